@@ -10,25 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.dashboard import RunProgress, live_part, standing
+from promptpo.cli.show import came_out
 from promptpo.cli.terminal import say, wrapped
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.output.report.page import REPORT
 from promptpo.output.report.result import (
-    cut_in_words,
     fidelity_in_words,
     goal_in_words,
-    one_episode_in_words,
     references_in_words,
-    rewarded_in_words,
 )
-from promptpo.output.report.variants import table
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.observer import Observer
 from promptpo.run.preflight import duration, final_test_in_words
 from promptpo.run.state import RunState
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.experiments import one_line as experiment_line
-from promptpo.telling.feedback import episodes_in_words, number, one_line
+from promptpo.telling.feedback import number, one_line
 from promptpo.telling.step_table import MISSING
 from sandbox.text import clean_line, clean_lines
 
@@ -259,26 +256,7 @@ def outcome(run: RunResult) -> str:
             f"{data.get('verdict') or 'No policy ran.'}",
             f"See what happened with: promptpo show {run.directory}",
         )
-    low, high = run.ci95
-    test = data["test"] or {}
-    if test:
-        success = f", success {test['success_rate']:.0%}" if test["success_rate"] is not None else ""
-        lines.append(
-            f"Held-out return {number(run.mean_return)} (95 % interval {number(low)} to {number(high)}, "
-            f"{episodes_in_words(test['episodes'])}{success}), "
-            f"candidate {data['best']['candidate']}."
-        )
-    lines += filter(
-        None, [rewarded_in_words(test), cut_in_words(data, run.directory), one_episode_in_words(data)]
-    )
-    beyond = test.get("held_out")
-    if beyond and beyond["mean_return"] is not None:
-        low, high = beyond["ci95"]
-        lines.append(
-            f"On variants held out from training {number(beyond['mean_return'])} ({number(low)} to {number(high)}, "
-            f"{episodes_in_words(beyond['episodes'])})."
-        )
-    lines += table([*test.get("by_variant", ()), *(beyond or {}).get("by_variant", ())])
+    lines += came_out(data, run.directory)
     if data.get("references"):
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
     lines.extend(

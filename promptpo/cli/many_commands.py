@@ -16,7 +16,7 @@ from sandbox.text import clean_line
 if TYPE_CHECKING:
     from promptpo.output.runs import RunLine
 
-COMPARISON = "compare.html"
+COMPARISON, PAGE = "compare.html", "runs.html"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,12 +27,21 @@ def add_to(app: typer.Typer) -> None:
 
 def list_runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look, some levels deep.")] = Path(),
+    html: Annotated[
+        bool,
+        typer.Option(
+            "--html", help="Write DIR/runs.html, a page to sort and filter, with the curve of each run."
+        ),
+    ] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where --html writes.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the runs in a folder, baselines included.
 
     Of each: environment, model, held-out return, cost.
     """
+    if output is not None and not html:
+        raise UsageError("-o is for --html.")
     from promptpo.output.runs import find_runs, read_line
 
     lines, damaged = [], []
@@ -41,12 +50,19 @@ def list_runs(
             lines.append(read_line(directory))
         except RunError as error:
             damaged.append(str(error))
+    page = (output or folder / PAGE) if html and lines else None
+    if page is not None:
+        _write(page, lines, compared=False)
     if as_json:
-        print_json({"runs": [line.as_json() for line in lines], "damaged": damaged}, indent=2)
+        told = {"output": str(page)} if page is not None else {}
+        print_json({"runs": [line.as_json() for line in lines], "damaged": damaged, **told}, indent=2)
         return
     if not lines and not damaged:
         say(f"There is no run in {folder}; make one with: promptpo optimize CartPole-v1")
-    _print(lines)
+    if page is not None:
+        say(f"wrote {page}")
+    else:
+        _print(lines)
     for sentence in damaged:
         say(clean_line(sentence), error=True)
 
@@ -59,12 +75,11 @@ def print_runs(directories: Iterable[Path]) -> None:
 
 
 def _print(lines: Sequence[RunLine]) -> None:
-    from promptpo.output.report.compare_page import COLUMNS, cells
+    from promptpo.output.report.compare_page import AGAINST, COLUMNS, cells
 
-    paired = COLUMNS.index("against the first")
     rows = [[str(line.directory), *cells(line, line)[1:]] for line in lines]
     if rows:
-        print_table([[*row[:paired], *row[paired + 1 :]] for row in [list(COLUMNS), *rows]])
+        print_table([[*row[:AGAINST], *row[AGAINST + 1 :]] for row in [list(COLUMNS), *rows]])
 
 
 def compare(
@@ -123,12 +138,12 @@ def _free(path: Path, lines: Sequence[RunLine]) -> Path:
     return found
 
 
-def _write(path: Path, lines: Sequence[RunLine]) -> None:
+def _write(path: Path, lines: Sequence[RunLine], *, compared: bool = True) -> None:
     from promptpo.files import cannot_write, write_atomically
-    from promptpo.output.report.compare_page import compare_page
+    from promptpo.output.report.compare_page import runs_page
 
     try:
-        write_atomically(path, compare_page(lines))
+        write_atomically(path, runs_page(lines, path, compared=compared))
     except OSError as error:
         raise cannot_write(path, error) from error
 

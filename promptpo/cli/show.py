@@ -286,32 +286,26 @@ def _ending(view: RunView) -> str:
     if best is None:
         return f"Stopped: {reason}. No policy ran."
     if test is None:
-        return f"Stopped: {reason}. Best so far: {clean_line(best['candidate'])}, not tested; go on with: promptpo resume {shlex.quote(str(view.directory))}"
-    beyond = test.get("held_out")
-    text = f"Stopped: {reason}. Best: {clean_line(best['candidate'])}"
-    if test["mean_return"] is not None:
-        low, high = test["ci95"]
-        text += (
-            f", held-out return {number(test['mean_return'])} "
-            f"(95 % interval {number(low)} to {number(high)}, {episodes_in_words(test['episodes'])})"
-        )
-    lines = [f"{text}. {clean_line(failures_in_words(test))}".strip(), *families(test)]
-    lines += filter(
-        None,
-        [
-            clean_line(rewarded_in_words(test)),
-            clean_line(cut_in_words(view.result, view.directory)),
-            one_episode_in_words(view.result),
-        ],
-    )
-    if beyond is not None:
-        held = "nothing ran"
-        if beyond["mean_return"] is not None:
-            low, high = beyond["ci95"]
-            held = f"return {number(beyond['mean_return'])} (95 % interval {number(low)} to {number(high)}, {episodes_in_words(beyond['episodes'])})"
-        failed = clean_line(failures_in_words(beyond))
-        lines += [f"On variants held out from training: {held}. {failed}".strip(), *families(beyond)]
-    return "\n".join(lines)
+        again = f"promptpo resume {shlex.quote(str(view.directory))}"
+        return f"Stopped: {reason}. Best so far: {clean_line(best['candidate'])}, not tested; go on with: {again}"
+    return "\n".join([f"Stopped: {reason}.", *came_out(view.result, view.directory)])
+
+
+def came_out(data: Mapping[str, Any], directory: Path) -> list[str]:
+    """What a result says of the test of the best, in lines."""
+    test = data["test"] or {}
+    lines: list[str] = []
+    parts = {"Held-out return": test, "On variants held out from training": test.get("held_out") or {}}
+    for what, part in parts.items():
+        said = "nothing ran"
+        if part.get("mean_return") is not None:
+            low, high = part["ci95"]
+            success = "" if part.get("success_rate") is None else f", success {part['success_rate']:.0%}"
+            said = f"{number(part['mean_return'])} (95 % interval {number(low)} to {number(high)}, {episodes_in_words(part['episodes'])}{success})"
+        whose = f", candidate {data['best']['candidate']}" if part is test else ""
+        lines += [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *families(part)] if part else []
+    rest = [rewarded_in_words(test), cut_in_words(data, directory), one_episode_in_words(data)]
+    return [clean_line(line) for line in [*lines, *rest] if line]
 
 
 def families(part: Mapping[str, Any]) -> list[str]:

@@ -86,10 +86,11 @@ class Control:
             raise RunError(f"{self.reason} before any policy was tried; go on with: {then}")
         return found
 
-    async def finished(self, work: Coroutine[Any, Any, T]) -> T | None:
+    async def finished(self, work: Coroutine[Any, Any, T], *, at_least: float = 0.0) -> T | None:
         """What comes after the search: its result, or None where the end was asked for and it takes too long or fails.
 
-        From the first work that is waited for when the end is asked for, `GRACE_SECONDS` remain for all of it.
+        From the first work that is waited for when the end is asked for, `GRACE_SECONDS` remain for all of it, and for
+        each as many seconds as are said to be its own at least.
         """
         self._loop = asyncio.get_running_loop()
         self._stopped = self._stopped or asyncio.Event()
@@ -100,7 +101,7 @@ class Control:
             await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 self._until = self._until or time.monotonic() + GRACE_SECONDS
-                await asyncio.wait([task], timeout=max(0.0, self._until - time.monotonic()))
+                await asyncio.wait([task], timeout=max(at_least, self._until - time.monotonic()))
             if task.done() and not (self.reason and (task.cancelled() or task.exception())):
                 return task.result()
         finally:

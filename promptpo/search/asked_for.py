@@ -11,7 +11,6 @@ from promptpo.llm.base import Message
 from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.run.packing import inflate
-from promptpo.run.records import Seeds
 from promptpo.search import references
 from promptpo.search.filming import strips_of
 from promptpo.search.goal import record_for, system_prompt
@@ -23,7 +22,8 @@ from promptpo.telling.preferences import preferences_in, told, verdict_in
 from sandbox import Trial
 
 if TYPE_CHECKING:
-    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+    from promptpo.run.evidence import Evidence
     from promptpo.run.records import Candidate
     from promptpo.run.spender import Spender
     from promptpo.search.filming import Camera
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 BEST = "best"
 TYPICAL, WORST = f"{BEST} (typical)", f"{BEST} (worst)"
+
+FINEST = f"{BEST} (best)"
+"""Shown to people; the one who judges is told of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,20 @@ class Winner:
         test: Its held-out episodes.
         held_out: Those on variants that are held out; None where there are none.
         marks: What other policies earn on the same seeds, by name.
+        evidence: The episodes that chose it.
     """
 
     candidate: Candidate
     test: Evaluation | None = None
     held_out: Evaluation | None = None
     marks: Mapping[str, Evaluation] = field(default_factory=dict)
+    evidence: Evidence | None = None
+
+    @property
+    def episodes(self) -> Sequence[EpisodeRecord]:
+        """Those of its test, or, where it was not tested, those that chose it."""
+        known = self.test if self.test is not None and self.test.episodes else self.evidence
+        return known.episodes if known is not None else ()
 
 
 async def asked_for(
@@ -72,18 +83,18 @@ async def asked_for(
     """
     key = f"winner.{winner.candidate.digest}"
     if spender.journal.find("preference", key) is None and not spender.can("judge"):
-        return _unknown("the model judges no episodes")
+        return unknown("the model judges no episodes")
 
     async def judge() -> dict[str, Any]:
-        episodes = await _episodes(spec, spender, winner, horizon)
+        episodes = await shown_episodes(spec, spender, winner, horizon)
         return await _judged(goal, spec, spender, winner, episodes, camera)
 
     try:
         return dict(await spender.journal.once_async("preference", key, judge))
     except (ProviderError, BudgetSpentError) as error:
-        return _unknown(f"it could not be asked: {str(error).rstrip('.')}")
+        return unknown(f"it could not be asked: {str(error).rstrip('.')}")
     except PromptPOError as error:
-        return _unknown(f"no episode could be shown: {str(error).rstrip('.')}")
+        return unknown(f"no episode could be shown: {str(error).rstrip('.')}")
 
 
 async def _judged(
@@ -94,6 +105,7 @@ async def _judged(
     episodes: dict[str, Episode],
     camera: Camera | None,
 ) -> dict[str, Any]:
+    episodes = {name: episode for name, episode in episodes.items() if name != FINEST}
     best = [name for name in episodes if name.startswith(BEST)]
     others = [name for name in episodes if name not in best]
     pairs = [(first, other) for first in best[:1] for other in others]
@@ -137,8 +149,10 @@ def _tested(winner: Winner) -> list[tuple[str, str]]:
     ]
 
 
-async def _episodes(spec: TaskSpec, spender: Spender, winner: Winner, horizon: int) -> dict[str, Episode]:
-    """A typical and the worst episode of the best, and one each of policies that know nothing."""
+async def shown_episodes(
+    spec: TaskSpec, spender: Spender, winner: Winner, horizon: int
+) -> dict[str, Episode]:
+    """The best, a typical and the worst episode of the best, and one each of policies that know nothing."""
     chosen = _chosen(winner)
     typical = next(iter(chosen.values()))
     programs: list[tuple[str, dict[str, int]]] = [(winner.candidate.source, chosen)]
@@ -159,14 +173,12 @@ async def _episodes(spec: TaskSpec, spender: Spender, winner: Winner, horizon: i
 
 def _chosen(winner: Winner) -> dict[str, int]:
     """Seeds of the test episodes of the best that are shown, by name."""
-    tested = sorted(winner.test.episodes, key=lambda e: e.return_) if winner.test is not None else []
-    if not tested:
-        first: Sequence[int] = Seeds().validation(2)
-        return {f"{BEST} 1": first[0], f"{BEST} 2": first[1]}
-    worst, typical = tested[0], tested[len(tested) // 2]
-    found = {TYPICAL: typical.seed}
-    return found if worst.seed == typical.seed else {**found, WORST: worst.seed}
+    known = sorted(winner.episodes, key=lambda e: e.return_)
+    found = {TYPICAL: known[len(known) // 2].seed, WORST: known[0].seed, FINEST: known[-1].seed}
+    by_seed = {seed: name for name, seed in reversed(found.items())}
+    return {name: seed for name, seed in found.items() if by_seed[seed] == name}
 
 
-def _unknown(why: str) -> dict[str, Any]:
+def unknown(why: str) -> dict[str, Any]:
+    """A verdict that is not there, with the reason."""
     return {"asked": None, "because": why, "pairs": None, "misleading": []}

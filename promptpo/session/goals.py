@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from dataclasses import replace
+from typing import Any
 
 from promptpo.envs.task import RewardProgram
+from promptpo.errors import PromptPOError
+from promptpo.files import write_atomically
 from promptpo.output.film.strip import camera
 from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.config import horizon_within
 from promptpo.run.control import Control
-from promptpo.run.keeping import paid_for
+from promptpo.run.keeping import paid_for, writing
 from promptpo.run.observer import Observer
-from promptpo.search.asked_for import Winner, asked_for
+from promptpo.run.spender import Spender
+from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, asked_for, shown_episodes, unknown
 from promptpo.search.final_test import Outcome
 from promptpo.search.goal import GoalReward
 from promptpo.search.preferring import succeeded_in_words
@@ -20,6 +25,17 @@ from promptpo.session.opened import OpenRun, keep
 from promptpo.session.task import as_begun, described
 from promptpo.spec import TaskSpec, with_cut
 from promptpo.spec.reading import names_of
+from promptpo.telling.feedback import endings
+
+ROLES = {FINEST: "best", TYPICAL: "median", WORST: "worst"}
+"""What of the best is filmed, by what it is called where it is judged."""
+
+PICTURE = "goal-{}.png"
+
+ITS_OWN = 15.0
+"""Seconds for pictures after somebody has ended the run."""
+
+NOT_FILMED = {"pictures": [], "no_pictures": "the run was ended before they were taken"}
 
 
 async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
@@ -68,13 +84,52 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
 
 
 async def judged(run: OpenRun, outcome: Outcome, control: Control, horizon: int) -> Outcome:
-    """The outcome with whether the best policy does what the goal asks, where the run has both."""
+    """The outcome with whether the best policy does what the goal asks, in how many episodes, and how it looks.
+
+    Counted and filmed is also where somebody ended the run; the comparison in pairs is missing then, which is said.
+    """
     if not run.config.goal or outcome.best is None:
         return outcome
-    spender = run.spender()
-    winner = Winner(outcome.best.candidate, outcome.test, outcome.held_out, outcome.references)
-    filmed = camera(run.config.task) if run.config.shows_frames(run.llm) else None
-    asked = asked_for(run.config.goal, run.spec, spender, winner, horizon, filmed)
-    outcome = replace(outcome, judged=await control.finished(asked))
+    spender, task = run.spender(), run.config.task
+    winner = Winner(
+        outcome.best.candidate, outcome.test, outcome.held_out, outcome.references, outcome.evidence
+    )
+    shown = await control.finished(_filmed(run, spender, winner, horizon), at_least=ITS_OWN)
+    filmed = camera(task) if run.config.shows_frames(run.llm) else None
+    asked = await control.finished(asked_for(run.config.goal, run.spec, spender, winner, horizon, filmed))
     await spender.receive()
-    return outcome
+    found = asked or unknown(f"{control.reason}, before the model had said; {run.resuming} goes on")
+    return replace(outcome, judged={**found, **fulfilled(winner), **(shown or NOT_FILMED)})
+
+
+def fulfilled(winner: Winner) -> dict[str, Any]:
+    """In how many episodes the reward's ``success`` says yes, and how those ended in which it does not."""
+    episodes, tested = winner.episodes, winner.test is not None and bool(winner.test.episodes)
+    failed = winner.test.failed if winner.test is not None and tested else 0
+    said = [e for e in episodes if e.success is not None]
+    others = [e for e in said if not e.success] if said else episodes
+    share = {"yes": sum(bool(e.success) for e in said), "of": len(said) + failed} if said else None
+    ended = endings(others) + (f" In {failed} more the policy failed." if failed else "")
+    kind = "test episodes" if tested else "episodes that chose it"
+    return {"fulfilled": share, "episodes": kind, "otherwise": ended.strip()}
+
+
+async def _filmed(run: OpenRun, spender: Spender, winner: Winner, horizon: int) -> dict[str, Any]:
+    """Pictures of its best, median and worst episode, each a file of the run; why there are none where there are none."""
+    taken, pictures = camera(run.config.task), []
+    try:
+        episodes = await shown_episodes(run.spec, spender, winner, horizon)
+        for name, role in ROLES.items():
+            episode = episodes.get(name)
+            file = run.directory / PICTURE.format(role)
+            file.unlink(missing_ok=True)
+            if episode is None:
+                continue
+            png, _ = await asyncio.to_thread(taken, episode)
+            with writing(run.directory, run.resuming):
+                write_atomically(file, png)
+            told = {"role": role, "file": file.name, "seed": episode.seed}
+            pictures.append({**told, "return": episode.return_, "success": episode.success})
+    except (PromptPOError, ValueError) as error:
+        return {"pictures": pictures, "no_pictures": str(error)}
+    return {"pictures": pictures, "no_pictures": ""}

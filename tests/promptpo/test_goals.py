@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import html
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,18 +13,28 @@ from typing import Any
 import pytest
 
 import promptpo
+from promptpo.api import asked_for
 from promptpo.cli.app import run as command
+from promptpo.cli.display import outcome
 from promptpo.cli.show import overview
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.output.report.page import page
+from promptpo.output.report.page import PNG, page
+from promptpo.output.report.result import goal_in_words
 from promptpo.output.run_view import read_view
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.checking import checked
 from promptpo.run.config import load_config
+from promptpo.run.control import INTERRUPTED
 from promptpo.run.journal import read_run
 from promptpo.run.observer import Observer
 from promptpo.run.preflight import Preflight
+from promptpo.run.records import Candidate
+from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, _chosen
 from promptpo.search.preferring import Preferences
+from promptpo.session import Session
+from promptpo.session.goals import fulfilled
 from promptpo.telling.preferences import preferences_in, told, verdict_in
 from sandbox import Episode, Trajectory
 from tests.promptpo.llm.test_stills import png
@@ -125,8 +138,72 @@ def test_the_verdict_stands_in_result_show_and_report(done: tuple[Any, Judge]) -
     assert run.data["goal"]["text"] == GOAL
     assert run.data["goal"]["asked"] == "yes"
     sentence = f"What was asked ({GOAL}): yes, because the cart was where it should be."
+    share = run.data["goal"]["fulfilled"]
+    successes = run.data["test"]["success_rate"]
+    assert share == {"yes": round(5 * successes), "of": 5}
+    sentence += f" The reward's success() says yes in {share['yes']} of 5 test episodes."
     assert sentence in overview(run.directory)
-    assert sentence in page(read_view(run.directory), "no episode")
+    assert sentence in html.unescape(page(read_view(run.directory), "no episode"))
+
+
+def test_episodes_are_shown_in_files_and_report(done: tuple[Any, Judge]) -> None:
+    """A strip of the best, the median and the worst test episode, as far as they are different ones, or why there is none."""
+    run, goal = done[0], done[0].data["goal"]
+    assert bool(goal["pictures"]) is not bool(goal["no_pictures"])
+    text = page(read_view(run.directory), "no episode")
+    for one in goal["pictures"]:
+        assert (run.directory / one["file"]).read_bytes().startswith(PNG)
+        assert one["return"] in run.data["test"]["returns"]
+        assert f"The {one['role']} episode: seed {one['seed']}" in text
+    assert {one["role"] for one in goal["pictures"]} <= {"best", "median", "worst"}
+    assert text.count('alt="The ') == len(goal["pictures"])
+
+
+def test_a_run_that_is_ended_says_what_is_known_of_its_goal(tmp_path: Path) -> None:
+    """Ctrl-C while the model judges: the share of episodes is counted, the comparison in pairs is said to be missing."""
+
+    class Slow(ScriptedLLM):
+        async def complete(self, request: Request) -> Any:
+            if request.key.startswith("goal.winner"):
+                session.control.stop(INTERRUPTED)
+                await asyncio.sleep(60)
+            return await super().complete(request)
+
+    model = Slow(Judge({"goal.reward": FENCED}))
+    asked = asked_for("CartPole-v1", llm=model, **{**QUICK, **SETTINGS})
+    session = Session(checked(asked.config), tmp_path / "run", model, Observer())
+    session.control._until = time.monotonic()
+    run = session.run()
+    assert run.data["goal"]["asked"] is None
+    assert run.data["goal"]["fulfilled"]["of"] == 5
+    said = outcome(run)
+    assert "interrupted by Ctrl-C, before the model had said" in said
+    assert "The comparison in pairs with others is missing." in said
+    assert "test episodes" in said
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            (True, True, False),
+            "yes in 2 of 4 test episodes. The others: length 9 steps; it ended by termination. In 1 more",
+        ),
+        (
+            (False, False, False),
+            "yes in 0 of 4 test episodes. How they went: length 9 steps; all ended by termination",
+        ),
+        ((None, None, None), "How they went: length 9 steps; all ended by termination"),
+    ],
+)
+def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
+    """A walker that hops as asked and falls in every episode."""
+    episodes = tuple(EpisodeRecord(n, 1.0 * n, 9, success, terminated=True) for n, success in enumerate(said))
+    winner = Winner(Candidate("r1c1", "", 1), Evaluation("ok", episodes, 27, failed=1))
+    goal = {"text": GOAL, "asked": "partly", "because": "It falls.", **fulfilled(winner)}
+    assert told in goal_in_words({"goal": goal})
+    chosen = _chosen(winner)
+    assert chosen == {TYPICAL: 1, WORST: 0, FINEST: 2}
 
 
 def test_every_step_of_it_is_counted(done: tuple[Any, Judge]) -> None:

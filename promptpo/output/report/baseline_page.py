@@ -8,12 +8,9 @@ from markupsafe import Markup
 
 from promptpo.output.report import charts
 from promptpo.output.report.page import asset, templates, typed
-from promptpo.output.report.svg import Frame, drawing, extent
 
 if TYPE_CHECKING:
     from promptpo.output.baseline_run import BaselineRun
-
-HEIGHT = 250.0
 
 
 def baseline_page(run: BaselineRun) -> str:
@@ -44,12 +41,7 @@ def _curve(run: BaselineRun) -> Markup | None:
     trained = [(one.steps, one.train_mean_return) for one in run.curve if one.train_mean_return is not None]
     if not looked:
         return None
-    end = max(steps for steps, _ in looked) or 1.0
-    frame = Frame((0.0, end * 1.02), extent([value for _, value in (*looked, *trained)]), bottom=HEIGHT - 44)
-    lines = [frame.line(looked, "best")]
+    lines = [charts.Line(looked, step=False)]
     if len(trained) > 1 and trained != looked:
-        lines.append(
-            frame.line(trained, "curve", style="stroke: var(--faint); fill: none; stroke-width: 1.6")
-        )
-    axes = [frame.y_axis(), frame.x_axis("training steps")]
-    return drawing(*axes, *lines, height=HEIGHT, label="Mean return against training steps")
+        lines.append(charts.Line(trained, "curve", charts.stroke("faint"), step=False))
+    return charts.over("training steps", lines, label="Mean return against training steps")

@@ -1,56 +1,72 @@
-"""One page about several runs: a table, returns with their intervals, and learning curves on one axis."""
+"""One page about several runs: a table that can be sorted and filtered, returns with intervals, and learning curves."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.page import asset, templates
-from promptpo.output.report.svg import Frame, drawing, element, extent
+from promptpo.output.report.charts import Line, Row, over, rows, sparkline, stroke
+from promptpo.output.report.page import REPORT, asset, templates
+from promptpo.output.report.svg import element
 from promptpo.output.runs import RunLine
 from promptpo.telling.feedback import number, with_noise
 
-COLUMNS = ("run", "held-out return", "against the first", "success", "steps searched", "calls", "US dollars", "seconds",
-           "environment", "written by", "seed")  # fmt: skip
+COLUMNS = ("run", "held-out return", "against the first", "success", "written by", "seed", "steps searched", "calls",
+           "US dollars", "seconds", "environment")  # fmt: skip
 
-COLOURS, DASHES = ("accent", "good", "warm", "violet", "bad", "faint"), ("", "7 4", "2 3")
+AGAINST = COLUMNS.index("against the first")
+
+COLOURS, DASHES = ("accent", "good", "warm", "violet", "bad", "faint"), (None, "7 4", "2 3")
 """A run's line: colours first, then dashes, so that eighteen runs can be told apart."""
 
 
-LONGEST = 26
-"""Letters of a run's name that fit beside its interval."""
-
-
-def compare_page(lines: Sequence[RunLine]) -> str:
+def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) -> str:
     """The text of the page.
 
     Args:
         lines: The runs; differences are to the first.
+        path: Where the page will be: its links lead from there.
+        compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
     """
+    left_out = () if compared else (AGAINST,)
+    script = asset("runs.js")
     return (
         templates()
-        .get_template("compare.html.j2")
+        .get_template("runs.html.j2")
         .render(
-            lines=lines,
+            title=f"{len(lines)} runs" if compared else f"{len(lines)} runs in {path.resolve().parent.name}",
+            compared=compared,
             mark=Markup(mark(lines)),  # noqa: S704 - letters and digits
-            columns=COLUMNS,
-            rows=[cells(line, lines[0]) for line in lines],
-            swatches=[_swatch(n) for n in range(len(lines))],
-            tasks=[
+            columns=[name for n, name in enumerate(COLUMNS) if n not in left_out],
+            rows=[
                 (
-                    task,
-                    _intervals(runs) if _tested(runs) else None,
-                    _curves(runs) if any(line.curve for _, line in runs) else None,
+                    _swatch(n) if compared else "",
+                    _report(line, path),
+                    [cell for place, cell in enumerate(cells(line, lines[0])) if place not in left_out],
+                    sparkline([*line.curve, _end(line)]) if line.curve else "",
                 )
-                for task, runs in _by_task(lines).items()
+                for n, line in enumerate(lines)
             ],
+            tasks=[(task, _intervals(runs), _curves(runs)) for task, runs in _by_task(lines).items()]
+            if compared
+            else [],
             style=Markup(asset("style.css")),  # noqa: S704 - our own file
+            script=Markup(script),  # noqa: S704 - our own file
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
+
+
+def _report(line: RunLine, path: Path) -> str:
+    """The way to a run's own page; empty where it has none."""
+    report = line.directory.resolve() / REPORT
+    return os.path.relpath(report, path.resolve().parent) if report.is_file() else ""
 
 
 def mark(lines: Sequence[RunLine]) -> str:
@@ -71,13 +87,13 @@ def cells(line: RunLine, first: RunLine) -> list[str]:
         value,
         _difference(line, first),
         "" if line.success_rate is None else f"{line.success_rate:.0%}",
+        _writer(line),
+        "" if line.seed is None else str(line.seed),
         f"{line.searched_steps:,}",
         "" if line.calls is None else f"{line.calls:,}",
         _price(line),
         "" if line.seconds is None else f"{line.seconds:,.0f}",
         _task_of(line),
-        _writer(line),
-        "" if line.seed is None else str(line.seed),
     ]
 
 
@@ -131,56 +147,39 @@ def _by_task(lines: Sequence[RunLine]) -> Mapping[str, list[tuple[int, RunLine]]
     return found
 
 
-def _tested(runs: Sequence[tuple[int, RunLine]]) -> bool:
-    return any(line.mean_return is not None for _, line in runs)
-
-
-def _style(n: int) -> dict[str, str | None]:
-    colour = f"var(--{COLOURS[n % len(COLOURS)]})"
-    dashes = DASHES[n // len(COLOURS) % len(DASHES)]
-    return {"style": f"stroke: {colour}; fill: none; stroke-width: 2.2", "stroke_dasharray": dashes or None}
+def _look(n: int) -> tuple[str, str | None]:
+    """Colour and dashes of a run."""
+    return COLOURS[n % len(COLOURS)], DASHES[n // len(COLOURS) % len(DASHES)]
 
 
 def _swatch(n: int) -> Markup:
-    line = element("line", x1=0, x2=34, y1=5, y2=5, **_style(n))
+    colour, dashes = _look(n)
+    line = element("line", x1=0, x2=34, y1=5, y2=5, style=stroke(colour), stroke_dasharray=dashes)
     return element("svg", line, viewBox="0 0 34 10", class_="swatch", aria_hidden="true")
 
 
-def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup:
-    shown = [(n, line) for n, line in runs if line.mean_return is not None]
-    bounds = [v for _, line in shown for v in (*line.ci95, line.mean_return) if v is not None]
-    height = 26.0 * len(shown) + 52
-    frame = Frame(extent(bounds), (0.0, 1.0), left=168.0, bottom=height - 40)
-    parts = [frame.x_axis("held-out return")]
-    for row, (n, line) in enumerate(shown):
-        y, name = 18.0 + 26 * row, label_of(line.directory)
-        parts.append(
-            element(
-                "text",
-                name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}",
-                x=160,
-                y=y + 4,
-                text_anchor="end",
-            )
-        )
-        low, high = line.ci95
-        if low is not None and high is not None:
-            parts.append(element("line", x1=frame.x(low), x2=frame.x(high), y1=y, y2=y, **_style(n)))
-        colour = f"fill: var(--{COLOURS[n % len(COLOURS)]})"
-        parts.append(element("circle", cx=frame.x(line.mean_return or 0.0), cy=y, r=4.5, style=colour))
-    return drawing(*parts, height=height, label="Held-out mean returns with 95 % intervals")
+def _end(line: RunLine) -> tuple[float, float]:
+    """Where a run's curve is when its search ends."""
+    steps, value = line.curve[-1]
+    return max(float(line.searched_steps), steps), value
 
 
-def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup:
-    shown = [(n, line) for n, line in runs if line.curve]
-    end = max(value for _, line in shown for value in (line.curve[-1][0], float(line.searched_steps)))
-    frame = Frame((0.0, end * 1.02), extent([value for _, line in shown for _, value in line.curve]))
-    drawn = []
-    for n, line in shown:
-        points = [*line.curve, (max(float(line.searched_steps), line.curve[-1][0]), line.curve[-1][1])]
-        path = frame.line(points, "curve", step=True, **_style(n))
-        drawn.append(element("g", element("title", label_of(line.directory)), path))
-    parts = [frame.y_axis(), frame.x_axis("environment steps"), *drawn]
-    return drawing(
-        *parts, height=250.0, label="The best so far against environment steps, a line for each run"
-    )
+def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
+    found = [
+        Row(label_of(line.directory), line.mean_return, line.ci95, (), "", *_look(n))
+        for n, line in runs
+        if line.mean_return is not None
+    ]
+    label = "Held-out mean returns with 95 % intervals"
+    return rows(found, "held-out return", label=label) if found else None
+
+
+def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
+    found = [
+        Line([*line.curve, _end(line)], "curve", stroke(colour), dashes, label_of(line.directory))
+        for n, line in runs
+        if line.curve
+        for colour, dashes in [_look(n)]
+    ]
+    label = "The best so far against environment steps, a line for each run"
+    return over("environment steps", found, label=label) if found else None

@@ -25,7 +25,6 @@ from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
-from promptpo.output.report.lineage import ancestry, lineage_chart
 from promptpo.output.report.result import REFERENCES, fidelity_in_words, goal_in_words, versions, written_by
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.run_view import RunView, read_view
@@ -165,12 +164,13 @@ def page(run: RunView, shown: Shown | str) -> str:
             references=_references(run),
             reward=_reward(run),
             goal=goal_in_words(result),
+            goal_pictures=_goal_pictures(run),
             refined=refined_in_words(result),
             fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
             importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
             tuned_rows=tuned_rows(run.best.attempt.candidate) if run.best else [],
             models=brought(run.state),
-            ancestors=ancestry(run),
+            ancestors=_ancestors(run),
             outcome_words=OUTCOME_WORDS,
             candidates_chart=charts.candidates_chart(run) if candidates else None,
             spending_charts=charts.spending_charts(run),
@@ -180,7 +180,6 @@ def page(run: RunView, shown: Shown | str) -> str:
             ],
             world=run.state.worlds[-1] if run.state.worlds else None,
             world_words=_world_words(run),
-            lineage_chart=lineage_chart(run) if candidates else None,
             episode=shown if not isinstance(shown, str) else None,
             episode_note=shown if isinstance(shown, str) else shown.note,
             episode_chart=_episode_chart(shown),
@@ -231,6 +230,17 @@ def _references(run: RunView) -> list[tuple[str, Evidence]]:
     return [(REFERENCES.get(name, name), evidence) for name, evidence in found if evidence.episodes]
 
 
+def _ancestors(run: RunView) -> list[CandidateState]:
+    """The best candidate and all whose prompt or numbers it came from, in the order of rounds and ids."""
+    left, found = [run.best.id] if run.best else [], set()
+    while left:
+        one = run.state.candidate(left.pop())
+        if one is not None and one.id not in found:
+            found.add(one.id)
+            left += one.attempt.candidate.parents
+    return [one for one in run.candidates if one.id in found]
+
+
 def _view(run: RunView, state: CandidateState, *, coloured: bool) -> CandidateView:
     attempt = state.attempt
     source = attempt.candidate.source
@@ -253,6 +263,22 @@ def _words(state: CandidateState) -> str:
     if evaluation.outcome != "ok":
         return OUTCOME_WORDS[evaluation.outcome]
     return f"return {number(evaluation.mean_return)}"
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
+    """(what is shown, PNG file in base64) of the episodes that a goal's result names."""
+    found = []
+    for one in ((run.result or {}).get("goal") or {}).get("pictures") or ():
+        file = run.directory / Path(str(one["file"])).name
+        data = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
+        if data.startswith(PNG):
+            done = {True: ", success", False: ", no success"}.get(one["success"], "")
+            text = f"The {one['role']} episode: seed {one['seed']}, return {number(one['return'])}{done}"
+            found.append((text, base64.b64encode(data).decode()))
+    return found
 
 
 def _episode_chart(shown: Shown | str) -> Markup | None:

@@ -104,20 +104,37 @@ def rewarded_in_words(part: Mapping[str, Any] | None) -> str:
 
 
 def goal_in_words(content: Mapping[str, Any] | None) -> str:
-    """Whether what was asked is done, as a result says it; empty where nothing was asked in words."""
+    """Whether what was asked is done, in how many episodes, and how it fails, as a result says it; empty where nothing was asked."""
     goal = (content or {}).get("goal")
     if not isinstance(goal, Mapping) or "asked" not in goal:
         return ""
     because = str(goal.get("because", "")).strip().rstrip(".")
     if because[1:2].islower() or because[1:2] == " ":  # the beginning of a sentence, and no abbreviation
         because = because[0].lower() + because[1:]
-    said = f"{goal['asked'] or 'not known'}, because {because}"
-    hints = list(map(str, goal.get("misleading") or ()))
+    told = [f"What was asked ({goal.get('text', '')}): {goal['asked'] or 'not known'}, because {because}."]
+    share, pairs, how = goal.get("fulfilled"), goal.get("pairs"), str(goal.get("otherwise") or "")
+    if share:
+        told.append(f"The reward's success() says yes in {share['yes']} of {share['of']} {goal['episodes']}.")
+    if how:
+        told.append(
+            f"{'The others' if share and share['yes'] else 'How they went'}: {how[0].lower() + how[1:]}"
+        )
+    if pairs:
+        nearer, farther = pairs["preferred"], pairs["not_preferred"]
+        told.append(
+            f"In pairs it comes closer to the goal than others in {nearer} of {nearer + farther} that differ."
+        )
+    else:
+        told.append("The comparison in pairs with others is missing.")
+    told += map(str, goal.get("misleading") or ())
     first = goal.get("succeeded_at_start") or {}
     if first:
         often = ", ".join(f"{name} {yes} of {of}" for name, (yes, of) in first.items())
-        hints.append(f"Its success before the search: {often}.")
-    return " ".join([f"What was asked ({goal.get('text', '')}): {said}.", *hints])
+        told.append(f"Its success before the search: {often}.")
+    shown = ", ".join(str(one["file"]) for one in goal.get("pictures") or ())
+    none = str(goal.get("no_pictures") or "").rstrip(".")
+    told += [f"Pictures: {shown}."] if shown else [f"No pictures: {none}."] if none else []
+    return " ".join(told)
 
 
 def setting(task: Task) -> dict[str, Any]:

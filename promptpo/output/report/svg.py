@@ -129,7 +129,9 @@ class Frame:
     def x_axis(self, title: str, label: Callable[[float], str] = short_number) -> Markup:
         """Values below the frame, and what they are."""
         marks = [
-            element("text", label(value), x=self.x(value), y=self.bottom + 16, text_anchor="middle")
+            element(
+                "text", label(value), x=self.x(value), y=self.bottom + 16, text_anchor=self._anchor(value)
+            )
             for value in ticks(*self.x_range)
         ]
         middle = (self.left + self.right) / 2
@@ -140,6 +142,10 @@ class Frame:
                 element("text", title, x=middle, y=self.bottom + 34, text_anchor="middle", class_="title"),
             ]
         )
+
+    def _anchor(self, value: float) -> str:
+        """So that what stands below the last tick stays inside."""
+        return "end" if self.right - self.x(value) < 12 else "middle"  # noqa: PLR2004 - half of a word
 
     def line(
         self,

@@ -152,7 +152,8 @@ def test_the_page_holds_table_intervals_and_curves(runs: Any, capsys: pytest.Cap
     assert "-10 ± 0, worse" in capsys.readouterr().out
     page = parsed(runs.parent / "page.html")
     assert set(page.links) == {"data:,", "#main"}
-    assert page.scripts == page.handlers == page.sources == []
+    assert page.handlers == page.sources == []
+    assert page.scripts == ["code"]
     text = (runs.parent / "page.html").read_text()
     assert text.count('class="curve"') == 4
     assert text.count("The best so far</h3>") == 2
@@ -178,6 +179,33 @@ def test_an_earlier_comparison_stays(runs: Any, capsys: pytest.CaptureFixture[st
         f"wrote compare.html{again}",
         f"wrote compare.html{again}",
     ]
+
+
+def test_a_page_lists_the_runs_of_a_folder(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with its own curve and the way to its report; what is damaged is named, and the page holds no address."""
+    (runs / "search" / "report.html").write_text("x")
+    assert run(["list", "runs", "--html"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "wrote runs/runs.html\n"
+    assert "damaged" in said.err
+    page, text = parsed(runs / "runs.html"), (runs / "runs.html").read_text()
+    assert set(page.links) == {"data:,", "#main", "search/report.html"}
+    assert text.count("<tr>") == 5
+    assert text.count('<td data-name="best so far"><svg') == 4
+    assert "against the first" not in text
+    assert run(["list", "runs", "--html", "-o", "elsewhere.html", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["output"] == "elsewhere.html"
+    assert "runs/search/report.html" in parsed(runs.parent / "elsewhere.html").links
+    assert run(["list", "runs", "-o", "x.html"]) == 2
+    assert "--html" in capsys.readouterr().err
+
+
+def test_a_searchs_curve_begins_with_its_first_policy(runs: Any) -> None:
+    """Validation comes late in it: until then the best so far is by training episodes."""
+    curve = read_line(runs / "search").curve
+    assert len(curve) > 1
+    assert [x for x, _ in curve] == sorted(x for x, _ in curve)
+    assert curve[0][1] < curve[-1][1]
 
 
 def test_a_baselines_curve_is_that_of_its_best_agent(runs: Any) -> None:
