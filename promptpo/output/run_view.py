@@ -14,7 +14,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
 from promptpo.run.records import REFERENCE_TEST, Experiment
 from promptpo.run.state import RunState, read_state
-from promptpo.run.state_values import CandidateState
+from promptpo.run.state_values import CandidateState, Spent
 from sandbox.text import clean_values
 
 
@@ -48,6 +48,20 @@ class RunView:
         if self.result is None:
             return self.state.best
         return self.state.candidate((self.result["best"] or {}).get("candidate", ""))
+
+    @property
+    def so_far(self) -> list[tuple[Spent, float]]:
+        """How the best improved: by training episodes until the first was judged, then by all that is known of it."""
+        judged = [(one.spent, one.mean_return) for one in self.state.best_so_far]
+        found: list[tuple[Spent, float]] = []
+        for one in sorted(self.candidates, key=lambda one: one.spent.steps):
+            mean, early = (
+                one.attempt.evaluation.mean_return,
+                not judged or one.spent.steps < judged[0][0].steps,
+            )
+            if one.ran and early and (not found or mean > found[-1][1]):
+                found.append((one.spent, mean))
+        return found + judged
 
     @property
     def references(self) -> dict[str, Evaluation]:

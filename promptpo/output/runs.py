@@ -5,7 +5,6 @@ A run is here what promptpo works on, or what a baseline left or works on (see `
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,6 @@ from promptpo.run.evidence import Difference
 from promptpo.run.journal import JOURNAL
 from promptpo.run.models import origin_of
 from promptpo.run.records import Seeds
-from promptpo.run.state import RunState
 
 DEEPEST = 4
 """Folders below the given one in which runs are looked for."""
@@ -169,7 +167,7 @@ def read_line(directory: Path) -> RunLine:
     if _is_ours(directory):
         view = read_view(directory)
         state = view.state
-        curve = _so_far(state)
+        curve = tuple((float(spent.steps), mean) for spent, mean in view.so_far)
         if view.result is not None:
             line = _from_result(directory, view.result, curve, view.config.task.max_episode_steps)
             return replace(line, returns=_tested(state.test, state.planned_test))
@@ -226,16 +224,6 @@ def _by_seed(returns: Sequence[float | None]) -> Mapping[int, float]:
     """Returns in the order of the test seeds, as every result lists them, by seed; NaN is left out."""
     seeds = Seeds().test(len(returns))
     return {seed: value for seed, value in zip(seeds, returns, strict=True) if value is not None}
-
-
-def _so_far(state: RunState) -> Curve:
-    """How the best so far improved: by training episodes until the first was judged, then by all that is known of it."""
-    known = [(float(one.spent.steps), one.mean_return) for one in state.best_so_far]
-    tried = [
-        (float(one.spent.steps), one.attempt.evaluation.mean_return) for one in state.candidates if one.ran
-    ]
-    first = known[0][0] if known else math.inf
-    return (*_improvements(sorted(point for point in tried if point[0] < first)), *known)
 
 
 def _improvements(points: Sequence[tuple[float, float]]) -> Curve:

@@ -84,7 +84,7 @@ def over(
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IntervalRow:
     """A mean with its interval, and single values behind it."""
 
     name: str
@@ -96,7 +96,7 @@ class Row:
     dashes: str | None = None
 
 
-def rows(found: Sequence[Row], title: str, *, label: str) -> Markup:
+def rows(found: Sequence[IntervalRow], title: str, *, label: str) -> Markup:
     """Rows of means with their 95 % intervals over one axis."""
     bounds = [v for row in found for v in (row.mean, *row.interval, *row.values) if v is not None]
     left = 16.0 + 6.2 * min(LONGEST, max(len(row.name) for row in found))
@@ -140,7 +140,7 @@ def sparkline(points: Points) -> Markup:
 def selection_chart(result: Mapping[str, Any]) -> Markup:
     """The chosen candidate's mean return on training and validation seeds, on both, and on test seeds, with intervals."""
     found = [
-        Row(name, part["mean_return"], part["ci95"], part["returns"], name)
+        IntervalRow(name, part["mean_return"], part["ci95"], part["returns"], name)
         for name in ("train", "validation", "evidence", "test")
         if (part := result.get(name)) and part["mean_return"] is not None
     ]
@@ -160,12 +160,12 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
         ("seconds", lambda s: s.seconds, short_number),
     ]
     ran = [(one.spent, one.attempt.evaluation.mean_return) for one in run.candidates if one.ran]
-    known = run.state.best_so_far
+    known = run.so_far
     charts = []
     for name, of, tick in kinds:
-        end = max([of(one.spent) for one in (*run.candidates, *known)], default=0.0)
+        end = max([of(spent) for spent, _ in (*ran, *known)], default=0.0)
         if known and end > 0:
-            points = [(of(one.spent), one.mean_return) for one in known]
+            points = [(of(spent), mean) for spent, mean in known]
             line, dots = Line([*points, (end, points[-1][1])]), [(of(spent), value) for spent, value in ran]
             label = f"Best mean return against {name}"
             charts.append((name, over(name, [line], dots, label=label, tick=tick)))

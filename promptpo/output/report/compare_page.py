@@ -11,7 +11,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.charts import Line, Row, over, rows, sparkline, stroke
+from promptpo.output.report.charts import IntervalRow, Line, over, rows, sparkline, stroke
 from promptpo.output.report.page import REPORT, asset, templates
 from promptpo.output.report.svg import element
 from promptpo.output.runs import RunLine
@@ -166,7 +166,7 @@ def _end(line: RunLine) -> tuple[float, float]:
 
 def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
     found = [
-        Row(label_of(line.directory), line.mean_return, line.ci95, (), "", *_look(n))
+        IntervalRow(label_of(line.directory), line.mean_return, line.ci95, (), "", *_look(n))
         for n, line in runs
         if line.mean_return is not None
     ]

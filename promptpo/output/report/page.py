@@ -25,7 +25,15 @@ from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
-from promptpo.output.report.result import REFERENCES, fidelity_in_words, goal_in_words, versions, written_by
+from promptpo.output.report.result import (
+    REFERENCES,
+    cut_in_words,
+    fidelity_in_words,
+    goal_in_words,
+    one_episode_in_words,
+    versions,
+    written_by,
+)
 from promptpo.output.report.svg import RIGHT
 from promptpo.output.run_view import RunView, read_view
 from promptpo.run.evidence import Evidence
@@ -163,6 +171,7 @@ def page(run: RunView, shown: Shown | str) -> str:
             best=_view(run, run.best, coloured=True) if run.best else None,
             references=_references(run),
             reward=_reward(run),
+            doubts=list(filter(None, [cut_in_words(result, run.directory), one_episode_in_words(result)])),
             goal=goal_in_words(result),
             goal_pictures=_goal_pictures(run),
             refined=refined_in_words(result),

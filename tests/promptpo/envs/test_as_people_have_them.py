@@ -189,3 +189,4 @@ def test_one_series_and_missing_numbers_are_told_in_the_run(
     assert "at step 3 first" in shown.err
     assert "2 episodes" in shown.out
     assert "The environment's seed changes nothing" in shown.out
+    assert "The environment&#39;s seed changes nothing" in (tmp_path / "run" / "report.html").read_text()

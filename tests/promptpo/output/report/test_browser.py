@@ -1,5 +1,6 @@
 """The report in a real browser without a window; skipped where Chromium is not installed."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from promptpo.cli.app import run
 from promptpo.output.report.page import write_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -44,11 +46,38 @@ def browser(url: Any, folder: Any, *flags: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
+def listed(page: Any) -> Any:
+    """A page over the runs of the folder that the report is in."""
+    assert run(["list", str(page.parent.parent), "--html"]) == 0
+    return page.parent.parent / "runs.html"
+
+
+@pytest.fixture(scope="module")
 def page(told_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The report with its episode, of a copy: other tests look at the one that the run wrote."""
     run = tmp_path_factory.mktemp("browser") / "run"
     shutil.copytree(told_run.directory, run)
     return write_report(run)
+
+
+def test_runs_are_sorted_and_filtered(listed: Any, tmp_path: Path) -> None:
+    """Our script makes a button of each column's name, and says how many rows are shown."""
+    dom, console = browser(listed.as_uri(), tmp_path, "--dump-dom")
+    assert console == []
+    assert '<button type="button">held-out return</button>' in dom
+    assert '<p id="filtering">' in dom
+    text = listed.read_text()
+    cells = [("100", "a"), ("9", "b"), ("", "c"), ("25", "d")]
+    body = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for value, name in cells)
+    rows = re.sub(r"<tbody>.*</tbody>", f"<tbody>{body}</tbody>", text, flags=re.DOTALL)
+    pressed = rows.replace(
+        "</body>", "<script>document.querySelectorAll('button')[1].click();</script></body>"
+    )
+    (tmp_path / "pressed.html").write_text(
+        re.sub(r"script-src '[^']*'", "script-src 'unsafe-inline'", pressed)
+    )
+    dom, _ = browser((tmp_path / "pressed.html").as_uri(), tmp_path, "--dump-dom")
+    assert re.findall(r"<tr><th>(.)</th>", dom) == ["a", "d", "b", "c"]
 
 
 def test_scripts_of_models_do_not_run_and_ours_does(page: Any, tmp_path: Path) -> None:
@@ -63,12 +92,19 @@ def test_scripts_of_models_do_not_run_and_ours_does(page: Any, tmp_path: Path) -
 
 @pytest.mark.parametrize("width", [1280, 500])  # narrower windows do not exist without a window
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_is_drawn_in_light_and_dark(page: Any, tmp_path: Path, width: int, dark: bool) -> None:
+@pytest.mark.parametrize("which", ["page", "listed"])
+def test_it_is_drawn_in_light_and_dark(
+    request: pytest.FixtureRequest, which: str, tmp_path: Path, width: int, dark: bool
+) -> None:
     """The page's own background reaches the screenshot in both schemes."""
     picture = tmp_path / "shot.png"
     scheme = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if dark else []
     _, console = browser(
-        page.as_uri(), tmp_path, f"--window-size={width},900", f"--screenshot={picture}", *scheme
+        request.getfixturevalue(which).as_uri(),
+        tmp_path,
+        f"--window-size={width},900",
+        f"--screenshot={picture}",
+        *scheme,
     )
     assert console == []
     with Image.open(picture) as shot:
