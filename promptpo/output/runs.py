@@ -15,7 +15,7 @@ from promptpo.errors import NoSuchRunError
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.report.result import RESULT, setting, written_by
-from promptpo.output.run_view import RunView, read_view
+from promptpo.output.run_view import read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
@@ -164,51 +164,45 @@ def read_line(directory: Path) -> RunLine:
     Raises:
         RunError: It is no run, or cannot be read.
     """
-    if _is_ours(directory):
-        view = read_view(directory)
-        state = view.state
-        curve = tuple((float(spent.steps), mean) for spent, mean in view.so_far)
-        if view.result is not None:
-            line = _from_result(directory, view.result, curve, view.config.task.max_episode_steps)
-            return replace(line, returns=_tested(state.test, state.planned_test))
-        task, llm = view.config.task, state.ledger
-        return RunLine(
-            directory=directory, env_id=task.env_id, env_kwargs=dict(task.env_kwargs),
-            horizon=task.max_episode_steps, method="promptpo",
-            model=view.config.model or "", seed=view.config.seed, finished=False,
-            best=view.best.id if view.best else "", mean_return=None, ci95=(None, None), success_rate=None,
-            returns={}, steps=sum(llm.steps.values()),
-            searched_steps=state.spent.steps, calls=_calls(view.config.model, llm.calls), usd=llm.cost_usd, seconds=None,
-            curve=curve, setting=_setting(setting(task)), unpriced=llm.unpriced_calls,
-            writer=_writer(view),
-        )  # fmt: skip
-    run = read_baseline(directory)
-    curve = _improvements([(one.steps, one.mean_return) for one in run.curve if one.mean_return is not None])
-    try:
-        if run.result is not None:
-            return _from_result(directory, run.result, curve, run.result.get("max_episode_steps"))
-        given = run.task
-        return RunLine(
-            directory=directory, env_id=run.env_id, env_kwargs=given.get("env_kwargs") or {},
-            horizon=given.get("max_episode_steps"), method=run.method, model="", seed=run.seed, finished=False,
-            best="", mean_return=None, ci95=(None, None), success_rate=None, returns={},
-            steps=run.steps.get("total", 0), searched_steps=run.steps.get("total", 0), calls=None, usd=0.0,
-            seconds=run.seconds, curve=curve, setting=_setting(given),
-        )  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
-
-
-def _writer(view: RunView) -> str:
-    """Who wrote the best so far."""
-    asked = view.config.model or ""
-    if view.best is None:
-        return asked
-    best = {
-        "origin": origin_of(view.state, view.best.id),
-        "tuned": dict(view.best.attempt.candidate.tuned),
+    if not _is_ours(directory):
+        run = read_baseline(directory)
+        curve = _improvements(
+            [(one.steps, one.mean_return) for one in run.curve if one.mean_return is not None]
+        )
+        begun = {
+            **run.task,
+            "method": run.method,
+            "seed": run.seed,
+            "steps": run.steps,
+            "wall_seconds": run.seconds,
+        }
+        try:
+            return _line(directory, run.result or {**begun, "finished": False}, curve)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
+    view = read_view(directory)
+    state, config, best = view.state, view.config, view.best
+    curve = tuple((float(spent.steps), mean) for spent, mean in view.so_far)
+    llm = {"calls": state.ledger.calls, "cost_usd": state.ledger.cost_usd}
+    begun = {
+        **setting(config.task),
+        "method": "promptpo",
+        "model": config.model,
+        "seed": config.seed,
+        "best": best
+        and {
+            "candidate": best.id,
+            "origin": origin_of(state, best.id),
+            "tuned": best.attempt.candidate.tuned,
+        },
+        "steps": {"total": sum(state.ledger.steps.values())},
+        "searched_steps": state.spent.steps,
+        "llm": {**llm, "calls_of_unknown_price": state.ledger.unpriced_calls},
+        "finished": False,
     }
-    return written_by({"best": best, "model": asked})
+    line = _line(directory, view.result or begun, curve)
+    tested = _tested(state.test, state.planned_test) if line.finished else {}
+    return replace(line, horizon=config.task.max_episode_steps, returns=tested)
 
 
 def _tested(test: Evaluation | None, episodes: int) -> Mapping[int, float]:
@@ -235,9 +229,8 @@ def _improvements(points: Sequence[tuple[float, float]]) -> Curve:
     return tuple(found)
 
 
-def _from_result(
-    directory: Path, result: Mapping[str, Any], curve: Curve, horizon: int | None = None
-) -> RunLine:
+def _line(directory: Path, result: Mapping[str, Any], curve: Curve) -> RunLine:
+    """A line by a result, or by what stands for it while there is none."""
     test, llm, steps = result.get("test") or {}, result.get("llm") or {}, result.get("steps") or {}
     total, program = int(steps.get("total") or 0), int(steps.get("program") or 0)
     searched = result.get("searched_steps", total - int(steps.get("test") or 0))
@@ -245,12 +238,12 @@ def _from_result(
         directory=directory,
         env_id=result["env_id"],
         env_kwargs=result.get("env_kwargs") or {},
-        horizon=horizon,
+        horizon=result.get("max_episode_steps"),
         method=result.get("method") or "",
         model=result.get("model") or "",
         writer=written_by(result),
         seed=result.get("seed"),
-        finished=True,
+        finished=result.get("finished", True),
         best=str((result.get("best") or {}).get("candidate") or ""),
         mean_return=test.get("mean_return"),
         ci95=tuple(test.get("ci95") or (None, None)),

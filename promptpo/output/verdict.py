@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpo.output.report.result import MARKS, REFERENCES, TEACHER
-from promptpo.program import Program
-from promptpo.program.blocks import HELD, blocks
 from promptpo.run.evidence import Difference, Evidence
 from promptpo.telling.feedback import number, with_noise
 
@@ -28,12 +26,6 @@ ALMOST_ALL = 0.95
 LONG = 0.1
 """Share of the step budget from which one episode is called long."""
 
-AT_BOUND = 0.01
-"""Share of its range by which a tuned number may differ from a bound and still stand at it."""
-
-NAMED = 3
-"""Parameters that are named; the others are counted."""
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -46,11 +38,9 @@ class Facts:
         threshold: The return that counts as solved; None where there is none.
         language_model: Whether a language model wrote the policies.
         tried: How many policies were tried.
-        ties: How many different policies did the same in every shared episode, where all did; else 0.
         flat: The return of every episode of every policy, where there is only one; None otherwise.
         never_succeeded: Success is reported, and no episode of any policy had any.
         constant: The action that the best gives in every step; empty where it gives several.
-        at_bounds: Its tuned parameters that stand at the end of their range.
         longest: Steps of the longest episode.
         budget: The limit on steps; None without one.
         out_of_steps: The step budget ended the search.
@@ -66,11 +56,9 @@ class Facts:
     threshold: float | None = None
     language_model: bool = True
     tried: int = 0
-    ties: int = 0
     flat: float | None = None
     never_succeeded: bool = False
     constant: str = ""
-    at_bounds: tuple[str, ...] = ()
     longest: int = 0
     budget: int | None = None
     out_of_steps: bool = False
@@ -157,11 +145,9 @@ def facts_of(
         threshold=threshold,
         language_model=language_model,
         tried=len(state.candidates),
-        ties=_ties(state, best),
         flat=returns.pop() if len(returns) == 1 and len(everything) > 1 else None,
         never_succeeded=bool(successes) and not any(successes),
         constant=state.constant_actions.get(best.attempt.candidate.digest, "") if best else "",
-        at_bounds=_at_bounds(best) if best else (),
         longest=max((e.steps for evidence in everything for e in evidence.episodes), default=0),
         budget=state.config.budget.steps,
         out_of_steps="environment steps" in stop,
@@ -192,40 +178,37 @@ def _nothing_ran(facts: Facts) -> str:
 def _standing(facts: Facts, test: Evidence) -> tuple[str, bool]:
     """How the best stands against marks and threshold, and whether that is all there is to say."""
     mean, marks = test.mean_return, _compared(facts, test)
-    worse = next((mark for mark in marks if mark[1].verdict < 0), None)
-    equal = next((mark for mark in marks if not mark[1].verdict), None)
+    hardest = min(marks, key=lambda mark: mark[1].verdict, default=None)
+    sign = 1 if hardest is None else hardest[1].verdict
     solved = _solved(facts, test)
-    if worse is not None:
-        return f"Worse than {_against(*worse, mean)}.", False
-    if solved and equal is None:
-        return f"{solved}.", True
-    if solved and equal is not None:
-        return f"{solved}, but {REFERENCES.get(equal[0], equal[0])} earned as much: the task tells no policies apart.", True  # fmt: skip
-    if equal is not None:
-        name, difference, _ = equal
-        if difference.tie:
-            return f"The same as {REFERENCES.get(name, name)} in every test episode: {number(mean)}.", False
-        return f"No better than {_against(*equal, mean)}.", False
+    if hardest is not None and sign < 0:
+        return f"Worse than {_against(*hardest, mean)}.", False
+    if solved:
+        if hardest is None or sign:
+            return f"{solved}.", True
+        name = REFERENCES.get(hardest[0], hardest[0])
+        return f"{solved}, but {name} earned as much: the task tells no policies apart.", True
+    if hardest is not None and not sign:
+        if hardest[1].tie:
+            same = REFERENCES.get(hardest[0], hardest[0])
+            return f"The same as {same} in every test episode: {number(mean)}.", False
+        return f"No better than {_against(*hardest, mean)}.", False
     better = f"Better than {_against(*marks[0], mean)}" if marks else f"Held-out return {number(mean)}"
     if facts.threshold is not None:
         return f"{better}, but below the {number(facts.threshold)} that counts as solved.", False
-    troubled = facts.never_succeeded or facts.constant or facts.at_bounds
-    return f"{better}.", not troubled
+    return f"{better}.", not (facts.never_succeeded or facts.constant)
 
 
 def _beside_teacher(facts: Facts, test: Evidence) -> tuple[str, bool]:
     """How the best stands against the teacher, and whether it is behind; nothing without one."""
-    mark = facts.references.get(TEACHER)
-    if mark is None:
-        return "", False
+    mark = facts.references.get(TEACHER, Evidence())
     difference = test.against(mark)
     if len(difference.returns) < 2:  # noqa: PLR2004 - nothing to compare
         return "", False
+    equal = "The same as" if difference.tie else "Not to be told from"
+    how = {1: "Better than", -1: "Behind"}.get(difference.verdict, equal)
     against = _against(TEACHER, difference, mark.mean_return, test.mean_return)
-    if difference.verdict:
-        return f"{'Better than' if difference.verdict > 0 else 'Behind'} {against}.", difference.verdict < 0
-    same = "The same as" if difference.tie else "Not to be told from"
-    return f"{same} {against}.", False
+    return f"{how} {against}.", difference.verdict < 0
 
 
 def _compared(facts: Facts, test: Evidence) -> list[tuple[str, Difference, float]]:
@@ -278,22 +261,8 @@ def _causes(facts: Facts) -> Iterator[str]:
             f"One episode took {facts.longest:,} of the {facts.budget:,} steps there were: set a shorter "
             "--max-episode-steps, or raise --max-steps."
         )
-    if facts.ties > 1:
-        yield (
-            f"All {facts.ties} policies earned the same in every episode, so there was nothing to choose by: "
-            f"{hint}, or allow longer episodes (--max-episode-steps)."
-        )
     if facts.constant:
         yield f"It gives the same action in every step ({facts.constant}): {hint}, or allow more --rounds."
-    if facts.at_bounds:
-        names, more = ", ".join(facts.at_bounds[:NAMED]), len(facts.at_bounds) - NAMED
-        also = f" and {more} more" if more > 0 else ""
-        stand, them = (
-            ("stands at the end of its range", "it")
-            if len(facts.at_bounds) == 1
-            else ("stand at the end of their ranges", "them")
-        )
-        yield f"{names}{also} {stand}: widen {them} in PARAMS of the exported policy and go on from there (--start)."
     done, planned = facts.rounds
     if facts.out_of_steps and done < planned:
         yield f"The step budget ended after {done} of {planned} rounds: go on with promptpo resume and more --max-steps."  # fmt: skip
@@ -312,29 +281,3 @@ def _advice(facts: Facts) -> str:
 def _own(facts: Facts) -> str:
     """The advice to give a controller, for who gave none."""
     return "" if facts.given else ", start from a controller of your own (--start)"
-
-
-def _ties(state: RunState, best: CandidateState | None) -> int:
-    """How many different programs did what the best did, where all of them did."""
-    programs = {one.attempt.candidate.digest or one.id: one for one in state.candidates if one.ran}
-    if best is None or len(programs) < 2:  # noqa: PLR2004 - one cannot tie
-        return 0
-    others = [one for one in programs.values() if one.id != best.id]
-    tied = all(best.evidence.against(other.evidence).tie for other in others)
-    return len(programs) if tied else 0
-
-
-def _at_bounds(best: CandidateState) -> tuple[str, ...]:
-    candidate = best.attempt.candidate
-    program = Program.parse(candidate.source)
-    tuned = [name for name in candidate.tuned if name in program.params]
-    ends = {name for name in tuned if _near_an_end(*program.params[name])}
-    return tuple(
-        block
-        for block, names in blocks(tuned, program.arrays).items()
-        if len(ends.intersection(names)) >= max(1.0, HELD * len(names))
-    )
-
-
-def _near_an_end(value: float, low: float, high: float) -> bool:
-    return min(value - low, high - value) <= AT_BOUND * (high - low)
