@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.cli.dashboard import RunProgress
 from promptpo.cli.display import LiveDisplay, PlainDisplay, outcome, spending
 from promptpo.cli.terminal import say
-from promptpo.run.observer import Observer
+from promptpo.run.observer import HOOKS, Observer
 from sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
-    from promptpo.search.history import History
     from promptpo.spec import TaskSpec
 
 REFRESH_SECONDS = 0.5
@@ -70,33 +69,9 @@ def in_notebook() -> bool:
 class Both(Observer):
     """Tells two observers."""
 
-    def __init__(self, first: Observer, second: Observer) -> None:
-        self._told = (first, second)
-
-    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
-        """Tell both."""
-        for one in self._told:
-            one.started(config, directory, choice, spec, ledger)
-
-    def event(self, event: Event) -> None:
-        """Tell both."""
-        for one in self._told:
-            one.event(event)
-
-    def progress(self, history: History) -> None:
-        """Tell both."""
-        for one in self._told:
-            one.progress(history)
-
-    def finished(self, run: RunResult) -> None:
-        """Tell both."""
-        for one in self._told:
-            one.finished(run)
-
-    def warn(self, message: str) -> None:
-        """Tell both."""
-        for one in self._told:
-            one.warn(message)
+    def __init__(self, *told: Observer) -> None:
+        for hook in HOOKS:
+            setattr(self, hook, lambda *given, hook=hook: [getattr(one, hook)(*given) for one in told])
 
 
 class _Plain(PlainDisplay):

@@ -293,7 +293,7 @@ def _ending(view: RunView) -> str:
 
 def came_out(data: Mapping[str, Any], directory: Path) -> list[str]:
     """What a result says of the test of the best, in lines."""
-    test = data["test"] or {}
+    test, candidate = data["test"] or {}, (data.get("best") or {}).get("candidate")
     lines: list[str] = []
     parts = {"Held-out return": test, "On variants held out from training": test.get("held_out") or {}}
     for what, part in parts.items():
@@ -302,7 +302,7 @@ def came_out(data: Mapping[str, Any], directory: Path) -> list[str]:
             low, high = part["ci95"]
             success = "" if part.get("success_rate") is None else f", success {part['success_rate']:.0%}"
             said = f"{number(part['mean_return'])} (95 % interval {number(low)} to {number(high)}, {episodes_in_words(part['episodes'])}{success})"
-        whose = f", candidate {data['best']['candidate']}" if part is test else ""
+        whose = f", candidate {candidate}" if candidate and part is test else ""
         lines += [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *families(part)] if part else []
     rest = [rewarded_in_words(test), cut_in_words(data, directory), one_episode_in_words(data)]
     return [clean_line(line) for line in [*lines, *rest] if line]

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from promptpo.cli.show import families
+from promptpo.cli.show import came_out
 from promptpo.errors import UsageError
 from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_baseline
-from promptpo.output.report.result import failures_in_words, rewarded_in_words
 from promptpo.rollouts.agents import BEST_AGENT
-from promptpo.telling.feedback import episodes_in_words, number
+from promptpo.telling.feedback import number
 from sandbox.text import clean_line
 
 POINTS = 12
@@ -106,26 +105,9 @@ def _ending(run: BaselineRun) -> list[str]:
     lines = [clean_line(f"Stopped: {result['stop_reason']}.")] if result.get("stop_reason") else []
     if test.get("mean_return") is None:
         return [*lines, "Nothing was tested."]
-    low, high = test["ci95"]
-    success = "" if test.get("success_rate") is None else f", success {test['success_rate']:.0%}"
     best = (result.get("best") or {}).get("steps")
-    which = f" of the agent after {best:,} steps, the best on validation seeds" if best else ""
-    lines.append(
-        clean_line(
-            f"Held-out return {number(test['mean_return'])} (95 % interval {number(low)} to {number(high)}, "
-            f"{episodes_in_words(test['episodes'])}{success}){which}. {failures_in_words(test)}".strip()
-        )
-    )
-    lines += families(test)
-    lines += filter(None, [clean_line(rewarded_in_words(test))])
-    beyond = test.get("held_out") or {}
-    if beyond.get("mean_return") is not None:
-        low, high = beyond["ci95"]
-        lines.append(
-            f"On variants held out from training: return {number(beyond['mean_return'])} "
-            f"(95 % interval {number(low)} to {number(high)}, {episodes_in_words(beyond['episodes'])})."
-        )
-        lines += families(beyond)
+    lines += [f"Of the agent after {best:,} steps, the best on validation seeds:"] if best else []
+    lines += came_out(result, run.directory)
     lines += [clean_line(line) for line in acting_in_words(result)]
     lines += _refined(result)
     agent = run.directory / BEST_AGENT

@@ -171,7 +171,7 @@ def _written(run: Path, path: Path, *, open_: bool, as_json: bool) -> None:
 
 def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     """Serve the report until Ctrl-C."""
-    from promptpo.output.live import LiveServer
+    from promptpo.output.live import live_server
     from promptpo.seeds import begun_runs, is_folder_of_seeds
 
     if is_folder_of_seeds(run):
@@ -182,7 +182,7 @@ def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     if not run.is_dir():
         raise NoSuchRunError(f"there is no run {run}.")
     try:
-        server = LiveServer(run, port)
+        server = live_server(run, port)
     except OSError as error:
         raise UsageError(f"cannot serve on port {port}: {error.strerror}; leave --port out.") from error
     with server, contextlib.suppress(KeyboardInterrupt):

@@ -174,12 +174,14 @@ def _training(
 
 
 def _curve(points: Sequence[Mapping[str, Any]]) -> tuple[BaselinePoint, ...]:
+    names = {
+        "mean_return": "mean_return",
+        "train_mean_return": "train_mean_return",
+        "seconds": "wall_seconds",
+    }
     return tuple(
         BaselinePoint(
-            float(point["steps"]),
-            _number(point.get("mean_return")),
-            _number(point.get("train_mean_return")),
-            _number(point.get("wall_seconds")),
+            float(point["steps"]), **{ours: _number(point.get(theirs)) for ours, theirs in names.items()}
         )
         for point in points
     )

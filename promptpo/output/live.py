@@ -194,7 +194,7 @@ class LocalPage(BaseHTTPRequestHandler):
         """Requests are not printed."""
 
 
-class LiveServer(PageServer):
+def live_server(run: Path, port: int = 0) -> PageServer:
     """Serves a `LiveReport`.
 
     Args:
@@ -204,11 +204,4 @@ class LiveServer(PageServer):
     Raises:
         OSError: The port cannot be had.
     """
-
-    def __init__(self, run: Path, port: int = 0) -> None:
-        report = LiveReport(run)
-
-        class Served(LocalPage):
-            draw = staticmethod(report.draw)
-
-        super().__init__(Served, port)
+    return PageServer(type("Served", (LocalPage,), {"draw": staticmethod(LiveReport(run).draw)}), port)

@@ -35,3 +35,7 @@ class Observer:
 
     def warn(self, message: str) -> None:
         """One line that the user should see."""
+
+
+HOOKS = tuple(name for name in vars(Observer) if not name.startswith("_"))
+"""What an observer is told, by name."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.output.run_result import RunResult
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Event, read_events
-from promptpo.run.observer import Observer
+from promptpo.run.observer import HOOKS, Observer
 from promptpo.run.state import RunState, evaluation_in
 
 if TYPE_CHECKING:
     from promptpo.run.ledger import Ledger
-    from promptpo.search.history import History
     from promptpo.spec import TaskSpec
 
 
@@ -85,38 +85,24 @@ class Several(Observer):
 
     def __init__(self, display: Observer, trackers: Sequence[Observer]) -> None:
         self._display, self._trackers = display, list(trackers)
+        for hook in HOOKS:
+            setattr(self, hook, partial(self._tell, hook))
 
-    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
-        """The run begins; a destination that cannot be opened is an error of the user's."""
-        self._display.started(config, directory, choice, spec, ledger)
-        for one in self._trackers:
-            one.started(config, directory, choice, spec, ledger)
-
-    def event(self, event: Event) -> None:
-        """Pass an event on."""
-        self._display.event(event)
-        self._each(lambda one: one.event(event))
-
-    def progress(self, history: History) -> None:
-        """Pass progress on."""
-        self._display.progress(history)
-
-    def finished(self, run: RunResult) -> None:
-        """Pass the result on."""
-        self._each(lambda one: one.finished(run))
-        self._display.finished(run)
-
-    def warn(self, message: str) -> None:
-        """Pass a warning on."""
-        self._display.warn(message)
-
-    def _each(self, tell: Callable[[Observer], None]) -> None:
+    def _tell(self, hook: str, *given: Any) -> None:
+        """Pass something on; a destination that cannot be opened is an error of the user's."""
+        tell = partial(getattr(self._display, hook), *given)
+        if hook != "finished":  # its sentence comes last
+            tell()
         for one in list(self._trackers):
             try:
-                tell(one)
-            except Exception as error:  # noqa: BLE001 - a foreign client must not end a paid run
-                self._trackers.remove(one)
+                getattr(one, hook)(*given)
+            except Exception as error:
+                if hook == "started":
+                    raise
+                self._trackers.remove(one)  # a foreign client must not end a paid run
                 self._display.warn(f"{type(one).__name__} stopped tracking: {type(error).__name__}: {error}")
+        if hook == "finished":
+            tell()
 
 
 def tested(test: Mapping[str, Any] | None) -> dict[str, float]:
