@@ -100,8 +100,8 @@ def exported(
     program, task = inlined(Program.parse(source)), portable(provenance.task)
     added = _template().render(
         needs=_needs(program),
-        construction=_Construction.of(program),
-        action=_Action.of(action_space),
+        construction=_construction(program),
+        action=_action(action_space),
         env_id=task.env_id,
         env_kwargs=json.dumps(dict(task.env_kwargs), default=str),
         max_episode_steps=task.max_episode_steps,
@@ -327,76 +327,42 @@ def _facts(provenance: Provenance) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class _Construction:
-    """How the file makes a policy for an episode: as the sandbox does.
+def _construction(program: Program) -> dict[str, Any]:
+    """How the file makes a policy for an episode, as the sandbox does, by what the program's text says.
 
-    Attributes:
-        values: The expression for the constructor's argument.
-        takes_params: Whether the constructor is given it.
-        unknown: Whether only the running module can tell.
-        resets: Whether ``reset`` is called; None where only the running module can tell.
-        needs_numpy: Whether the expression does.
+    ``unknown`` and ``resets`` None: only the running module can tell.
     """
-
-    values: str
-    takes_params: bool
-    unknown: bool
-    resets: bool | None
-    needs_numpy: bool
-
-    @classmethod
-    def of(cls, program: Program) -> _Construction:
-        """What the program's text says."""
-        contract = program.contract
-        needs_numpy = bool(program.arrays) and contract.takes_params is not False
-        return cls(
-            program.given(),
-            bool(contract.takes_params),
-            contract.takes_params is None,
-            contract.resets,
-            needs_numpy,
-        )
+    contract = program.contract
+    return {
+        "given": program.given(),
+        "takes_params": bool(contract.takes_params),
+        "unknown": contract.takes_params is None,
+        "resets": contract.resets,
+        "needs_numpy": bool(program.arrays) and contract.takes_params is not False,
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class _Action:
-    """How the file makes an action of what the policy returned: as the sandbox does.
+def _action(space: gymnasium.Space[Any] | None) -> dict[str, Any]:
+    """How the file makes an action of what the policy returned, as the sandbox does.
 
-    Attributes:
-        kind: "box", "discrete", or "" for what stays as it is.
-        stacks: Whether a batch of actions is one array.
-        dtype: Of the array.
-        shape: Of the array.
-        low: Bounds of a continuous space as short literals; empty without any.
-        high: The same.
+    ``kind`` is "box", "discrete", or "" for what stays as it is; ``stacks``: a batch of actions is one array, of such a
+    ``dtype`` and ``shape``; ``low`` and ``high``: bounds of a continuous space as short literals, empty without any.
     """
+    import gymnasium
+    import numpy as np
 
-    kind: str = ""
-    stacks: bool = True
-    dtype: str = ""
-    shape: str = ""
-    low: str = ""
-    high: str = ""
-
-    @classmethod
-    def of(cls, space: gymnasium.Space[Any] | None) -> _Action:
-        """What a space wants."""
-        import gymnasium
-        import numpy as np
-
-        spaces = gymnasium.spaces
-        if space is None:
-            return cls()
-        if isinstance(space, spaces.Discrete):
-            return cls("discrete")
-        if not isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
-            return cls(stacks=False)
-        low = high = ""
-        if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
-            low, high = (_literal(bound) for bound in (space.low, space.high))
-        dtype = np.dtype(space.dtype).name
-        return cls("box", dtype=dtype, shape=repr(tuple(space.shape)), low=low, high=high)
+    spaces = gymnasium.spaces
+    plain = {"kind": "", "stacks": True, "dtype": "", "shape": "", "low": "", "high": ""}
+    if space is None:
+        return plain
+    if isinstance(space, spaces.Discrete):
+        return plain | {"kind": "discrete"}
+    if not isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+        return plain | {"stacks": False}
+    array = plain | {"kind": "box", "dtype": np.dtype(space.dtype).name, "shape": repr(tuple(space.shape))}
+    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+        array |= {"low": _literal(space.low), "high": _literal(space.high)}
+    return array
 
 
 def _literal(bound: Any) -> str:

@@ -46,16 +46,18 @@ def scored(evaluation: Evaluation | None, *, horizon: int = 0) -> dict[str, Any]
     """
     if evaluation is None:
         return None
-    low, high = mean_interval(evaluation.returns)
+    cut = sum(episode.truncated and episode.steps >= horizon for episode in evaluation.episodes)
+    return {"outcome": evaluation.outcome, **_summary(evaluation), "cut": cut, **by_reward(evaluation)}
+
+
+def _summary(of: Evaluation | Evidence) -> dict[str, Any]:
+    """Mean, interval and single returns of episodes."""
     return {
-        "outcome": evaluation.outcome,
-        "mean_return": _finite(evaluation.mean_return),
-        "ci95": [_finite(low), _finite(high)],
-        "episodes": len(evaluation.episodes),
-        "success_rate": evaluation.success_rate,
-        "returns": [_finite(value) for value in evaluation.returns],
-        "cut": sum(episode.truncated and episode.steps >= horizon for episode in evaluation.episodes),
-        **by_reward(evaluation),
+        "mean_return": _finite(of.mean_return),
+        "ci95": list(map(_finite, mean_interval(of.returns))),
+        "episodes": len(of.episodes),
+        "success_rate": of.success_rate,
+        "returns": list(map(_finite, of.returns)),
     }
 
 
@@ -154,17 +156,8 @@ def judged_by(evidence: Evidence | None, task: Task) -> dict[str, Any] | None:
     """Episodes of the best that chose it, as the result file shows them; None where there are none."""
     if evidence is None or not evidence.episodes:
         return None
-    low, high = mean_interval(evidence.returns)
-    return {
-        "outcome": "ok",
-        "mean_return": _finite(evidence.mean_return),
-        "standard_error": _finite(evidence.standard_error),
-        "ci95": [_finite(low), _finite(high)],
-        "episodes": len(evidence.episodes),
-        "success_rate": evidence.success_rate,
-        "returns": [_finite(value) for value in evidence.returns],
-        **by_variant(task, evidence.episodes),
-    }
+    error = {"standard_error": _finite(evidence.standard_error)}
+    return {"outcome": "ok", **_summary(evidence), **error, **by_variant(task, evidence.episodes)}
 
 
 def tested(test: Evaluation | None, *, horizon: int) -> dict[str, Any] | None:
