@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as command_line
-from promptpo.output.live import ADDRESS, live_server
+from promptpo.output.live import ADDRESS, PageServer, live_server
 
 RECORDED = Path(__file__).parents[1] / "run" / "recorded" / "search"
 
@@ -27,18 +27,18 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(run: Path) -> Iterator[live_server]:
+def server(run: Path) -> Iterator[PageServer]:
     """It, served."""
     with live_server(run) as serving:
         yield serving
 
 
-def port_of(server: live_server) -> int:
+def port_of(server: PageServer) -> int:
     """The port that is served on."""
     return int(server.url.rstrip("/").rpartition(":")[2])
 
 
-def ask(server: live_server, method: str = "GET", path: str = "/", **headers: str) -> tuple[Any, str]:
+def ask(server: PageServer, method: str = "GET", path: str = "/", **headers: str) -> tuple[Any, str]:
     """(response, body)."""
     connection = http.client.HTTPConnection(ADDRESS, port_of(server), timeout=20)
     connection.request(method, path, headers=headers)
@@ -48,7 +48,7 @@ def ask(server: live_server, method: str = "GET", path: str = "/", **headers: st
     return response, text
 
 
-def test_the_report_is_served_and_needs_no_network(server: live_server) -> None:
+def test_the_report_is_served_and_needs_no_network(server: PageServer) -> None:
     """The whole page, not to be stored, under its own content security policy; of a run that ended no refresh."""
     response, text = ask(server)
     assert response.status == 200
@@ -63,7 +63,7 @@ def test_the_report_is_served_and_needs_no_network(server: live_server) -> None:
 
 
 @pytest.mark.parametrize("path", ["/journal.jsonl", "/config.toml", "/../run/origin", "/?a"])
-def test_there_is_no_other_path(server: live_server, path: str) -> None:
+def test_there_is_no_other_path(server: PageServer, path: str) -> None:
     """Nothing of the directory is served."""
     response, text = ask(server, path=path)
     assert response.status == 404
@@ -71,7 +71,7 @@ def test_there_is_no_other_path(server: live_server, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "ANYTHING"])
-def test_it_is_read_only(server: live_server, method: str) -> None:
+def test_it_is_read_only(server: PageServer, method: str) -> None:
     """Every other method is refused, with those that there are."""
     response, _ = ask(server, method)
     assert response.status == 405
@@ -82,7 +82,7 @@ def test_it_is_read_only(server: live_server, method: str) -> None:
     "host",
     ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost:8000@evil", "[::1]:80", ""],
 )
-def test_another_name_is_refused(server: live_server, host: str) -> None:
+def test_another_name_is_refused(server: PageServer, host: str) -> None:
     """A page whose name was pointed at this address reads nothing."""
     response, text = ask(server, Host=host)
     assert response.status == 421
@@ -95,7 +95,7 @@ def test_another_name_is_refused(server: live_server, host: str) -> None:
         assert ask(server, Host=name)[0].status == 200
 
 
-def test_only_this_machine_is_answered(server: live_server) -> None:
+def test_only_this_machine_is_answered(server: PageServer) -> None:
     """It listens on 127.0.0.1 and nowhere else."""
     with socket.create_server(("127.0.0.2", port_of(server))):
         pass  # free on another of this machine's addresses
