@@ -82,6 +82,13 @@ class RunLine:
     unpriced: int = 0
     writer: str = ""
 
+    @property
+    def task(self) -> tuple[str, dict[str, Any]]:
+        """What was solved: runs of the same task are compared."""
+        limit = {"max_episode_steps": self.horizon} if self.horizon else {}
+        own = {name: value for name, value in self.setting.items() if name != "held_out_variants"}
+        return self.env_id, {**self.env_kwargs, **own, **limit}
+
     def as_json(self) -> dict[str, Any]:
         """The run as ``--json`` shows it."""
         return {
@@ -110,18 +117,7 @@ class RunLine:
 
         None where they solved different tasks or one has no result.
         """
-        mine, theirs = (
-            (
-                one.env_id,
-                one.env_kwargs,
-                one.horizon,
-                one.setting.get("wrappers"),
-                one.setting.get("variants"),
-                one.setting.get("reward"),
-            )
-            for one in (self, other)
-        )
-        if mine != theirs:
+        if self.task != other.task:
             return None
         shared = sorted(self.returns.keys() & other.returns.keys())
         returns = tuple(self.returns[seed] - other.returns[seed] for seed in shared)

@@ -139,11 +139,9 @@ def _by_task(lines: Sequence[RunLine]) -> Mapping[str, list[tuple[int, RunLine]]
     """Runs with their places in the table, by environment: returns of different ones share no axis."""
     found: dict[str, list[tuple[int, RunLine]]] = {}
     for n, line in enumerate(lines):
-        given = {**line.env_kwargs, **line.setting} | (
-            {"max_episode_steps": line.horizon} if line.horizon else {}
-        )
+        env_id, given = line.task
         kwargs = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        found.setdefault(f"{line.env_id}{f' ({kwargs})' if kwargs else ''}", []).append((n, line))
+        found.setdefault(f"{env_id}{f' ({kwargs})' if kwargs else ''}", []).append((n, line))
     return found
 
 

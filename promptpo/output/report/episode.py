@@ -105,9 +105,13 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
             note = "Rendering was slow; the film shows the beginning."
         if not pictures.same:
             note = "The environment did not repeat the episode exactly; the film shows another one with the same actions."
-    kept = (*_debug(trajectory.debug), *_actions(trajectory.actions, names))
-    series = (*observed, *kept, *_rewards(trajectory.rewards))
-    return Shown(seed, episode.return_, episode.steps, series, left_out, pictures, note)
+    series = [
+        *observed,
+        *_debug(trajectory.debug),
+        *_columns(trajectory.actions, "action", names)[:MOST_ACTIONS],
+        Series("reward", tuple(map(float, trajectory.rewards)), "reward"),
+    ]
+    return Shown(seed, episode.return_, episode.steps, tuple(series), left_out, pictures, note)
 
 
 def typical_seed(run: RunView) -> int:
@@ -141,10 +145,6 @@ def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list
     return [columns[i] for i in kept], len(columns) - len(kept)
 
 
-def _actions(values: Sequence[Any], names: Mapping[str, str]) -> list[Series]:
-    return _columns(values, "action", names)[:MOST_ACTIONS]
-
-
 def _debug(values: Sequence[Mapping[str, Any]]) -> list[Series]:
     """The numbers that the policy kept in its ``debug`` in every step, words and gaps left out."""
     names = list(values[0]) if values else []
@@ -153,10 +153,6 @@ def _debug(values: Sequence[Mapping[str, Any]]) -> list[Series]:
         Series(f"debug.{name}", tuple(float(kept[name]) for kept in values), "obs")
         for name in whole[:MOST_DEBUG]
     ]
-
-
-def _rewards(values: Sequence[Any]) -> list[Series]:
-    return [Series("reward", tuple(float(value) for value in values), "reward")]
 
 
 def episode_chart(shown: Shown) -> Markup:

@@ -157,7 +157,7 @@ def untrusted(run: Path, view: RunView) -> str:
 def page(run: RunView, shown: Shown | str) -> str:
     """The text of the page."""
     candidates = run.candidates
-    script = asset("script.js")
+    script, (chart, frames) = asset("script.js"), _drawn(shown)
     result = dict(run.result) if run.result else None
     session = run.state.sessions[-1] if run.state.sessions else {}
     return (
@@ -191,8 +191,8 @@ def page(run: RunView, shown: Shown | str) -> str:
             world_words=_world_words(run),
             episode=shown if not isinstance(shown, str) else None,
             episode_note=shown if isinstance(shown, str) else shown.note,
-            episode_chart=_episode_chart(shown),
-            frames=_frames(shown),
+            episode_chart=chart,
+            frames=frames,
             commands=[typed(each["command"]) for each in run.state.sessions],
             versions=session.get("versions") or versions(),
             sandbox=session.get("sandbox") or {},
@@ -290,22 +290,17 @@ def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
     return found
 
 
-def _episode_chart(shown: Shown | str) -> Markup | None:
+def _drawn(shown: Shown | str) -> tuple[Markup | None, Markup | None]:
+    """The chart of an episode, and its film for the page's script; base64 and numbers only, so nothing in it can end the element."""
     if isinstance(shown, str):
-        return None
-    from promptpo.output.report.episode import episode_chart
+        return None, None
+    from promptpo.output.report.episode import LEFT, episode_chart
 
-    return episode_chart(shown)
-
-
-def _frames(shown: Shown | str) -> Markup | None:
-    """The film for the page's script; base64 and numbers only, so nothing in it can end the element."""
-    if isinstance(shown, str) or shown.film is None:
-        return None
-    from promptpo.output.report.episode import LEFT
-
-    film = {"fps": shown.film.fps, "frames": [list(frame) for frame in shown.film.frames]}
-    return Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704 - see above
+    frames = None
+    if shown.film is not None:
+        film = {"fps": shown.film.fps, "frames": [list(frame) for frame in shown.film.frames]}
+        frames = Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704 - see above
+    return episode_chart(shown), frames
 
 
 def typed(command: str) -> str:

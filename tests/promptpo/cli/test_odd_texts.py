@@ -12,7 +12,7 @@ import pytest
 from promptpo.cli.app import run
 from promptpo.output.exporting import MARKER
 from promptpo.run.journal import JOURNAL
-from tests.promptpo.cli.test_border import NASTY, shown_raw
+from tests.promptpo.cli.test_border import FORGED, NASTY, shown_raw
 from tests.promptpo.cli.test_command_line import SHORT
 from tests.promptpo.cli.test_terminal import on_terminal
 
@@ -187,4 +187,4 @@ def test_a_strangers_result_is_clean(
         assert run(arguments) == 0
         said = capsys.readouterr()
         assert not shown_raw(said.out + said.err)
-        assert not any(line.startswith("Held-out") for line in said.out.splitlines())
+        assert not any(line.startswith(FORGED.strip()) for line in said.out.splitlines())
