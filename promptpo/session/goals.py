@@ -128,8 +128,15 @@ async def _filmed(run: OpenRun, spender: Spender, winner: Winner, horizon: int) 
             png, _ = await asyncio.to_thread(taken, episode)
             with writing(run.directory, run.resuming):
                 write_atomically(file, png)
-            told = {"role": role, "file": file.name, "seed": episode.seed}
-            pictures.append({**told, "return": episode.return_, "success": episode.success})
+            pictures.append(
+                {
+                    "role": role,
+                    "file": file.name,
+                    "seed": episode.seed,
+                    "return": episode.return_,
+                    "success": episode.success,
+                }
+            )
     except (PromptPOError, ValueError) as error:
         return {"pictures": pictures, "no_pictures": str(error)}
     return {"pictures": pictures, "no_pictures": ""}

@@ -28,6 +28,7 @@ from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
+from promptpo.search.asked_for import unknown
 from promptpo.search.final_test import Outcome
 from promptpo.session.opened import OpenRun
 from promptpo.telling.feedback import with_noise
@@ -136,7 +137,12 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     content["preflight"] = ahead.as_json()
     if config.goal:
         first = (run.journal.find("decision", "goal") or {}).get("succeeded", {})
-        content["goal"] = {"text": config.goal, **(outcome.judged or {}), "succeeded_at_start": first}
+        why = f"it was not judged yet; {run.resuming} goes on" if best else "no policy ran"
+        content["goal"] = {
+            "text": config.goal,
+            **(outcome.judged or unknown(why)),
+            "succeeded_at_start": first,
+        }
     return content | refined.kept(run.directory, best.id if best else None)
 
 

@@ -16,6 +16,7 @@ from promptpo.output.report.result import failures_in_words
 from promptpo.output.report.result import tested as result_of_test
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import read_run
+from promptpo.run.records import Seeds
 from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize
 from tests.promptpo.policies import FEEDBACK, GOOD, WEAK, variant
 
@@ -195,7 +196,10 @@ def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path: Path) -> None:
 def test_a_policy_that_fails_in_every_test_episode_has_a_result() -> None:
     """No number is made up: there is none, and a sentence says why."""
     test = result_of_test(
-        Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10), horizon=20
+        Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10),
+        Seeds().test,
+        Task("E"),
+        horizon=20,
     )
     assert (test["mean_return"], test["episodes"], test["failed_episodes"]) == (None, 10, 10)
     said = failures_in_words(test)

@@ -114,7 +114,7 @@ def test_baselines_are_tested_on_held_out_variants(
     assert [row["env_kwargs"]["g"] for row in result["test"]["by_variant"]] == [9.81, 2.0]
     assert result["steps"]["test"] == 2 * 4 * 200
     assert command_line(["show", str(tmp_path / "zero")]) == 0
-    assert "On variants held out from training: return" in capsys.readouterr().out
+    assert "On variants held out from training " in capsys.readouterr().out
 
 
 @pytest.mark.slow

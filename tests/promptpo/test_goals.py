@@ -39,7 +39,7 @@ from promptpo.telling.preferences import preferences_in, told, verdict_in
 from sandbox import Episode, Trajectory
 from tests.promptpo.llm.test_stills import png
 from tests.promptpo.optimizing import QUICK, Model, optimize
-from tests.promptpo.policies import GOOD
+from tests.promptpo.policies import CRASH, GOOD
 from tests.promptpo.rewards import CONSTANT, LEFT
 
 GOAL = "keep the cart on the left"
@@ -224,6 +224,15 @@ def test_going_on_asks_nothing_of_it_again(done: tuple[Any, Judge], tmp_path: Pa
     assert not [k for k in model.asked() if k.startswith("goal") and not k.startswith("goal.winner")]
     assert again.data["reward"] == done[0].data["reward"]
     assert again.data["goal"]["asked"] == "yes"
+
+
+def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
+    """The sentence does not end without a word."""
+    judge = Judge({"goal.reward": FENCED, "goal.policy": CRASH})
+    judge.default = CRASH
+    run = optimize(judge, tmp_path / "run", repairs=0, **SETTINGS)
+    assert run.data["best"] is None
+    assert f"What was asked ({GOAL}): not known, because no policy ran." in overview(run.directory)
 
 
 def test_a_reward_that_agrees_is_left_alone(tmp_path: Path) -> None:

@@ -160,48 +160,32 @@ def judged_by(evidence: Evidence | None, task: Task) -> dict[str, Any] | None:
     return {"outcome": "ok", **_summary(evidence), **error, **by_variant(task, evidence.episodes)}
 
 
-def tested(test: Evaluation | None, *, horizon: int) -> dict[str, Any] | None:
-    """The held-out test as the result file shows it.
+def tested(
+    test: Evaluation | None, seeds: Callable[[int], Sequence[int]], task: Task, *, horizon: int
+) -> dict[str, Any] | None:
+    """The held-out test as the result file shows it, by variant where there are several.
 
     An episode in which the policy failed counts like the worst of those that finished, and as no success:
     a policy that crashes in one start of a hundred must not look better for it.
     """
     content = scored(test, horizon=horizon)
-    if test is None or content is None or not test.failed:
+    if test is None or content is None:
+        return None
+    known, whole = len(test.episodes), len(test.episodes) + test.failed
+    lost = counted_failures(test, seeds(whole))
+    content |= by_variant(task, test.episodes, lost)
+    if not test.failed:
         return content
-    returns = [*test.returns, *([min(test.returns)] * test.failed if test.returns else [])]
-    low, high = mean_interval(returns)
-    rate = test.success_rate
-    known = len(test.episodes)
+    returns, rate = [*test.returns, *lost.values()], test.success_rate
     return content | {
         "mean_return": _finite(statistics.fmean(returns)) if returns else None,
-        "ci95": [_finite(low), _finite(high)],
-        "episodes": known + test.failed,
-        "success_rate": None if rate is None else rate * known / (known + test.failed),
-        "returns": [_finite(value) for value in returns],
+        "ci95": list(map(_finite, mean_interval(returns))),
+        "episodes": whole,
+        "success_rate": None if rate is None else rate * known / whole,
+        "returns": list(map(_finite, returns)),
         "failed_episodes": test.failed,
         "failure": test.error,
     }
-
-
-Seeded = tuple[Evaluation | None, Callable[[int], Sequence[int]]]
-"""A test, and what gives so many seeds of its kind."""
-
-
-def _whole_test(task: Task, horizon: int, test: Seeded, held_out: Seeded) -> dict[str, Any] | None:
-    """The test, by variant where there are several, with that on held-out variants inside it."""
-    content, beyond = (_test_of(task, horizon, *one) for one in (test, held_out))
-    return content | {"held_out": beyond} if content is not None and beyond is not None else content
-
-
-def _test_of(
-    task: Task, horizon: int, test: Evaluation | None, seeds: Callable[[int], Sequence[int]]
-) -> dict[str, Any] | None:
-    content = tested(test, horizon=horizon)
-    if test is None or content is None:
-        return None
-    planned = seeds(len(test.episodes) + test.failed)
-    return content | by_variant(task, test.episodes, counted_failures(test, planned))
 
 
 def failures_in_words(test: Mapping[str, Any] | None) -> str:
@@ -279,6 +263,8 @@ def result(
     """The content of ``result.json``; documented in docs/reference/results.md."""
     seeds = Seeds(seed)
     validation = evidence and Evidence(tuple(e for e in evidence.episodes if seeds.is_validation(e.seed)))
+    content = tested(test, seeds.test, task, horizon=horizon)
+    beyond = tested(held_out, seeds.held_out, task, horizon=horizon)
     return {
         "format": FORMAT,
         "method": "promptpo" if language_model else "search",
@@ -300,7 +286,7 @@ def result(
         "train": scored(best.evaluation, horizon=horizon) if best else None,
         "validation": judged_by(validation, task),
         "evidence": judged_by(evidence, task),
-        "test": _whole_test(task, horizon, (test, seeds.test), (held_out, seeds.held_out)),
+        "test": content and content | ({"held_out": beyond} if beyond else {}),
         "selection_gap": _gap(
             test, train=best.evaluation if best else None, validation=validation, evidence=evidence
         ),
