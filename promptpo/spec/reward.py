@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
 
-MOST_CODE, MOST_ENDING = 3300, 700
+MOST_CODE, MOST_ENDING = 6000, 700
 """Characters of code on the reward, and on what ends an episode."""
 
 SHORT = 200

@@ -128,7 +128,7 @@ class Moment:
         values: At the end of each function.
         before: At its begin.
         large: Those that are no flat arrays.
-        whole: Those of these that equal the observation.
+        whole: Those of these that equal the observation, or hold it alone, and how a policy writes that.
         own: The environment's attributes after the step.
         seen: Observation, action and next observation.
     """
@@ -136,7 +136,7 @@ class Moment:
     values: dict[str, Any] = field(default_factory=dict)
     before: dict[str, Any] = field(default_factory=dict)
     large: dict[str, Any] = field(default_factory=dict)
-    whole: set[str] = field(default_factory=set)
+    whole: dict[str, str] = field(default_factory=dict)
     own: dict[str, Any] = field(default_factory=dict)
     seen: tuple[Any, Any, Any] | None = None
 
@@ -234,7 +234,8 @@ class SpecTrial:
         """Keep the variables of the last step with what a policy saw before it, did, and saw after it."""
         if len(self.rows) < MOST_ROWS:
             self._now.seen = (observation, action, following)
-            self._now.whole = {name for name, value in self._now.large.items() if equal(value, following)}
+            written = {name: _written(value, following) for name, value in self._now.large.items()}
+            self._now.whole = {name: path for name, path in written.items() if path}
             self._now.large = {}
             held = {name: _numbers(value) for name, value in vars(self.env).items()}
             self._now.own = {
@@ -279,8 +280,9 @@ class SpecTrial:
 
     def tied(self, key: str, sides: Columns, *, before: bool = False) -> Tie:
         """What a variable is to a policy, at the end of the function that holds it or before it."""
-        if not before and all(key in row.whole for row in self.rows):
-            return Tie("next_obs", copied=True)
+        paths = set() if before else {row.whole.get(key, "") for row in self.rows}
+        if len(paths) == 1 and (path := paths.pop()):
+            return Tie(path, copied=True)
         return tie([(row.before if before else row.values).get(key) for row in self.rows], sides) or Tie()
 
     def names(self, observation_space: Any) -> dict[str, str]:
@@ -305,6 +307,13 @@ class SpecTrial:
     def passed(self, name: str) -> Proposal | None:
         """The first proposal that gave every recorded result; None where none did."""
         return next((one for one in self.candidates.get(name, ()) if one.right and not self.disturbed), None)
+
+
+def _written(value: Any, following: Any) -> str:
+    """How a policy writes a variable that is the observation, or a tuple of it alone; empty for any other."""
+    if equal(value, following):
+        return "next_obs"
+    return "(next_obs,)" if isinstance(value, tuple) and equal(value, (following,)) else ""
 
 
 def _within(space: Any, observation: Any) -> Any:

@@ -185,8 +185,7 @@ def test_all_meta_world_specs_have_no_contradictions_and_fit() -> None:
         assert 'info["success"] at any step of the episode' in spec.text, name
         shown += spec.sources["reward"].startswith("source")
         assert len(spec.text) / 3.5 <= 2000, (name, len(spec.text))
-    # of the others the lines do not give the recorded rewards, or read what is computed in mid-move
-    assert shown >= 32
+    assert shown == 50
 
 
 def test_a_hand_written_spec_may_be_partial() -> None:
