@@ -28,7 +28,6 @@ from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
-from promptpo.search.asked_for import unknown
 from promptpo.search.final_test import Outcome
 from promptpo.session.opened import OpenRun
 from promptpo.telling.feedback import with_noise
@@ -136,6 +135,8 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
         content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
     content["preflight"] = ahead.as_json()
     if config.goal:
+        from promptpo.search.asked_for import unknown
+
         first = (run.journal.find("decision", "goal") or {}).get("succeeded", {})
         why = f"it was not judged yet; {run.resuming} goes on" if best else "no policy ran"
         content["goal"] = {
