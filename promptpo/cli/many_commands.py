@@ -128,11 +128,13 @@ def compare(
 
 def _free(path: Path, lines: Sequence[RunLine]) -> Path:
     """The first numbered name that is free, or has a comparison of these runs already."""
-    from promptpo.files import read_text
     from promptpo.output.report.compare_page import mark
 
+    def other(page: Path) -> bool:
+        return not page.is_file() or mark(lines) not in page.read_text("utf-8", "replace")
+
     found, n = path, 1
-    while found.exists() and mark(lines) not in read_text(found):
+    while found.exists() and other(found):
         n += 1
         found = path.with_stem(f"{path.stem}-{n}")
     return found

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.files import read_text, write_atomically
+from promptpo.files import write_atomically
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
@@ -132,7 +132,7 @@ def _no_poorer(text: str, path: Path, tell: Callable[[str], object], *, own: boo
 
     A stranger's page is not taken over into ours; it is put aside.
     """
-    earlier, now = _EPISODE.search(read_text(path)), _EPISODE.search(text)
+    earlier, now = _EPISODE.search(path.read_text("utf-8", "replace")), _EPISODE.search(text)
     if earlier is None or now is None or earlier[1] != now[1]:
         return text
     if _WORTH.index(earlier[2]) <= _WORTH.index(now[2]):

@@ -181,6 +181,17 @@ def test_an_earlier_comparison_stays(runs: Any, capsys: pytest.CaptureFixture[st
     ]
 
 
+def test_what_is_no_page_is_left_alone(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder or bytes under the name of a comparison are not written over, and bytes for a report do not stop one."""
+    (runs.parent / "compare.html").mkdir()
+    (runs.parent / "compare-2.html").write_bytes(b"\xff\xfe")
+    assert run(["compare", "runs/search", "runs/ppo"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "wrote compare-3.html"
+    (runs / "search" / "report.html").write_bytes(b"\xff\xfe")
+    assert run(["report", "runs/search", "--no-film"]) == 0
+    assert (runs / "search" / "report.html").read_text().startswith("<!DOCTYPE html>")
+
+
 def test_a_page_lists_the_runs_of_a_folder(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Each with its own curve and the way to its report; what is damaged is named, and the page holds no address."""
     (runs / "search" / "report.html").write_text("x")
