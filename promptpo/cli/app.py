@@ -240,6 +240,7 @@ def optimize(
         models=models,
         repair_model=asking.repair_model,
         base_url=asking.base_url,
+        check=not asking.no_check,
         recipe=asking.recipe,
         recipe_options=options_of(asking.option or []),
         reveal=asking.reveal,

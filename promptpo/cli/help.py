@@ -12,7 +12,7 @@ ALL = "promptpo.help_all"
 """Set in a context's ``meta``: show every option."""
 
 GROUPS: Mapping[str, str] = {
-    "Model": "model base_url effort price repair_model temperature frames max_output_tokens max_prompt_tokens",
+    "Model": "model base_url effort price repair_model no_check temperature frames max_output_tokens max_prompt_tokens",
     "Environment": "env_kwargs max_episode_steps wrapper tasks held_out_kwargs show_variant reward goal judge",
     "Budget": "rounds candidates max_steps max_calls max_tokens max_usd max_seconds episodes validation_episodes test_episodes",
     "Search": "hint start seed seeds refine teacher recipe option stop_at tune repairs",

@@ -176,6 +176,12 @@ class AskingFlags:
     base_url: Annotated[
         str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
     ] = None
+    no_check: Annotated[
+        bool,
+        typer.Option(
+            "--no-check", help="Do not try the models' keys, servers and names before the run begins."
+        ),
+    ] = False
     temperature: Annotated[
         float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")
     ] = None

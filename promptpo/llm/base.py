@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-Purpose = Literal["policy", "repair", "reflection", "feedback", "spec", "world", "probe", "reward", "judge"]
+Purpose = Literal[
+    "policy", "repair", "reflection", "feedback", "spec", "world", "probe", "reward", "judge", "check"
+]
 Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]
 

@@ -156,7 +156,8 @@ def _unasked(choice: Choice, base_url: str | None, price: Price | None) -> LLM:
 
     elsewhere = base_url or os.environ.get(f"{choice.provider.upper()}_BASE_URL", "").strip()
     official = not elsewhere or urlsplit(elsewhere).hostname == f"api.{choice.provider}.com"
-    return UnaskedLLM(choice.name, price or price_of(choice.provider, choice.argument, listed=official))
+    found = price or price_of(choice.provider, choice.argument, listed=official)
+    return UnaskedLLM(choice.name, found, base_url)
 
 
 def _check_address(base_url: str) -> None:

@@ -193,11 +193,12 @@ class SDKProvider(ABC):
         """What a call costs, where that is known."""
         return self._price
 
-    async def check(self) -> str:
+    async def check(self) -> str | None:
         """Try key, address and model by what costs nothing, the service's list of models.
 
         Returns:
-            A warning where the server's list lacks the model; empty otherwise, and where there is no list.
+            A warning where the server's list lacks the model, empty where it has it; None where there is no
+            list, so that only a call can tell.
 
         Raises:
             ProviderError: The key is refused, nobody answers, or the service knows no such model.
@@ -220,8 +221,10 @@ class SDKProvider(ABC):
             listed = []  # a list in another form
         if failure is not None:  # outside of the except block: the SDK's exception holds the key
             raise failure
-        if not listed or any(self.model in {name, name.removesuffix(":latest")} for name in listed):
+        if self._official or any(self.model in {name, name.removesuffix(":latest")} for name in listed):
             return ""
+        if not listed:
+            return None
         known = clean_name(", ".join(sorted(listed)[:MOST_NAMES]))
         return f"{clean_name(self.name)}: {self._service.address} lists no such model; it has {known}."
 

@@ -1,8 +1,8 @@
-"""A model of which only the name and the price are wanted: it needs no key, and builds no client."""
+"""A model of which only the name and the price are wanted: it needs no key, and asks only for the list of models."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.stills import known_to_see
@@ -18,16 +18,28 @@ class UnaskedLLM:
     Args:
         name: As ``--model`` says it.
         price: What a call costs; None where that is not known.
+        base_url: Address of a compatible server.
     """
 
     purposes = ALL_PURPOSES
     language_model = True
     takes_effort = True
 
-    def __init__(self, name: str, price: Pricing | None) -> None:
-        self.name, self.price = name, price
+    def __init__(self, name: str, price: Pricing | None, base_url: str | None = None) -> None:
+        self.name, self.price, self._base_url = name, price, base_url
         self.price_known = price is not None
         self.sees = known_to_see(*name.partition(":")[::2])
+
+    async def check(self) -> str | None:
+        """As the provider that would be asked does it; raises what it does, also where there is no key."""
+        from promptpo.llm.choose import make_llm
+
+        real: Any = make_llm(self.name, base_url=self._base_url)
+        try:
+            tried: str | None = await real.check()
+        finally:
+            await real.aclose()
+        return tried
 
     async def complete(self, request: Request) -> NoReturn:
         """Nothing is asked where only the cost is wanted."""

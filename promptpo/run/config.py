@@ -152,6 +152,7 @@ class Config:
         start: Policy modules to begin with: candidates of their own before the first round.
         written: How many of these, the last ones, the model wrote while the reward for the goal was judged.
         teacher: File of a trained agent: a mark to beat, and what to learn from.
+        check: Whether models, keys and servers are tried before the run begins.
         budget: Limits.
         recipe_options: Switches that override parts of the recipe.
     """
@@ -189,6 +190,7 @@ class Config:
     start: tuple[str, ...] = ()
     written: int = 0
     teacher: str | None = None
+    check: bool = True
     budget: Budget = field(default_factory=Budget)
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
 

@@ -37,6 +37,11 @@ WORTH_SAYING = 20.0
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
 
+RECORDED = Usage(2_700, 0, 840)
+"""Tokens of a call, the median of those of `RECORDED_FROM`; answers by hand, counted as four characters each."""
+
+RECORDED_FROM = "28 recorded runs on as many tasks (benchmarks/results/proof)"
+
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
@@ -56,8 +61,10 @@ class Preflight:
         unknown: What the description of the task could not find out.
         calls: Of the language model, at most.
         tokens: (input, output) of these calls, at most.
+        recorded_usd: What they cost with as many tokens as recorded calls took; None where the price is not known.
         usd: What they cost at most; None where the price is not known.
         steps_per_second: Of the environment alone, as measured.
+        tried: What trying the models found, where that was wanted.
         one_episode: Whether seeds change nothing, so that all episodes of a policy are the same.
         seconds: For all steps of the budget and the test, without the model's thinking; None where it is not known.
     """
@@ -76,9 +83,11 @@ class Preflight:
     calls: int
     tokens: tuple[int, int]
     usd: float | None
+    recorded_usd: float | None
     steps_per_second: float | None
     seconds: float | None
     one_episode: bool = False
+    tried: tuple[str, ...] = ()
 
     @property
     def fits(self) -> bool:
@@ -108,11 +117,8 @@ class Preflight:
         if self.unknown:
             found.append(f"Not found out: {'; '.join(self.unknown)}. An edited --spec or --hint can say it.")
         if self.calls:
-            given, written = self.tokens
-            price = "of unknown price (--price)" if self.usd is None else f"at most ${self.usd:.2f}"
-            found.append(
-                f"Model: at most {self.calls} calls, {given:,} tokens in and {written:,} out, {price}."
-            )
+            found.append(self._model())
+            found += self.tried
         else:
             found.append("Model: none is asked.")
         if self.steps_per_second and self.seconds is not None:
@@ -122,6 +128,17 @@ class Preflight:
                 f"policies and the model think; a slow policy's test takes about {duration(TEST_SECONDS)} at most."
             )
         return found
+
+    def _model(self) -> str:
+        """Calls, and what recorded ones took: the bounds on tokens are far from what any run takes."""
+        given, written = RECORDED.input_tokens, RECORDED.output_tokens
+        price = "their price is not known (--price)"
+        if self.usd is not None and self.recorded_usd is not None:
+            price = f"all of these would be ${self.recorded_usd:.2f}, and are never more than ${self.usd:.2f}"
+        return (
+            f"Model: at most {self.calls} calls. {RECORDED_FROM} took {given:,} tokens in and {written:,} out a "
+            f"call, thinking not counted; {price}."
+        )
 
     def _division(self) -> str:
         train, validation, test = self.episodes
@@ -231,7 +248,8 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         unknown=spec.gaps,
         calls=calls,
         tokens=(given, written),
-        usd=_most_usd(config, llm, calls, prompt),
+        usd=_most_usd(config, llm, calls, Usage(prompt, 0, config.max_output_tokens)),
+        recorded_usd=_most_usd(config, llm, calls, RECORDED),
         steps_per_second=rate,
         seconds=total / rate / processes if rate and total is not None else None,
         one_episode=spec.one_episode,
@@ -280,11 +298,11 @@ def picture_tokens(spec: TaskSpec, config: Config, llm: LLM) -> int:
     return max(sum(frames), sum(frames[:1]) + 2 * tokens_of(*STRIP), judged)
 
 
-def _most_usd(config: Config, llm: LLM, calls: int, prompt: int) -> float | None:
+def _most_usd(config: Config, llm: LLM, calls: int, each: Usage) -> float | None:
     if not calls:
         return 0.0
     price = getattr(llm, "price", None)
-    one = price.cost(Usage(prompt, 0, config.max_output_tokens)) if price else None
+    one = price.cost(each) if price else None
     if one is None:
         return None
     limit = math.inf if config.budget.usd is None else config.budget.usd

@@ -8,10 +8,12 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import RunError
+from promptpo.errors import PromptPOError, RunError
 from promptpo.llm import describe_choice, make_models
+from promptpo.llm.base import Message
+from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST
 from promptpo.output.report import versions
@@ -26,7 +28,7 @@ from promptpo.run.ledger import Ledger
 from promptpo.run.observer import Observer
 from promptpo.run.origin import made_here
 from promptpo.run.preflight import Preflight, preflight
-from promptpo.run.spender import RECEIVING_SECONDS, check_wishes
+from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
 from promptpo.run.threads import run_async, run_beside
 from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
@@ -39,6 +41,9 @@ from sandbox.text import clean_name
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
     from promptpo.search.filming import Camera
+
+READY = "Answer with one word: ready."
+"""The small call by which a model is tried whose server lists none."""
 
 
 class Session:
@@ -58,14 +63,16 @@ class Session:
         return await run_beside(self._run, self.control.stop)
 
     def estimate(self) -> Preflight:
-        """What the run would do and cost at most; nothing is asked, rolled out or written."""
+        """What the run would do and cost, and whether its models can be asked; no call is made, nothing rolled out or written."""
         found: Preflight = run_async(self._estimate)
         return found
 
     async def _estimate(self) -> Preflight:
         config, llm, _, spec = self._prepared(asked=False)
         try:
-            return preflight(spec, config, llm, horizon_within(config, spec.horizon, spec.sample_length))
+            horizon = horizon_within(config, spec.horizon, spec.sample_length)
+            tried = await _tried(llm) if config.check else ()
+            return replace(preflight(spec, config, llm, horizon), tried=tried)
         finally:
             await llm.aclose()
 
@@ -129,8 +136,6 @@ class Session:
                 keep(config, directory, self.observer, f"promptpo resume {directory}")
             executor = make_executor(config.executor, settings_for(config), config.jobs)
             try:
-                if not any(True for _ in journal.of_kind("completion")):
-                    await self._try_models(llm)
                 status = await executor.status()
                 sandbox = {
                     "level": status.level,
@@ -146,13 +151,22 @@ class Session:
                 executor.close()
                 await llm.aclose()
 
-    async def _try_models(self, llm: LLM) -> None:
-        """Try keys, servers and names of models before environment steps are spent, where that costs nothing."""
-        for one in getattr(llm, "members", (llm,)):
-            check = getattr(one, "check", None)
-            warning = await check() if check is not None else ""
+    async def _try_models(self, run: OpenRun) -> int:
+        """Try keys, servers and names of models before environment steps are spent: by lists, else by one small call.
+
+        Returns:
+            How many there are to try.
+        """
+        models = _checkable(run.llm)
+        for n, one in enumerate(models, start=1):
+            warning = await one.check()
             if warning:
                 self.observer.warn(warning)
+            elif warning is None:
+                asked = EnsembleLLM((one,)) if hasattr(run.llm, "members") else one
+                spender = Spender(asked, None, run.config, run.journal, run.ledger)
+                await spender.ask(f"check.{n}", "check", [Message("user", READY)], system="")
+        return len(models)
 
     async def _search(self, run: OpenRun, choice: str) -> RunResult:
         journal = run.journal
@@ -173,6 +187,8 @@ class Session:
                 "sandbox": run.sandbox,
             },
         )
+        if run.config.check and not any(True for _ in journal.of_kind("completion")):
+            await self.control.begun(self._try_models(run), run.resuming)
         told = run.config.goal and run.config.task.reward is None
         if told:
             self._told_before_the_reward(run, choice)
@@ -244,6 +260,26 @@ class Session:
                 "which the budget pays for; --max-episode-steps sets another limit."
             )
         return replace(run, spec=spec), horizon
+
+
+def _checkable(llm: LLM) -> list[Any]:
+    """The models of a run whose keys, servers and names can be tried, the one for repairs included."""
+    return [one for one in getattr(llm, "members", (llm,)) if hasattr(one, "check")]
+
+
+async def _tried(llm: LLM) -> tuple[str, ...]:
+    """What trying the models finds, a sentence each."""
+    found = []
+    for one in _checkable(llm):
+        name = clean_name(one.name)
+        try:
+            said = await one.check()
+        except PromptPOError as error:
+            said = f"not ready: {error}"
+        if said is None:
+            said = f"{name}: the server lists no models, so that only a call can tell whether it answers."
+        found.append(said or f"{name}: key, server and name are accepted.")
+    return tuple(found)
 
 
 def _camera(run: OpenRun) -> Camera | None:

@@ -1,4 +1,4 @@
-"""Keys, servers and names of models are tried before anything is spent, at no cost."""
+"""Keys, servers and names of models are tried before anything is spent, at no cost where a server lists its models."""
 
 import asyncio
 import http.server
@@ -12,20 +12,26 @@ import pytest
 
 from promptpo.cli.app import run
 from promptpo.llm.choose import make_llm
+from tests.promptpo.llm.wire_server import Reply, openai_body
+from tests.promptpo.policies import WEAK
 
 
 class Lists:
-    """A server that lists models, or refuses the key; it counts what it was asked."""
+    """A server that lists models, refuses the key, or has no list; it counts what it was asked and answers calls by `post`."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, post: int = 500) -> None:
         self.asked: list[str] = []
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def answer(self) -> None:
                 outer.asked.append(f"{self.command} {self.path}")
-                body = json.dumps({"object": "list", "data": [{"id": "small", "object": "model"}]}).encode()
-                self.send_response(status if self.command == "GET" else 500)
+                found: Any = {"object": "list", "data": [{"id": "small", "object": "model"}]}
+                if self.command == "POST":
+                    found = openai_body(Reply(WEAK), "small")
+                body = json.dumps(found).encode()
+                self.rfile.read(int(self.headers.get("content-length") or 0))
+                self.send_response(status if self.command == "GET" else post)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
@@ -46,8 +52,8 @@ def serve() -> Iterator[Any]:
     """Servers that are closed at the end."""
     made: list[Lists] = []
 
-    def one(status: int = 200) -> Lists:
-        made.append(Lists(status))
+    def one(status: int = 200, post: int = 500) -> Lists:
+        made.append(Lists(status, post))
         return made[-1]
 
     yield one
@@ -75,12 +81,81 @@ def test_a_refused_key_ends_a_run_before_a_step_is_taken(
 def test_a_name_that_a_server_does_not_list_is_said(serve: Any, monkeypatch: Any) -> None:
     """Its list is told; a listed one passes, and so does a server that has no list."""
 
-    def said(model: str, server: Lists) -> str:
+    def said(model: str, server: Lists) -> str | None:
         llm: Any = make_llm(model, base_url=server.address)
-        return str(asyncio.run(llm.check()))
+        found: str | None = asyncio.run(llm.check())
+        return found
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
     listed, silent = serve(), serve(404)
-    assert "it has small" in said("openai:large", listed)
+    assert "it has small" in str(said("openai:large", listed))
     assert said("openai:small", listed) == ""
-    assert said("openai:large", silent) == ""
+    assert said("openai:large", silent) is None
+
+
+SHORT = ["--rounds", "1", "-n", "1", "--episodes", "1", "--validation-episodes", "1", "--test-episodes", "1",
+         "--option", "probe=false", "--tune", "none", "--quiet", "--no-film"]  # fmt: skip
+
+
+def calls(out: Path) -> list[Any]:
+    """The calls in a run's journal."""
+    events = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
+    return [event for event in events if event["kind"] == "completion"]
+
+
+def test_a_server_without_a_list_is_tried_by_one_call_that_is_counted(
+    serve: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """It is in the journal before anything is played, the model for repairs has one too, and none is made again."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
+    server, out = serve(404, 200), tmp_path / "run"
+    asked = ["optimize", "CartPole-v1", "--model", "openai:small", "--base-url", server.address, "--repair-model",
+             "openai:other", *SHORT]  # fmt: skip
+    assert run([*asked, "--out", str(out)]) == 0
+    tried = [call for call in calls(out) if call["data"]["purpose"] == "check"]
+    assert [(call["key"], call["data"]["provider"]) for call in tried] == [
+        ("check.1", "openai:small"),
+        ("check.2", "openai:other"),
+    ]
+    assert calls(out)[:2] == tried
+    assert json.loads((out / "result.json").read_text())["llm"]["calls"] == len(calls(out))
+    posts = sum(asked.startswith("POST") for asked in server.asked)
+    assert run(["resume", str(out), "--rounds", "1", "--quiet"]) == 0
+    assert sum(asked.startswith("POST") for asked in server.asked) == posts
+    assert run([*asked, "--no-check", "--out", str(tmp_path / "bare")]) == 0
+    assert all(call["data"]["purpose"] != "check" for call in calls(tmp_path / "bare"))
+
+
+def test_a_server_that_answers_no_call_ends_a_run_before_a_step_is_taken(
+    serve: Any, tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
+    """Its error is the run's; only the steps for looking at the environment were taken."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
+    server, out = serve(404, 404), tmp_path / "run"
+    assert run(["optimize", "CartPole-v1", "--model", "openai:small", "--base-url", server.address, *SHORT,
+                "--out", str(out)]) == 1  # fmt: skip
+    assert "knows no model" in capsys.readouterr().err
+    events = [json.loads(line)["data"] for line in (out / "journal.jsonl").read_text().splitlines()]
+    assert {purpose for data in events for purpose in data.get("spent", ())} <= {"spec"}
+
+
+def test_an_estimate_tries_the_models_and_makes_no_call(serve: Any, capsys: Any, monkeypatch: Any) -> None:
+    """A refused key, a name that is not listed and a key that is missing are told beside the plan."""
+
+    def told(server: Lists, *more: str) -> str:
+        address = ["--base-url", server.address]
+        assert run(["optimize", "CartPole-v1", "--model", "openai:small", *address, "--estimate", *more]) == 0
+        assert not any(asked.startswith("POST") for asked in server.asked)
+        return capsys.readouterr().out
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
+    assert "openai:small: key, server and name are accepted." in told(serve())
+    assert "not ready: openai refused the key in OPENAI_API_KEY" in told(serve(401))
+    assert "only a call can tell" in told(serve(404))
+    assert "it has small" in told(serve(), "--repair-model", "openai:large")
+    server = serve()
+    assert "accepted" not in told(server, "--no-check")
+    assert server.asked == []
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert run(["optimize", "CartPole-v1", "--model", "openai:small", "--estimate"]) == 0
+    assert "not ready: openai needs a key" in capsys.readouterr().out

@@ -14,9 +14,9 @@ import pytest
 from promptpo.errors import ProviderError, UsageError
 from promptpo.llm.base import Message, Usage
 from promptpo.llm.command import CommandLLM
-from promptpo.llm.conformance import check
 from promptpo.llm.prices import Price
 from tests.promptpo.llm.asking import REQUEST, ask
+from tests.promptpo.llm.conformance import check
 
 
 def python(code: str) -> str:

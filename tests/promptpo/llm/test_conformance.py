@@ -10,9 +10,9 @@ import pytest
 
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Completion, Request, Situation, Usage
-from promptpo.llm.conformance import check
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.search.programs import SearchLLM
+from tests.promptpo.llm.conformance import check
 
 
 def found(answer: Any, **changes: Any) -> str:

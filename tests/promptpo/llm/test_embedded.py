@@ -14,10 +14,10 @@ from promptpo.errors import MissingExtraError, ProviderError, UsageError
 from promptpo.llm import make_llm
 from promptpo.llm.anthropic import AnthropicLLM
 from promptpo.llm.base import LLM, Message
-from promptpo.llm.conformance import check
 from promptpo.llm.embedded import CONTEXT_TOKENS, EmbeddedLLM, LocalServer
 from promptpo.llm.openai import OpenAILLM
 from tests.promptpo.llm.asking import REQUEST, ask
+from tests.promptpo.llm.conformance import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

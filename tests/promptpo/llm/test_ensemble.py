@@ -9,7 +9,6 @@ import pytest
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import Message, Request
-from promptpo.llm.conformance import check
 from promptpo.llm.ensemble import (
     EnsembleLLM,
     make_models,
@@ -17,6 +16,7 @@ from promptpo.llm.ensemble import (
     public_name,
 )
 from promptpo.llm.scripted import ScriptedLLM
+from tests.promptpo.llm.conformance import check
 
 REQUEST = Request("r1.c1", "policy", "system", (Message("user", "write"),))
 

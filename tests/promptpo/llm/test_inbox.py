@@ -13,10 +13,10 @@ import pytest
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm import describe_choice, inbox, make_llm
 from promptpo.llm.base import Message
-from promptpo.llm.conformance import check
 from promptpo.llm.inbox import InboxLLM, put_answer, questions, someone_asks, waiting
 from promptpo.llm.prices import Price
 from tests.promptpo.llm.asking import REQUEST, ask
+from tests.promptpo.llm.conformance import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

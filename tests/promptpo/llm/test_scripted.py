@@ -9,9 +9,9 @@ import pytest
 
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Completion, FatalProviderError, Request
-from promptpo.llm.conformance import check
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.llm.asking import REQUEST, ask
+from tests.promptpo.llm.conformance import check
 
 
 def test_list_is_used_up_in_order() -> None:

@@ -1,6 +1,7 @@
 """What is said before a run begins."""
 
 import json
+import lzma
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Budget, Config
+from promptpo.run.preflight import RECORDED, RECORDED_FROM
 from promptpo.spec.gaps import gaps_in
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK
@@ -71,7 +73,15 @@ def test_what_a_model_costs_is_known_without_its_key(
         monkeypatch.delenv(name, raising=False)
     for home in ("promptpo.llm.anthropic.AnthropicLLM", "promptpo.llm.openai.OpenAILLM"):
         monkeypatch.setattr(f"{home}.__init__", None)
-    asked = ["optimize", "CartPole-v1", "--estimate", "--json", "--model", "anthropic:claude-sonnet-4-5"]
+    asked = [
+        "optimize",
+        "CartPole-v1",
+        "--estimate",
+        "--no-check",
+        "--json",
+        "--model",
+        "anthropic:claude-sonnet-4-5",
+    ]
     assert command_line(asked) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["calls"] > 20
@@ -102,6 +112,33 @@ def test_calls_tokens_and_dollars_are_bounds() -> None:
     assert ahead(calls=7).calls == 7
     assert ahead(usd=0.5).usd == 0.5
     assert sum(ahead(tokens=1000).tokens) == pytest.approx(1000, abs=1)
+
+
+def test_tokens_that_nobody_reaches_are_not_told() -> None:
+    """What recorded calls took is told with where it is recorded, and the price of as many; bounds stay with money."""
+    found = ahead()
+    (line,) = [line for line in found.lines() if line.startswith("Model:")]
+    assert f"{found.tokens[0]:,}" not in line
+    assert "2,700 tokens in and 840 out a call" in line
+    typical = found.calls * (2_700 * 3 + 840 * 15) / 1e6
+    assert f"${typical:.2f}, and are never more than ${found.usd:.2f}" in line
+    assert "price is not known" in next(
+        line for line in estimate(CARTPOLE, llm=ScriptedLLM([])).lines() if line.startswith("Model:")
+    )
+
+
+def test_what_recorded_calls_took_is_what_the_recordings_say() -> None:
+    """The medians of the runs with the default recipe, to two places."""
+    folder = Path(__file__).parents[3] / "benchmarks" / "results" / "proof" / "recordings"
+    given, written = [], []
+    for path in sorted(folder.glob("*--promptpo--seed-*.jsonl.xz")):
+        rows = [json.loads(line) for line in lzma.decompress(path.read_bytes()).decode().splitlines()]
+        usage = [row["data"]["usage"] for row in rows if row["kind"] == "completion"]
+        given.append(np.mean([one["input_tokens"] for one in usage]))
+        written.append(np.mean([one["output_tokens"] for one in usage]))
+    assert f"{len(given)} recorded runs" in RECORDED_FROM
+    assert round(float(np.median(given)), -2) == RECORDED.input_tokens
+    assert round(float(np.median(written)), -1) == RECORDED.output_tokens
 
 
 def test_experiments_are_part_of_an_estimate() -> None:
