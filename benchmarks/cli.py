@@ -169,17 +169,28 @@ def _show_estimate(asked: Benchmark, jobs: int, *, as_json: bool) -> None:
         )
         return
     table = Table(
-        "column", "runs", "steps", "calls", "tokens in", "tokens out", "US dollars", "hours", box=None
+        "column",
+        "runs",
+        "each run",
+        "steps",
+        "calls",
+        "tokens in",
+        "tokens out",
+        "US dollars",
+        "time",
+        box=None,
     )
     for row in found:
         usd = "unknown" if row.usd is None else f"{row.usd:.2f}"
-        counts = (f"{n:,}" for n in (row.cells, row.steps, row.calls, *row.tokens))
-        table.add_row(row.column, *counts, usd, f"{row.hours:.2f}")
+        counts = (f"{n:,}" for n in (row.steps, row.calls, *row.tokens))
+        time = estimates.in_words(row.hours * 3600)
+        table.add_row(row.column, f"{row.cells:,}", row.each, *counts, usd, time)
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(table)
-    hours = sum(row.hours for row in found) / jobs
+    time = estimates.in_words(sum(row.hours for row in found) * 3600 / jobs)
     print(
-        f"At most {sum(row.steps for row in found):,} environment steps and about {hours:.1f} hours with --jobs {jobs}. "
+        f"At most {sum(row.steps for row in found):,} environment steps and about {time} with --jobs {jobs}. "
+        "--max-steps is all that a search takes but the test; --steps is training alone, with validation beside it. "
         f"Assumed for a call: {estimates.INPUT_TOKENS:,} tokens in, {estimates.OUTPUT_TOKENS:,} out, "
         f"{estimates.SECONDS_PER_CALL:.0f} s; environment speed measured just now."
     )

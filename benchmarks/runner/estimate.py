@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,15 @@ STEP_INPUT_TOKENS, STEP_OUTPUT_TOKENS = 1_500, 8
 SECONDS_PER_STEP = 1.0
 SECONDS_PER_CALL = 40.0
 """Assumed for an answer of that length; the calls of a round run side by side."""
-LEARNING_STEPS_PER_SECOND = 2_500.0
-"""PPO with a small network on one core, measured on CartPole and HalfCheetah; TRPO is faster."""
+LEARNING_STEPS_PER_SECOND: Mapping[str, float] = {
+    "ppo": 2_500, "trpo": 3_500, "dqn": 3_700, "qrdqn": 550, "crossq": 230, "sac": 180, "tqc": 180,
+}  # fmt: skip
+"""Of one core with small networks, as the recorded tables have them (benchmarks/results); TQC's is taken to be SAC's."""
+START_SECONDS = 5.0
+"""What a process takes before its first step and after its last: imports, looking at the environment, the result."""
+LOOKS = 21
+VALIDATION_EPISODES = 20
+"""How often a learner is looked at, each time with so many episodes that its ``--steps`` do not have."""
 PROBE_STEPS = 300
 """Steps taken to see how fast an environment is."""
 UNKNOWN_HORIZON = 1_000
@@ -33,7 +41,8 @@ class ColumnEstimate:
     Attributes:
         column: Method and model.
         cells: How many are open.
-        steps: Environment steps, the held-out test included.
+        each: What the number of steps becomes in each run.
+        steps: Environment steps, validation and the held-out test included.
         calls: Language-model calls.
         tokens: (input, output), by the assumptions above.
         usd: None where the model's price is not known and calls are made.
@@ -42,6 +51,7 @@ class ColumnEstimate:
 
     column: str
     cells: int
+    each: str
     steps: int
     calls: int
     tokens: tuple[int, int]
@@ -114,29 +124,51 @@ def _column(
     per_call = (
         Usage(STEP_INPUT_TOKENS, 0, STEP_OUTPUT_TOKENS) if acts else Usage(INPUT_TOKENS, 0, OUTPUT_TOKENS)
     )
+    budgets = [budget.steps or suite.steps_of(cell.task) for cell in cells]
     for cell in cells:
         speed = paces[cell.task.label]
         train = (budget.steps or suite.steps_of(cell.task)) if cell.method.learns else 0
         test = (budget.test_episodes or suite.test_episodes) * speed.horizon
-        steps += train + test
+        looks = 0
+        if cell.method.kind == "baseline" and not acts:
+            looks = (LOOKS if cell.method.learns else 1) * VALIDATION_EPISODES * speed.horizon
+        steps += train + looks + test
         calls += test if acts else calls_of(cell, suite, budget)
-        seconds += (train + test) / speed.steps_per_second
+        seconds += START_SECONDS + (train + looks + test) / speed.steps_per_second
         if acts:
             seconds += test * SECONDS_PER_STEP
-        elif cell.method.kind == "baseline":
-            seconds += train / LEARNING_STEPS_PER_SECOND
+        elif cell.method.name in LEARNING_STEPS_PER_SECOND:
+            seconds += train / LEARNING_STEPS_PER_SECOND[cell.method.name]
         if cell.method.asks_model and not acts:
             seconds += (budget.rounds or suite.rounds) * SECONDS_PER_CALL
     tokens = (calls * per_call.input_tokens, calls * per_call.output_tokens)
     return ColumnEstimate(
         name,
         len(cells),
+        _each(cells[0], budgets),
         steps,
         calls,
         tokens,
         _dollars(cells[0].asked, calls, per_call, budget, len(cells)),
         seconds / 3600,
     )
+
+
+def _each(cell: Cell, budgets: Sequence[int]) -> str:
+    """What the steps of the suite are for a method: all but the test, training alone, or nothing."""
+    if not cell.method.learns:
+        return "none"
+    least, most = min(budgets), max(budgets)
+    number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    flag = "--max-steps" if cell.method.kind == "optimize" else "--steps"
+    return f"{flag} {number}"
+
+
+def in_words(seconds: float) -> str:
+    """A duration with a unit that fits it."""
+    if seconds < 90:
+        return f"{math.ceil(seconds)} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def _dollars(model: str | None, calls: int, per_call: Usage, budget: CellBudget, cells: int) -> float | None:

@@ -17,6 +17,7 @@ import pytest
 from benchmarks import cli
 from benchmarks.benchmark import Benchmark, report, run
 from benchmarks.runner.cells import plan
+from benchmarks.runner.estimate import START_SECONDS, in_words
 from benchmarks.runner.methods import METHODS, CellBudget, choose, command
 from benchmarks.runner.processes import CellRunner, read_failures
 from benchmarks.runner.suite import Suite, SuiteTask, suite_names
@@ -276,6 +277,24 @@ def test_a_dry_run_tells_what_it_takes_and_writes_nothing(
     assert f"{usd:.2f}" in done.output
     assert f"{2 * 4 * 300_000 + 2 * 100 * (288 + 180 + 600 + 300):,}" in done.output
     assert not out.exists()
+
+
+def test_a_dry_run_tells_what_steps_become_and_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learner's steps are training alone, with its validation counted beside; short work is told in seconds or minutes."""
+    methods = ["real-world", "--methods", "search,ppo,zero", "--dry-run", "--steps", "5000"]
+    done = invoke(methods, monkeypatch)
+    assert done.exit_code == 0, done.output
+    rows = {line.split()[0]: line for line in done.output.splitlines() if line.split()[1:2] == ["4"]}
+    assert "--max-steps 5,000" in rows["search"]
+    assert "--steps 5,000" in rows["ppo"]
+    assert "none" in rows["zero"]
+    horizons = 288 + 180 + 600 + 300
+    assert f"{4 * 5000 + 100 * horizons:,}" in rows["search"]
+    assert f"{4 * 5000 + (100 + 21 * 20) * horizons:,}" in rows["ppo"]
+    assert "0.0 hours" not in done.output
+    columns = json.loads(invoke([*methods, "--json"], monkeypatch).output)["columns"]
+    assert all(column["hours"] * 3600 >= 4 * START_SECONDS for column in columns)
+    assert (in_words(12.1), in_words(133), in_words(9000)) == ("13 s", "2 minutes", "2.5 hours")
 
 
 def test_a_dry_run_tells_every_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
