@@ -38,7 +38,7 @@ class LearningFlags:
         str,
         typer.Option(
             metavar="default|zoo|ours|FILE",
-            help="zoo: tuned values where RL Baselines3 Zoo has them, else the library's defaults; ours: rows of our own where they are better, else as zoo; default: the library's defaults; or a file in the Zoo's format.",
+            help="zoo: tuned values where RL Baselines3 Zoo has them, else ours for the kind of environment, else the library's defaults; ours: rows of our own where they are better, else as zoo; default: the library's defaults; or a file in the Zoo's format.",
         ),
     ] = "zoo"
     n_envs: Annotated[

@@ -22,6 +22,9 @@ LIBRARY_DEFAULTS = "defaults of the library"
 DEFAULT = "default"
 """The row of a file for environments that have none."""
 
+ON_POLICY = ("ppo", "trpo")
+"""Algorithms that learn from the policy's own steps."""
+
 SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 IGNORED = ("n_timesteps", "policy")
@@ -70,8 +73,8 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
     Args:
         algorithm: one of `baselines.algorithms.ALGORITHMS`.
         task: What is to be solved.
-        choice: "default" takes the library's; "zoo" takes the tuned row where there is one and the
-            library's defaults otherwise; "ours" takes the row of our own where there is one and what "zoo"
+        choice: "default" takes the library's; "zoo" takes the tuned row where there is one, else the row of our
+            own for the kind of environment, else the library's defaults; "ours" takes the row of our own where there is one and what "zoo"
             takes otherwise; anything else is a file in the Zoo's format, which must have a row for the
             environment or one named "default"; so may files of our own. The source says what was taken.
         refining: Whether a network is trained on top of a program, for which "ours" has other rows.
@@ -86,7 +89,7 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
         if not (ROWS / f"{algorithm}.yml").exists():
             why = f"rows of {ZOO} for {algorithm} do not come with promptpo"
         found = _shipped(algorithm, task, f"{algorithm}.yml", ZOO)
-        return found or Hyperparameters(f"{LIBRARY_DEFAULTS}; {why}")
+        return found or _by_kind(algorithm, task, why) or Hyperparameters(f"{LIBRARY_DEFAULTS}; {why}")
     if choice == "ours":
         refined = _shipped(algorithm, task, f"refine-{algorithm}.yml", REFINING) if refining else None
         found = refined or _shipped(algorithm, task, f"ours-{algorithm}.yml", OURS)
@@ -102,6 +105,30 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
     if name not in rows:
         raise UsageError(f"{path} has no row for {task.env_id}, and none named default.")
     return _checked(algorithm, rows[name], f"{path}, row {name}")
+
+
+def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters | None:
+    """For an environment that nobody has tuned: what holds for all with such observations; None where nothing does.
+
+    Networks that learn from the policy's own steps need inputs of one scale. Where the space bounds none, they are
+    normalised by running statistics, and so are rewards. Learners from a buffer keep the library's defaults: in a
+    buffer, statistics that change would change what was stored.
+    """
+    if algorithm not in ON_POLICY:
+        return None
+    from gymnasium import spaces
+
+    from baselines.environments import make_flat_env
+
+    env = make_flat_env(task)
+    space = env.observation_space
+    env.close()
+    if not isinstance(space, spaces.Box) or space.is_bounded("both"):
+        return None
+    source = (
+        f"our row for unbounded observations (normalised, rewards too; else the library's defaults); {why}"
+    )
+    return Hyperparameters(source, normalize={"gamma": 0.99})
 
 
 def _shipped(algorithm: str, task: Task, file: str, origin: str) -> Hyperparameters | None:

@@ -111,3 +111,18 @@ def test_a_schedule_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     path.write_text("default: {learning_rate: cos_0.1}")
     with pytest.raises(UsageError, match=r"cos_0\.1"):
         resolve("ppo", Task("CartPole-v1"), str(path)).arguments()
+
+
+def test_an_environment_without_a_row_gets_the_row_of_its_kind() -> None:
+    """Unbounded observations are normalised, and the run's source says so; bounded and numbered ones are not."""
+    pusher = Task("Pusher-v5")
+    for choice in ("zoo", "ours"):
+        row = resolve("ppo", pusher, choice)
+        assert row.normalize == {"gamma": 0.99}
+        assert row.values == {}
+        assert "our row for unbounded observations" in row.source
+        assert "no row for Pusher-v5" in row.source
+    assert resolve("ppo", pusher, "default").normalize is None
+    assert resolve("sac", pusher, "zoo").normalize is None
+    assert resolve("ppo", Task("Taxi-v4"), "zoo").normalize is None
+    assert resolve("ppo", Task("benchmarks.environments:promptpo/Glucose-v0"), "zoo").normalize is None
