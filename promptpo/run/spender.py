@@ -305,11 +305,9 @@ class Spender:
             return dict(found)
         with self.ledger.hold() as hold:
             worst = sum(trial.horizon or 1 for job in jobs for trial in job.trials)
-            if purpose != "test" and await hold.take(worst) < worst:
-                raise BudgetSpentError(
-                    f"the limit of {self.ledger.budget.steps:,} environment steps leaves too few"
-                )
-            rollouts = await self._all(jobs, purpose)
+            granted = worst if purpose == "test" else await hold.take(worst)
+            whole = granted == worst
+            rollouts = await (self._all(jobs, purpose) if whole else self._in_turn(jobs, purpose, granted))
             data = {"spent": {purpose: sum(rollout.steps for rollout in rollouts)}, **note(rollouts)}
             data |= {"rollouts": deflate(rollouts)} if keep else {}
             self.journal.add(kind, key, data)
@@ -328,6 +326,23 @@ class Spender:
                 purpose, sum(one.steps for one in ended if not isinstance(one, BaseException))
             )
             raise
+
+    async def _in_turn(self, jobs: Sequence[Job], purpose: StepPurpose, granted: int) -> list[Rollout]:
+        """One job after the other, where the steps may not do for all: most episodes end long before the longest may.
+
+        Raises:
+            BudgetSpentError: They did not do; what was taken is counted.
+        """
+        rollouts: list[Rollout] = []
+        for job in jobs:
+            left = granted - sum(rollout.steps for rollout in rollouts)
+            rollouts += await self._all([replace(job, step_limit=left)], purpose) if left > 0 else []
+            if left <= 0 or rollouts[-1].unfinished:
+                self.count_unfinished(purpose, sum(rollout.steps for rollout in rollouts))
+                raise BudgetSpentError(
+                    f"the limit of {self.ledger.budget.steps:,} environment steps leaves too few"
+                )
+        return rollouts
 
     async def _roll(
         self,

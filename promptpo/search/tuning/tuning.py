@@ -218,7 +218,7 @@ class Tuning:
             one.arm.go_on(one.front, gained=gained)
 
     def _choose(self, one: Contestant) -> Steps[None]:
-        """The final choice: the original stays unless another is better beyond noise."""
+        """The final choice: the original stays unless another is better beyond noise; a library's has no such right."""
         purse = self._purse
         purse.kept = 0
         stays = one.original, one.score[1]
@@ -234,7 +234,7 @@ class Tuning:
         race = Race(
             {str(i): Evidence() for i in range(len(finalists))},
             Course(self._seeds(CHOICE_SEED, LAST), BLOCK, purse.left, first=True),
-            champion="0",
+            champion="" if self._thorough else "0",
         )
         while wanted := race.ask():
             batches = [self._whole_of(finalists[int(n)], starts) for n, starts in wanted.items()]
@@ -242,7 +242,8 @@ class Tuning:
             ran = [() if any(map(failed, part)) else filter(None, part) for part in rolled]
             race.tell({n: list(map(record_of, part)) for n, part in zip(wanted, ran, strict=True)})
         won, original = race.evidence.get(race.front, Evidence()), race.evidence["0"]
-        better = won.episodes and ("0" not in race.alive or won.against(original).verdict > 0)
+        free = self._thorough or "0" not in race.alive
+        better = won.episodes and (free or won.against(original).verdict > 0)
         self._found = (finalists[int(race.front)], won.mean_return) if better else stays
 
     def _prove(self, one: Contestant, target: float) -> Steps[bool]:

@@ -12,13 +12,14 @@ from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.rollouts import Job
 from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender, Subject
 from promptpo.run.untold import UNTOLD, values_in
-from sandbox import Episode, Failure, Rollout, Trajectory
+from sandbox import Episode, Failure, Rollout, Trajectory, Trial
 
 SUBJECT = Subject("class Policy: ...", None, "r1c1")
 
@@ -194,3 +195,24 @@ def test_observations_of_parts_that_differ_in_shape_are_counted() -> None:
     trajectory = Trajectory([parts] * 4, [0] * 3, [1.0] * 3)
     episode = Episode(0, 3.0, 3, True, False, None, 0, 0.0, trajectory, None)
     assert values_in(Rollout((episode,), None, 0, "", 0.0)) == 3 * 16
+
+
+def tuned(work: Any, episodes: int) -> Any:
+    """Three jobs whose episodes may last 500 steps and last ten."""
+    jobs = [Job("class Policy: ...", tuple(Trial(seed, None, 500) for seed in range(episodes)))] * 3
+    return asyncio.run(work.spender.play("tuning", "r1.t1", jobs, purpose="tune"))
+
+
+def test_episodes_that_end_early_are_paid_for_as_they_are(tmp_path: Path) -> None:
+    """What the longest episodes would cost ends no run, as long as those that are played fit the limit."""
+    work = Work(tmp_path, steps=600)
+    assert tuned(work, 4)["spent"] == {"tune": 120}
+    assert work.ledger.steps["tune"] == 120
+
+
+def test_no_step_beyond_the_limit_is_taken_where_jobs_go_in_turn(tmp_path: Path) -> None:
+    """The limit holds exactly, and what was taken before it is counted."""
+    work = Work(tmp_path, steps=600)
+    with pytest.raises(BudgetSpentError, match="600 environment steps"):
+        tuned(work, 25)
+    assert 500 <= work.ledger.steps["tune"] <= 600
