@@ -306,8 +306,8 @@ class Spender:
         with self.ledger.hold() as hold:
             worst = sum(trial.horizon or 1 for job in jobs for trial in job.trials)
             granted = worst if purpose == "test" else await hold.take(worst)
-            whole = granted == worst
-            rollouts = await (self._all(jobs, purpose) if whole else self._in_turn(jobs, purpose, granted))
+            play = self._all(jobs, purpose) if granted == worst else self._in_turn(jobs, purpose, granted)
+            rollouts = await play
             data = {"spent": {purpose: sum(rollout.steps for rollout in rollouts)}, **note(rollouts)}
             data |= {"rollouts": deflate(rollouts)} if keep else {}
             self.journal.add(kind, key, data)
