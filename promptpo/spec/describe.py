@@ -13,7 +13,6 @@ from promptpo.envs.building import make_env
 from promptpo.envs.family import ShownVariant
 from promptpo.envs.patience import BUILDING, patience
 from promptpo.errors import UsageError
-from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.checked import checks_of
 from promptpo.spec.documentation import documentation_of
@@ -31,7 +30,6 @@ from promptpo.spec.render import number, render
 from promptpo.spec.reveal import revealed
 from promptpo.spec.reward import reward_parts, with_values
 from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
-from promptpo.spec.samples import sample_rows
 from promptpo.spec.seeding import seeding_of
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.texts import with_texts
@@ -62,17 +60,15 @@ class Room:
     reward_code: int
     reward: int
     prose: int
-    samples: int
-    body: bool = True
 
 
 MOST_ENDING = 700
 """Characters of code on what ends an episode."""
 
 ROOM: Mapping[Detail, Room] = {
-    "short": Room(description=200, note=0, reward_code=1200, reward=1400, prose=250, samples=0, body=False),
-    "normal": Room(description=600, note=700, reward_code=3300, reward=2200, prose=600, samples=0),
-    "full": Room(description=4000, note=4000, reward_code=20_000, reward=24_000, prose=4000, samples=5),
+    "short": Room(description=200, note=0, reward_code=1200, reward=1400, prose=250),
+    "normal": Room(description=600, note=700, reward_code=3300, reward=2200, prose=600),
+    "full": Room(description=4000, note=4000, reward_code=20_000, reward=24_000, prose=4000),
 }
 TOKENS: Mapping[Detail, int] = {"short": 1000, "normal": 2000, "full": 12_000}
 """About how long a text may become."""
@@ -355,12 +351,10 @@ def _parts(
         ),
         horizon=facts.horizon,
         threshold=facts.reward_threshold,
-        body=body_of(env.unwrapped, env.action_space) if room.body else "",
         start=with_values(trimmed(extra.start or docs["start"].text, room.prose), env),
         end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
         success=_success(facts.success_key, extra.success),
         sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
-        samples=sample_rows(observed, room.samples),
     )
     parts = with_observation(parts, env, docs, extra, observed, room.note, sources)
     parts = replace(parts, blocks=_blocks(extra, parts.observation))

@@ -48,7 +48,6 @@ def fitted(parts: Parts, tokens: int, aim: int | None = None) -> Parts:
 
 def _repeating() -> Iterator[Callable[[Parts], Parts]]:
     """Reductions of what is said elsewhere too, the one that costs least first."""
-    yield lambda p: replace(p, samples=())
     yield _without_repeats
     yield lambda p: replace(
         p, observation_note=cut(p.observation_note, 250), description=cut_to_aim(p.description, 350)
@@ -61,9 +60,7 @@ def _telling() -> Iterator[Callable[[Parts], Parts]]:
     """Reductions of what nothing else says, the one that costs least first."""
     yield lambda p: replace(p, end=_cut_prose(p.end, 350))
     yield lambda p: replace(p, observation=[_with_short_meaning(f) for f in p.observation])
-    yield lambda p: replace(p, body=re.sub(r"^# simulator: .*\n", "", p.body, flags=re.MULTILINE))
-    yield _without_ranges  # the body has the limits of its joints
-    yield lambda p: replace(p, body="")
+    yield _without_ranges
     yield lambda p: replace(p, action=[replace(f, meaning=cut(f.meaning, 40)) for f in p.action])
     yield _without_hidden
     yield _without_meanings

@@ -92,7 +92,6 @@ class Parts:
         choices: Values of a discrete one.
         action_note: What else there is to know about it.
         blocks: Name of a module constant to its multi-line text, for example the map of a grid.
-        body: The parts of a robot, one a line.
         reward_text: The reward in words.
         reward_code: The reward as Python.
         start: How an episode begins.
@@ -101,8 +100,7 @@ class Parts:
         horizon: Longest episode in steps.
         success: When an episode counts as a success; empty where the environment does not say.
         threshold: The return from which the task counts as solved.
-        samples: A few observed steps, as text.
-        sampling: How the samples were made.
+        sampling: How ranges were observed.
     """
 
     title: str = ""
@@ -116,7 +114,6 @@ class Parts:
     choices: Sequence[ActionValue] = ()
     action_note: str = ""
     blocks: Mapping[str, str] = field(default_factory=dict)
-    body: str = ""
     reward_text: str = ""
     reward_code: RewardCode | None = None
     start: str = ""
@@ -125,7 +122,6 @@ class Parts:
     step_seconds: float | None = None
     success: str = ""
     threshold: float | None = None
-    samples: Sequence[str] = ()
     sampling: str = ""
 
 

@@ -26,12 +26,10 @@ def render(parts: Parts) -> str:
     """The spec as valid Python."""
     blocks = [
         *(_block(name, text) for name, text in parts.blocks.items()),
-        _block("BODY", parts.body) if parts.body else "",
         _state(parts),
         _action(parts),
         _reward(parts),
         _episode(parts),
-        _samples(parts),
     ]
     body = "\n\n\n".join(filter(None, blocks))
     imports = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\.", body)]
@@ -230,11 +228,3 @@ def _string(text: str) -> str:
     if "\n" not in text and len(text) < WIDTH - 20:
         return f'"{text}"' if '"' not in text and "\\" not in text else repr(text)
     return f'"""\n{_paragraphs(_quotable(text), 8)}\n    """'
-
-
-def _samples(parts: Parts) -> str:
-    if not parts.samples:
-        return ""
-    return "\n".join(
-        [f"# Observed in {parts.sampling}: obs, action -> reward", *(f"#   {s}" for s in parts.samples)]
-    )

@@ -65,7 +65,7 @@ def revealed(parts: Parts, env: gymnasium.Env[Any, Any], reveal: Reveal) -> Part
         parts: Everything that is known.
         env: The environment, for its names and spaces.
         reveal: "named" keeps all; "anonymous" keeps spaces, meanings and reward, in words that do not
-            identify the environment, without the robot's measures, without example texts and without the
+            identify the environment, without example texts and without the
             condition of a success; "bare" keeps shapes and bounds only.
     """
     if reveal in {"source", "named"}:
@@ -74,7 +74,7 @@ def revealed(parts: Parts, env: gymnasium.Env[Any, Any], reveal: Reveal) -> Part
         return _bare(parts, env)
     words = _Words(parts, env)
     success = parts.success.partition(":")[0]  # its condition may name joints and places of the simulator
-    told = replace(parts, title="", description="", body="", blocks=words.maps(), success=success)
+    told = replace(parts, title="", description="", blocks=words.maps(), success=success)
     hidden: Parts = words.in_value(told)
     return replace(hidden, observation=_renumbered(hidden.observation), action=_renumbered(hidden.action))
 

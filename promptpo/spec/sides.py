@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of, leaves
-from promptpo.spec.body import with_motors
 from promptpo.spec.fields import SPANNED, bounds, choices_of, example_of, fields_of, named_choices, with_seen
+from promptpo.spec.motors import with_motors
 from promptpo.spec.parts import Field, identifier, unique
 from promptpo.spec.paths import reader
 from promptpo.spec.prose import note

@@ -114,7 +114,7 @@ def test_steps_spent_on_observing_are_counted() -> None:
 
 def test_detail_sets_the_length() -> None:
     """Short, normal and full differ, and stay within their sizes."""
-    sizes = [len(describe(Task("CartPole-v1"), detail=detail).text) for detail in ("short", "normal", "full")]
+    sizes = [len(describe(Task("Acrobot-v1"), detail=detail).text) for detail in ("short", "normal", "full")]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[2]
     assert sizes[1] <= 7000
