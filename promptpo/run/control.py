@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from promptpo.errors import RunError
 
@@ -139,24 +139,28 @@ class Interrupts:
     def __init__(self, control: Control, then: str) -> None:
         self._control, self._then = control, then
         self._previous: Any = None
+        self._left = False
 
     def __enter__(self) -> None:
         if threading.current_thread() is threading.main_thread():
-            loop = asyncio.get_running_loop()
             self._previous = signal.getsignal(signal.SIGINT)
-            loop.add_signal_handler(signal.SIGINT, self._interrupted)
-            self._loop = loop
+            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+            self._loop.add_signal_handler(signal.SIGINT, self._interrupted)
 
     def _interrupted(self) -> None:
-        self._loop.remove_signal_handler(signal.SIGINT)
-        signal.signal(signal.SIGINT, self._leave)
+        self._loop.add_signal_handler(signal.SIGINT, self._leave)
         self._control.stop(INTERRUPTED)
 
-    def _leave(self, *_: object) -> NoReturn:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        raise KeyboardInterrupt(f"go on with: {self._then}")
+    def _leave(self) -> None:
+        # Cancelled, not raised: an exception in the midst of the event loop's own work leaves it waiting for ever.
+        self._loop.remove_signal_handler(signal.SIGINT)
+        self._left = True
+        if self._task is not None:
+            self._task.cancel()
 
     def __exit__(self, *_: object) -> None:
         if self._previous is not None:
             self._loop.remove_signal_handler(signal.SIGINT)
             signal.signal(signal.SIGINT, self._previous)
+        if self._left:
+            raise KeyboardInterrupt(f"go on with: {self._then}")
