@@ -18,7 +18,7 @@ PromptPOError                 one sentence that says what to do; the CLI prints 
 │   └── NoSuchRunError        what was named is no run, or the run does not have it (a UsageError, too)
 └── BudgetSpentError          the next call would pass a limit; the loop turns this into a clean end
 
-What a policy does wrong in a run is never raised: it is an outcome, a value (see ``sandbox.Failure``). Only
+What a policy does wrong in a run is never raised: it is an outcome, a value (see ``promptpo_sandbox.Failure``). Only
 whoever plays one action by action gets it as an exception, since there is no episode to report it in.
 """
 
@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sandbox import Failure
+    from promptpo_sandbox import Failure
 
 
 class PromptPOError(Exception):

@@ -37,7 +37,7 @@ from promptpo.cli.run_flags import (
 )
 from promptpo.cli.terminal import print_json, release, say
 from promptpo.errors import PromptPOError, UsageError
-from sandbox.text import clean_line, clean_lines
+from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult

@@ -11,7 +11,7 @@ import typer
 
 from promptpo.cli.terminal import print_json, reserve_for_json, standard_output
 from promptpo.errors import UsageError
-from sandbox.text import clean
+from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

@@ -27,7 +27,7 @@ from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import number, one_line
 from promptpo.telling.step_table import MISSING
-from sandbox.text import clean_line, clean_lines
+from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult

@@ -158,14 +158,14 @@ def _models_at(port: int) -> list[str] | None:
 
 
 def _sandbox() -> Iterator[Finding]:
-    from sandbox import Sandbox
-    from sandbox.errors import SandboxError
+    from promptpo_sandbox import Sandbox
+    from promptpo_sandbox.errors import SandboxError
 
     try:
         with Sandbox(allow_weaker=True) as box:
             status = box.status
     except (SandboxError, OSError) as error:
-        yield Finding("sandbox", "problem", str(error), "python -m sandbox.check shows more")
+        yield Finding("sandbox", "problem", str(error), "python -m promptpo_sandbox.check shows more")
         return
     text = f"{status.level}: {', '.join(status.active)}"
     if status.level == "strong":

@@ -106,7 +106,7 @@ def _told(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
         return f"No question waits in {directory}" + (
             "; a run is at work and may ask more." if alive else ", and no run is asking."
         )
-    from sandbox.text import clean_name
+    from promptpo_sandbox.text import clean_name
 
     lines = [f"{len(found)} {'question waits' if len(found) == 1 else 'questions wait'} in {directory}:", ""]
     for item in found:

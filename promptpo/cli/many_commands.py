@@ -11,7 +11,7 @@ import typer
 from promptpo.cli.arguments import AsJson, runs
 from promptpo.cli.terminal import print_json, say
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from sandbox.text import clean_line
+from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.output.runs import RunLine

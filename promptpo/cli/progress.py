@@ -17,7 +17,7 @@ from promptpo.cli.dashboard import RunProgress
 from promptpo.cli.display import LiveDisplay, PlainDisplay, outcome, spending
 from promptpo.cli.terminal import say
 from promptpo.run.observer import HOOKS, Observer
-from sandbox.text import clean_line
+from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -33,7 +33,7 @@ from promptpo.cli.arguments import (
 )
 from promptpo.cli.help import HelpAll
 from promptpo.cli.terminal import say
-from sandbox.text import clean_line
+from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

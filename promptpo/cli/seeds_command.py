@@ -11,7 +11,7 @@ import typer
 from promptpo.cli import many_commands, view_commands
 from promptpo.cli.terminal import print_json, say
 from promptpo.errors import UsageError
-from sandbox.text import clean_line
+from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.cli.run_flags import ShowingFlags

@@ -32,7 +32,7 @@ from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling import experiments
 from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line, with_noise
-from sandbox.text import clean_line
+from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.output.evaluating import EvaluatedPolicy

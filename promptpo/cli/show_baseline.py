@@ -12,7 +12,7 @@ from promptpo.errors import UsageError
 from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_baseline
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.telling.feedback import number
-from sandbox.text import clean_line
+from promptpo_sandbox.text import clean_line
 
 POINTS = 12
 """Of the curve so many points are listed."""

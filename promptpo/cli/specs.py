@@ -22,7 +22,7 @@ from promptpo.cli.arguments import (
 )
 from promptpo.cli.terminal import print_json, reserve_standard_output, standard_output
 from promptpo.files import read_text
-from sandbox.text import clean_lines
+from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

@@ -15,7 +15,7 @@ import sys
 import textwrap
 from typing import Any, TextIO
 
-from sandbox.text import clean
+from promptpo_sandbox.text import clean
 
 COMMAND = re.compile(r"(?<=: )promptpo [^;]*$")
 """A command at the end of a line, which stays whole so that it can be copied."""

@@ -23,7 +23,7 @@ from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import EnvFlags
 from promptpo.cli.terminal import print_json, say
 from promptpo.errors import NoSuchRunError, PromptPOError, UsageError
-from sandbox.text import clean_line
+from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from promptpo.errors import RewardFaultError, SandboxFaultError
-from sandbox import Limits, RewardFailedError, Sandbox, SandboxError
+from promptpo_sandbox import Limits, RewardFailedError, Sandbox, SandboxError
 
 if TYPE_CHECKING:
     from promptpo.envs.task import RewardProgram
-    from sandbox.rewards import AskedReward
+    from promptpo_sandbox.rewards import AskedReward
 
 AnyEnv = gymnasium.Env[Any, Any]
 
@@ -79,7 +79,7 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             RewardFaultError: The program is refused.
             SandboxFaultError: It cannot be confined here.
         """
-        from sandbox.rewards import RewardedEpisode
+        from promptpo_sandbox.rewards import RewardedEpisode
 
         source = self._reward.source
         try:

@@ -74,7 +74,7 @@ class RewardProgram:
     """What steps earn instead of what the environment gives; made by `promptpo.program.reward_program`.
 
     Attributes:
-        source: A module with ``class Reward``, see `sandbox.guest.rewards`.
+        source: A module with ``class Reward``, see `promptpo_sandbox.guest.rewards`.
         digest: Equal for programs that differ in comments, layout and local names.
         file: Name of the file that it is from; empty where a language model wrote it in this run.
         says_success: Whether it says if an episode succeeded.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
 from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PLC0414 - still importable from here
 from promptpo.llm.stills import Still
-from sandbox.text import clean_answer, clean_name
+from promptpo_sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,7 +154,7 @@ class Request:
 class Completion:
     """One answer, as it came.
 
-    Its text and its model's name are cleaned when it is made (see `sandbox.text`): this is where foreign text
+    Its text and its model's name are cleaned when it is made (see `promptpo_sandbox.text`): this is where foreign text
     enters. What is not plainly visible is written out as Python writes it, so that in the texts of a program
     it means what it meant.
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from promptpo.errors import UsageError
 from promptpo.llm.prices import Price
-from sandbox.text import clean_name
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import ALL_PURPOSES, Completion, Usage, estimated_usage
-from sandbox.text import clean, clean_name
+from promptpo_sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Message, Request

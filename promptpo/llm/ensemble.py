@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, UsageError
 from promptpo.llm.choose import ADDRESSED, SEARCH, choose, make_llm
-from sandbox.text import clean_name
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM, Completion, Purpose, Request

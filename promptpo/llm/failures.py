@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
-from sandbox.text import clean_name
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,7 +30,7 @@ from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.files import write_atomically
 from promptpo.llm.base import ALL_PURPOSES, Completion, estimated_usage
 from promptpo.llm.command import as_text
-from sandbox.text import clean
+from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Request

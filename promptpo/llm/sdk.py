@@ -31,7 +31,7 @@ from promptpo.llm.failures import (
 )
 from promptpo.llm.prices import price_of
 from promptpo.llm.stills import known_to_see
-from sandbox.text import clean_name
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.origin import SETTINGS
 from promptpo.run.records import Seeds
 from promptpo.telling.feedback import number
-from sandbox.text import clean_values
+from promptpo_sandbox.text import clean_values
 
 CHECKPOINTS, RECORD = "checkpoints", "record.json"
 

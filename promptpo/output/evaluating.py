@@ -27,7 +27,7 @@ from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.threads import run_async
-from sandbox import Limits, Trial
+from promptpo_sandbox import Limits, Trial
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
 from promptpo.program.export_options import constant, option_defaults
 from promptpo.program.inlining import inlined
-from sandbox import Limits, check_source
+from promptpo_sandbox import Limits, check_source
 
 if TYPE_CHECKING:
     import gymnasium

@@ -28,7 +28,7 @@ from promptpo.telling.preferences import Preference, told
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 FRAMES, WIDTH, RENDERING_SECONDS = 40, 400, 20.0
 MOST_BYTES = 1000

@@ -30,7 +30,7 @@ from promptpo.program import Program
 from promptpo.run.origin import builds
 
 if TYPE_CHECKING:
-    from sandbox import Failure, Limits
+    from promptpo_sandbox import Failure, Limits
 
 State = tuple[int, ...]
 """What `predict` returns and takes back: the episode that each lane is in."""
@@ -304,8 +304,8 @@ class _SandboxThread:
         return self._to.get()
 
     def _serve(self, bridge: _Bridge, source: str, limits: Limits | None, allow_weaker: bool) -> None:
-        from sandbox import Limits as SandboxLimits
-        from sandbox import Sandbox
+        from promptpo_sandbox import Limits as SandboxLimits
+        from promptpo_sandbox import Sandbox
 
         # Time passes between calls; only the policy's own steps are limited.
         limits = limits or SandboxLimits(episode_seconds=1e9)
@@ -321,7 +321,7 @@ class _SandboxThread:
                         self._from.put(PolicyFailedError(failure))
 
     def _episode(self, box: Any, bridge: _Bridge, source: str) -> Failure | None:
-        from sandbox import Trial
+        from promptpo_sandbox import Trial
 
         params = Program.parse(source).values
         rollout = box.rollout(source, [bridge], [Trial(self.episode, params)], clip_actions=True)

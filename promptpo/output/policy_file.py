@@ -18,7 +18,7 @@ from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import from_json
 from promptpo.run.origin import SETTINGS, builds, built_in, made_here, signed_here
-from sandbox import check_source
+from promptpo_sandbox import check_source
 
 
 def file_and_task(

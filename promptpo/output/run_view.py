@@ -15,7 +15,7 @@ from promptpo.run.config import Config
 from promptpo.run.records import REFERENCE_TEST, Experiment
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState, Spent
-from sandbox.text import clean_values
+from promptpo_sandbox.text import clean_values
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from promptpo.program.tree import MAX_SOURCE_BYTES, parse
-from sandbox.text import clean_answer
+from promptpo_sandbox.text import clean_answer
 
 Problem = Literal["thought", "empty", "cut", "no_code", "too_long"]
 

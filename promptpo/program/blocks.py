@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-from sandbox.arrays import Shape, array_of
+from promptpo_sandbox.arrays import Shape, array_of
 
 HELD = 0.25
 """An array stands at a bound where at least this share of its numbers does."""

@@ -9,7 +9,7 @@ from functools import cache
 
 from promptpo.program.program import Program
 from promptpo.program.tree import Text, docstring_of, parse
-from sandbox.guest import looking
+from promptpo_sandbox.guest import looking
 
 MODULE = "looking"
 

@@ -24,7 +24,7 @@ from promptpo.program.tunables import (
     params_in,
     table_in,
 )
-from sandbox.text import clean
+from promptpo_sandbox.text import clean
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Program:
 
     @property
     def values(self) -> dict[str, float] | None:
-        """What its constructor is to be given, as `sandbox.Trial` wants it; None without parameters."""
+        """What its constructor is to be given, as `promptpo_sandbox.Trial` wants it; None without parameters."""
         return {name: value for name, (value, _, _) in self.params.items()} or None
 
     @property

@@ -11,8 +11,8 @@ from promptpo.files import read_text
 from promptpo.program.classes import class_called, find_method
 from promptpo.program.identity import digest
 from promptpo.program.tree import parse
-from sandbox import check_source
-from sandbox.text import clean_name
+from promptpo_sandbox import check_source
+from promptpo_sandbox.text import clean_name
 
 FORM = "class Reward with step(self, obs, action, next_obs, env_reward, info)"
 

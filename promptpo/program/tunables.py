@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.program.tree import assigned, literal
-from sandbox.arrays import Shape, as_text, element_names, read_array
-from sandbox.entries import Constants, entries_of
+from promptpo_sandbox.arrays import Shape, as_text, element_names, read_array
+from promptpo_sandbox.entries import Constants, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

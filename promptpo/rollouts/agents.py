@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
-from sandbox import Episode
+from promptpo_sandbox import Episode
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

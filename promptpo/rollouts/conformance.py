@@ -18,7 +18,7 @@ from gymnasium import spaces
 
 from promptpo.errors import PromptPOError
 from promptpo.rollouts.jobs import Call, Executor, Job
-from sandbox import (
+from promptpo_sandbox import (
     CallResult,
     Imagine,
     Predictions,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from promptpo.errors import WorkerLostError
 from promptpo.rollouts.jobs import Call, Job
-from sandbox import (
+from promptpo_sandbox import (
     CallResult,
     Episode,
     Failure,
@@ -21,7 +21,7 @@ from sandbox import (
     Trial,
     WorldFailedError,
 )
-from sandbox.worlds import failed
+from promptpo_sandbox.worlds import failed
 
 NOTHING_RUNS = "this executor runs nothing"
 

@@ -18,7 +18,7 @@ from promptpo.errors import (
     place_of,
 )
 from promptpo.rollouts.jobs import Call, Job, Settings, Work, adopt_all
-from sandbox import (
+from promptpo_sandbox import (
     CallResult,
     Imagine,
     Predictions,
@@ -30,7 +30,7 @@ from sandbox import (
     SandboxStatus,
     SandboxUnavailableError,
 )
-from sandbox.errors import SpaceBorderError
+from promptpo_sandbox.errors import SpaceBorderError
 
 
 class Pulse:

@@ -6,7 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from promptpo.envs.task import Task
-from sandbox import CallResult, Imagine, Limits, Predictions, Record, Replay, Rollout, SandboxStatus, Trial
+from promptpo_sandbox import (
+    CallResult,
+    Imagine,
+    Limits,
+    Predictions,
+    Record,
+    Replay,
+    Rollout,
+    SandboxStatus,
+    Trial,
+)
 
 LANES = 16
 """Episodes that one guest advances in lockstep; 8 to 32 run at nearly the speed of plain Python."""
@@ -19,7 +29,7 @@ class Job:
     Attributes:
         source: The policy module.
         trials: Seeds, parameter values and horizons.
-        record: Whether to bring trajectories back, and with which observations; see `sandbox.Record`.
+        record: Whether to bring trajectories back, and with which observations; see `promptpo_sandbox.Record`.
         stop_on_failure: Whether the first failing episode ends the job (a candidate's evaluation) or
             only itself (tuning).
         step_limit: Environment steps that the job may take in all.

@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
 from promptpo.rollouts.jobs import Call, Job, Settings, Work
-from sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
+from promptpo_sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
 
 
 class Worker(Protocol):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.rollouts.jobs import Executor, Job
-from sandbox import Episode, Limits, Rollout
+from promptpo_sandbox import Episode, Limits, Rollout
 
 MIN_CHUNK = 8
 """Episodes below which a job is not worth splitting: lockstep needs company to be fast."""

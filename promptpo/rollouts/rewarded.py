@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from promptpo.rollouts.jobs import Call, Executor, Job
-    from sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
+    from promptpo_sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
 
 
 class RewardedExecutor:

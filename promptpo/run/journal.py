@@ -23,7 +23,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.run.adapters import adapter
-from sandbox.text import clean_values, is_clean
+from promptpo_sandbox.text import clean_values, is_clean
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from promptpo.errors import UsageError
 from promptpo.files import write_atomically
 from promptpo.llm.choose import ADDRESSED
 from promptpo.run.config import CONFIG, config_text, save_config
-from sandbox.text import clean_name
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

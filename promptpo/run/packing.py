@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from promptpo.run.journal import from_json, to_json
-from sandbox import Episode, Failure, Rollout, Trajectory
+from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 
 
 def deflate(rollouts: Sequence[Rollout]) -> str:

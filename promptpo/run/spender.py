@@ -23,8 +23,8 @@ from promptpo.run.packing import deflate
 from promptpo.run.pictures import PICTURES, written
 from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
 from promptpo.run.untold import Untold
-from sandbox import Record, Rollout, Trial
-from sandbox.text import clean_name
+from promptpo_sandbox import Record, Rollout, Trial
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -250,7 +250,7 @@ class Spender:
             horizon: Longest episode, in steps.
             first: So many episodes are rolled out before the others, where that is more than none.
             go_on: Whether the others are worth it after these.
-            record: Bring trajectories back, now or after a kill (see `again`); as in `sandbox.Record`.
+            record: Bring trajectories back, now or after a kill (see `again`); as in `promptpo_sandbox.Record`.
 
         Raises:
             BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.

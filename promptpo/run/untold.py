@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.run.packing import deflate, inflate
-from sandbox import Rollout
+from promptpo_sandbox import Rollout
 
 UNTOLD = "untold"
 """Folder of a run for trajectories that feedback has not been written on yet."""

@@ -19,7 +19,7 @@ from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.episode_statistics import all_episodes, in_short
 from promptpo.telling.preferences import preferences_in, told, verdict_in
-from sandbox import Trial
+from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from promptpo.run.spender import Spender
     from promptpo.search.filming import Camera
     from promptpo.spec import TaskSpec
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 BEST = "best"
 TYPICAL, WORST = f"{BEST} (typical)", f"{BEST} (worst)"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from sandbox import Rollout
+    from promptpo_sandbox import Rollout
 
 SHOWN = 60
 """Characters of an action that are kept."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
     from promptpo.telling.run_status import RunStatus
-    from sandbox import Episode, Rollout
+    from promptpo_sandbox import Episode, Rollout
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.agents import play_agent
 from promptpo.run.budget import SHORT_EPISODE
 from promptpo.telling.feedback import what_it_did
-from sandbox import Limits, Sandbox, Trial
+from promptpo_sandbox import Limits, Sandbox, Trial
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

@@ -25,7 +25,7 @@ from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.feedback import number
 from promptpo.telling.preferences import Preference, pairs_of, preferences_in, told
-from sandbox import Trial
+from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
     from promptpo.llm.stills import Still
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from promptpo.run.spender import Spender
     from promptpo.search.filming import Camera
     from promptpo.spec import TaskSpec
-    from sandbox import Episode, Record, Rollout
+    from promptpo_sandbox import Episode, Record, Rollout
 
 AsksPerson: TypeAlias = Callable[
     [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.planning import Plan
     from promptpo.telling.run_status import RunStatus
-    from sandbox import Rollout
+    from promptpo_sandbox import Rollout
 
 
 @dataclass(frozen=True, slots=True)

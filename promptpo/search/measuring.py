@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptpo.search.context import SearchContext
     from promptpo.search.history import History
     from promptpo.telling.summaries import Summariser
-    from sandbox import Rollout
+    from promptpo_sandbox import Rollout
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",

@@ -12,7 +12,7 @@ from promptpo.telling.feedback import number
 from promptpo.telling.preferences import Preference
 
 if TYPE_CHECKING:
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 MISLEADS = 2
 """Pairs in which a part of a reward must speak against the preference before it is named."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
     from promptpo.telling.run_status import RunStatus
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 ASKED = "probe"
 """Journal key of the answer to the first request."""

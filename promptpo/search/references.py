@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from promptpo.run.spender import Spender
     from promptpo.search.context import SearchContext
     from promptpo.search.hooks import Feature
-    from sandbox import Rollout
+    from promptpo_sandbox import Rollout
 
 Space = spaces.Space[Any]
 

@@ -34,7 +34,7 @@ from promptpo.search.hooks import Feature
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, scores
 from promptpo.telling.step_table import table
-from sandbox import Episode, Limits, Rollout, Sandbox, Trial
+from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

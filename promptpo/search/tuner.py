@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.measuring import Measurer
     from promptpo.search.tuning import Batch, Tuned
-    from sandbox import Rollout
+    from promptpo_sandbox import Rollout
 
 
 TUNING_SEEDS, ROUNDS_OF_SEEDS = 1_000_000, 9

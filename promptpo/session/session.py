@@ -36,7 +36,7 @@ from promptpo.session.opened import OpenRun, keep
 from promptpo.session.results import write_page, write_results
 from promptpo.session.task import as_begun, described, settings_for
 from promptpo.spec import TaskSpec, with_cut
-from sandbox.text import clean_name
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM

@@ -11,7 +11,7 @@ from promptpo.rollouts import Settings
 from promptpo.run.config import Config
 from promptpo.run.journal import Journal
 from promptpo.spec import TaskSpec, describe, with_hint
-from sandbox.text import clean
+from promptpo_sandbox.text import clean
 
 
 def described(config: Config) -> TaskSpec:
@@ -52,6 +52,6 @@ def default_name(task: Task) -> str:
 
 def settings_for(config: Config) -> Settings:
     """What the rollout workers of a run need to know."""
-    from sandbox import Limits
+    from promptpo_sandbox import Limits
 
     return Settings(config.task, Limits(), config.allow_weaker_sandbox, config.clip_actions)

@@ -36,7 +36,7 @@ from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import with_number, with_variants, without_number
 from promptpo.spec.wrapped import with_wrappers
-from sandbox.rewards import numbers_in
+from promptpo_sandbox.rewards import numbers_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

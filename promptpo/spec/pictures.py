@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.envs.pictures import COLOUR, Picture, pictures_in
-from sandbox.guest import looking
+from promptpo_sandbox.guest import looking
 
 if TYPE_CHECKING:
     import gymnasium

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from promptpo.program import Program, answers
 from promptpo.telling import limits
 from promptpo.telling.shortening import between_words, sentences, whole_lines
-from sandbox.text import clean
+from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.run.records import Experiment

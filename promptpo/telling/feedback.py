@@ -18,7 +18,7 @@ from promptpo.telling.limits import SUMMARY
 from promptpo.telling.shortening import between_words, whole_lines
 
 if TYPE_CHECKING:
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 
 def chosen(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.pictures import COLOUR, pictures_in
-from sandbox.guest import looking
+from promptpo_sandbox.guest import looking
 
 if TYPE_CHECKING:
     import gymnasium

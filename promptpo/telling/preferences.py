@@ -14,7 +14,7 @@ from promptpo.telling.limits import COLUMNS
 from promptpo.telling.step_table import cell, told_steps
 
 if TYPE_CHECKING:
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 Preference = Literal["first", "second", "equal"]
 Fulfilled = Literal["yes", "partly", "no"]

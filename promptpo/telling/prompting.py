@@ -17,7 +17,7 @@ from promptpo.telling.context import PromptContext
 from promptpo.telling.picture_guide import on_looking
 from promptpo.telling.run_status import LIMITS
 from promptpo.telling.shortening import whole_lines
-from sandbox.gate.names import allowed_modules
+from promptpo_sandbox.gate.names import allowed_modules
 
 if TYPE_CHECKING:
     import jinja2

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from promptpo.telling import feedback, scores
 from promptpo.telling.feedback import number
 from promptpo.telling.limits import QUICK
-from sandbox import Limits
+from promptpo_sandbox import Limits
 
 if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence

@@ -13,7 +13,7 @@ from promptpo.telling.feedback import number
 from promptpo.telling.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD, WIDEST
 
 if TYPE_CHECKING:
-    from sandbox import Episode, Trajectory
+    from promptpo_sandbox import Episode, Trajectory
 
 
 def table(episode: Episode, names: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from promptpo.run.config import Recipe
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
-    from sandbox import Episode, Record, Rollout
+    from promptpo_sandbox import Episode, Record, Rollout
 
 TARGET = "Feedback.summarize_trajectory"
 

@@ -14,9 +14,9 @@ import numpy as np
 from promptpo.files import write_atomically
 from promptpo.run.packing import deflate, inflate
 from promptpo.world.numbers import quantities
-from sandbox import Recorded, Rollout
-from sandbox.errors import SpaceBorderError
-from sandbox.worlds import recorded
+from promptpo_sandbox import Recorded, Rollout
+from promptpo_sandbox.errors import SpaceBorderError
+from promptpo_sandbox.worlds import recorded
 
 MOST_NUMBERS, MOST_BYTES = 25_000_000, 200_000_000
 """Observed numbers that are kept in memory, and bytes that they may take on disk, at most."""

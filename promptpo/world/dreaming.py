@@ -17,7 +17,7 @@ from promptpo.search.programs.library import structures_for, write_program
 from promptpo.search.tuning import Start, Tuning
 from promptpo.world.baseline.writer import write_world
 from promptpo.world.planners import WORK
-from sandbox import Imagine, Rollout, Trial, WorldFailedError
+from promptpo_sandbox import Imagine, Rollout, Trial, WorldFailedError
 
 if TYPE_CHECKING:
     from promptpo.run.spender import Spender

@@ -13,13 +13,13 @@ from promptpo.program import Program
 from promptpo.world.data import some_of
 from promptpo.world.mismatches import TINY, Transitions
 from promptpo.world.numbers import quantities, rows
-from sandbox import Replay
+from promptpo_sandbox import Replay
 
 if TYPE_CHECKING:
     import gymnasium
 
     from promptpo.rollouts import Executor
-    from sandbox import Recorded
+    from promptpo_sandbox import Recorded
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -15,7 +15,7 @@ from promptpo.world.shown import step_as_row
 if TYPE_CHECKING:
     import gymnasium
 
-    from sandbox import Predictions, Recorded
+    from promptpo_sandbox import Predictions, Recorded
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -24,7 +24,7 @@ from promptpo.world.words import as_data, in_words
 if TYPE_CHECKING:
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
-    from sandbox import Rollout
+    from promptpo_sandbox import Rollout
 
 CALLS = 2
 """Answers that a language model is asked for each time the model is made anew, corrections included."""

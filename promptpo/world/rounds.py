@@ -26,7 +26,7 @@ from promptpo.world.dreaming import (
     plans,
 )
 from promptpo.world.planners import planning_policy
-from sandbox import WorldFailedError
+from promptpo_sandbox import WorldFailedError
 
 if TYPE_CHECKING:
     from promptpo.run.spender import Spender

@@ -12,14 +12,14 @@ import numpy as np
 from promptpo.world.data import some_of
 from promptpo.world.mismatches import CLOSE, TINY, Transitions, worst
 from promptpo.world.numbers import quantities, rows
-from sandbox import Replay
+from promptpo_sandbox import Replay
 
 if TYPE_CHECKING:
     import gymnasium
 
     from promptpo.rollouts import Executor
     from promptpo.world.numbers import Quantity
-    from sandbox import Predictions, Recorded
+    from promptpo_sandbox import Predictions, Recorded
 
 HORIZONS = (1, 5, 25)
 """Steps ahead at which predictions are judged."""

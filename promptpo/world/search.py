@@ -25,7 +25,7 @@ from promptpo.world.modelling import Modelled, Modeller
 from promptpo.world.planners import planning_policy
 from promptpo.world.rounds import ModelRounds
 from promptpo.world.scoring import USABLE
-from sandbox import WorldFailedError
+from promptpo_sandbox import WorldFailedError
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
-    from sandbox import Rollout
+    from promptpo_sandbox import Rollout
 
 STUDIES, FRUITLESS = 8, 2
 """Times that a model is fitted and used before the first round, at most, and how many in a row may bring nothing better."""

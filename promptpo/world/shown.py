@@ -11,7 +11,7 @@ from gymnasium import spaces
 from promptpo.world.numbers import quantities, rows
 
 if TYPE_CHECKING:
-    from sandbox import Recorded
+    from promptpo_sandbox import Recorded
 
 ROWS, RARE = 14, 8
 """Recorded steps that a request shows: consecutive ones, and endings and the highest rewards of episodes."""

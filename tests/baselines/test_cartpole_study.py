@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.cartpole_study import block_means, first_window, run_study, table
-from baselines.progress import Display
+from promptpo_baselines.cartpole_study import block_means, first_window, run_study, table
+from promptpo_baselines.progress import Display
 
 
 def test_blocks_are_complete() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from baselines.cli import main
+from promptpo_baselines.cli import main
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
@@ -21,7 +21,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 def test_importing_the_commands_imports_nothing_heavy() -> None:
     """Neither torch nor stable-baselines3 nor transformers is loaded before a command needs it."""
-    code = "import sys, baselines.cli; print({'torch', 'stable_baselines3', 'transformers', 'gymnasium'} & set(sys.modules))"
+    code = "import sys, promptpo_baselines.cli; print({'torch', 'stable_baselines3', 'transformers', 'gymnasium'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "set()", done.stderr
 

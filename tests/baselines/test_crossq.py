@@ -11,8 +11,8 @@ import torch
 from sb3_contrib import CrossQ
 from sb3_contrib.common.torch_layers import BatchRenorm1d
 
-from baselines.algorithms import algorithm_class, algorithm_of
-from baselines.crossq import QuickBatchRenorm
+from promptpo_baselines.algorithms import algorithm_class, algorithm_of
+from promptpo_baselines.crossq import QuickBatchRenorm
 
 
 @pytest.mark.parametrize("steps", [0, 100_000, 100_001], ids=["first", "last of the warm-up", "after it"])

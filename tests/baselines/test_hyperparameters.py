@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from baselines.algorithms import ALGORITHMS
-from baselines.hyperparameters import ROWS, read_rows, resolve, row_for
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo_baselines.algorithms import ALGORITHMS
+from promptpo_baselines.hyperparameters import ROWS, read_rows, resolve, row_for
 
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if (ROWS / f"{name}.yml").exists()])
@@ -125,4 +125,6 @@ def test_an_environment_without_a_row_gets_the_row_of_its_kind() -> None:
     assert resolve("ppo", pusher, "default").normalize is None
     assert resolve("sac", pusher, "zoo").normalize is None
     assert resolve("ppo", Task("Taxi-v4"), "zoo").normalize is None
-    assert resolve("ppo", Task("benchmarks.environments:promptpo/Glucose-v0"), "zoo").normalize is None
+    assert (
+        resolve("ppo", Task("promptpo_benchmarks.environments:promptpo/Glucose-v0"), "zoo").normalize is None
+    )

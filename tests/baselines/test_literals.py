@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.literals import ACTIVATIONS, activation, read_literal
 from promptpo.errors import UsageError
+from promptpo_baselines.literals import ACTIVATIONS, activation, read_literal
 
 LEAVES = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

@@ -12,11 +12,11 @@ pytest.importorskip("stable_baselines3")
 
 # ruff: noqa: E402 - what follows needs what was asked for above
 
-from baselines.checkpoints import Checkpoints
-from baselines.progress import Display
-from baselines.settings import TrainingSettings
-from baselines.training import PAUSED, train
 from promptpo.envs.task import Task
+from promptpo_baselines.checkpoints import Checkpoints
+from promptpo_baselines.progress import Display
+from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.training import PAUSED, train
 
 ROWS = """
 default: {n_steps: 48, batch_size: 32, n_envs: 2, normalize: true, learning_rate: lin_0.001}
@@ -83,7 +83,9 @@ def test_an_episode_that_does_not_repeat_begins_anew(tmp_path: Path, monkeypatch
     """It is said, and the run goes on."""
     chosen = settings(tmp_path)
     assert piece(chosen, tmp_path / "run", max_seconds=0)["stop_reason"] == PAUSED
-    monkeypatch.setattr("baselines.pausing._replayed", lambda env, player, standing: env.reset()[0] + 1)
+    monkeypatch.setattr(
+        "promptpo_baselines.pausing._replayed", lambda env, player, standing: env.reset()[0] + 1
+    )
     told: list[str] = []
 
     class Listening(Display):

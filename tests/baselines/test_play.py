@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from baselines.algorithms import ALGORITHMS, DISCRETE_ONLY, algorithm_class, algorithm_of
-from baselines.play import load_agent
 from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo_baselines.algorithms import ALGORITHMS, DISCRETE_ONLY, algorithm_class, algorithm_of
+from promptpo_baselines.play import load_agent
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

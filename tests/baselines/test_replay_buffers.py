@@ -14,7 +14,7 @@ from gymnasium import spaces
 from stable_baselines3 import SAC
 from stable_baselines3.common.env_util import make_vec_env
 
-from baselines.replay_buffers import load_filled, save_filled
+from promptpo_baselines.replay_buffers import load_filled, save_filled
 
 
 class Parts(gymnasium.ObservationWrapper[Any, Any, Any]):

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from baselines.agents import ZeroAgent
-from baselines.environments import make_flat_env
-from baselines.evaluation import Evaluator
 from promptpo.cli.app import run as command
 from promptpo.envs import rewarded
 from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError
 from promptpo.program.reward_program import reward_program
-from sandbox import Sandbox, Trial
+from promptpo_baselines.agents import ZeroAgent
+from promptpo_baselines.environments import make_flat_env
+from promptpo_baselines.evaluation import Evaluator
+from promptpo_sandbox import Sandbox, Trial
 from tests.promptpo.rewards import LATE_CRASH, LEFT
 
 TASK = Task("CartPole-v1", reward=reward_program(LEFT, file="left.py"))

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from baselines.checkpoints import Checkpoints
-from baselines.play import load_agent
-from baselines.progress import Display
-from baselines.settings import TrainingSettings
-from baselines.training import train
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo.run.records import Seeds
+from promptpo_baselines.checkpoints import Checkpoints
+from promptpo_baselines.play import load_agent
+from promptpo_baselines.progress import Display
+from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.training import train
 
 SMALL = """
 default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}

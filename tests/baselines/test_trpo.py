@@ -8,7 +8,7 @@ import pytest
 import torch
 from sb3_contrib import TRPO
 
-from baselines.algorithms import algorithm_class
+from promptpo_baselines.algorithms import algorithm_class
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from benchmarks.benchmark import Benchmark, run
-from benchmarks.runner.cells import plan
-from benchmarks.runner.estimate import estimate
-from benchmarks.runner.methods import CellBudget, choose
-from benchmarks.runner.suite import Suite, SuiteTask
-from benchmarks.statistics.rows import read_rows
+from promptpo_benchmarks.benchmark import Benchmark, run
+from promptpo_benchmarks.runner.cells import plan
+from promptpo_benchmarks.runner.estimate import estimate
+from promptpo_benchmarks.runner.methods import CellBudget, choose
+from promptpo_benchmarks.runner.suite import Suite, SuiteTask
+from promptpo_benchmarks.statistics.rows import read_rows
 from tests.baselines.llm_agent.conftest import ActingServer
 
 LAKE = SuiteTask("FrozenLake-v1", {"is_slippery": False}, max_episode_steps=5)

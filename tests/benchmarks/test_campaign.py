@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from benchmarks.benchmark import Benchmark, run
-from benchmarks.runner.answers import AnswerCap
-from benchmarks.runner.cells import plan
-from benchmarks.runner.estimate import calls_of
-from benchmarks.runner.methods import CellBudget, choose
-from benchmarks.runner.processes import NO_ANSWERS_LEFT, CellRunner
-from benchmarks.runner.suite import Suite, SuiteTask, load_suite
 from promptpo.errors import UsageError
 from promptpo.llm.inbox import put_answer, waiting
 from promptpo.llm.replay import ReplayLLM
+from promptpo_benchmarks.benchmark import Benchmark, run
+from promptpo_benchmarks.runner.answers import AnswerCap
+from promptpo_benchmarks.runner.cells import plan
+from promptpo_benchmarks.runner.estimate import calls_of
+from promptpo_benchmarks.runner.methods import CellBudget, choose
+from promptpo_benchmarks.runner.processes import NO_ANSWERS_LEFT, CellRunner
+from promptpo_benchmarks.runner.suite import Suite, SuiteTask, load_suite
 
 SMALL = CellBudget(steps=2_000, rounds=2, candidates=2, test_episodes=2)
 POLE = SuiteTask("CartPole-v1")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from benchmarks.benchmark import Benchmark, report
-from benchmarks.runner.methods import CellBudget, choose
-from benchmarks.runner.suite import Score, Suite, SuiteTask
-from benchmarks.statistics.anchors import Anchors
-from benchmarks.statistics.rows import read_rows
-from benchmarks.statistics.summary import Summary, summarise
+from promptpo_benchmarks.benchmark import Benchmark, report
+from promptpo_benchmarks.runner.methods import CellBudget, choose
+from promptpo_benchmarks.runner.suite import Score, Suite, SuiteTask
+from promptpo_benchmarks.statistics.anchors import Anchors
+from promptpo_benchmarks.statistics.rows import read_rows
+from promptpo_benchmarks.statistics.summary import Summary, summarise
 
 ANCHORS = {"CartPole-v1": Anchors(20.0, 500.0, "low", "high")}
 FINE = {

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.environments.noise_world import optimal_return
-from benchmarks.oracles import has_oracle, main, play
 from promptpo import evaluate
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.records import Seeds
+from promptpo_benchmarks.environments.noise_world import optimal_return
+from promptpo_benchmarks.oracles import has_oracle, main, play
 from tests.benchmarks import drawer_policy
 
 HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -24,7 +24,7 @@ HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 def test_the_oracle_of_noise_world_is_optimal() -> None:
     """On the test seeds of every run; its mean return is the optimum, within four standard errors."""
-    found = play(Task("benchmarks.environments:promptpo/NoiseWorld-2-v0"), 200)
+    found = play(Task("promptpo_benchmarks.environments:promptpo/NoiseWorld-2-v0"), 200)
     assert tuple(e.seed for e in found.episodes) == Seeds().test(200)
     error = np.std(found.returns) / np.sqrt(200)
     assert abs(found.mean_return - optimal_return(2)) < 4 * error
@@ -33,7 +33,7 @@ def test_the_oracle_of_noise_world_is_optimal() -> None:
 def test_oracles_exist_where_they_should() -> None:
     """And are refused elsewhere."""
     assert has_oracle("Meta-World/reach-v3")
-    assert has_oracle("benchmarks.environments:promptpo/NoiseWorld-6-v0")
+    assert has_oracle("promptpo_benchmarks.environments:promptpo/NoiseWorld-6-v0")
     assert not has_oracle("CartPole-v1")
     with pytest.raises(UsageError, match="no oracle for CartPole-v1"):
         play(Task("CartPole-v1"), 1)
@@ -41,7 +41,7 @@ def test_oracles_exist_where_they_should() -> None:
 
 def test_the_result_has_the_form_of_every_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The fields that rows read."""
-    main("benchmarks.environments:promptpo/NoiseWorld-0-v0", tmp_path / "run", 4, '{"board": 2}', 20)
+    main("promptpo_benchmarks.environments:promptpo/NoiseWorld-0-v0", tmp_path / "run", 4, '{"board": 2}', 20)
     content = json.loads((tmp_path / "run" / "result.json").read_text())
     assert len(content["test"]["returns"]) == 4
     assert content["steps"]["test"] == content["steps"]["total"] <= 80
@@ -89,7 +89,7 @@ def test_a_policy_with_a_memory_gets_a_fresh_object_for_every_episode() -> None:
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, module: str, words: list[str], said: str) -> None:
     """No traceback, and an exit code that is not 0."""
-    line = [sys.executable, "-m", f"benchmarks.{module}", *words]
+    line = [sys.executable, "-m", f"promptpo_benchmarks.{module}", *words]
     done = subprocess.run(line, cwd=tmp_path, env=HERE, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert said in done.stderr

@@ -1,6 +1,6 @@
 """Two versions of the tuner beside each other."""
 
-from benchmarks.tuning.paired import STRUCTURES, report, structure
+from promptpo_benchmarks.tuning.paired import STRUCTURES, report, structure
 
 
 def row(label: str, env: str, seed: int, after: float) -> dict[str, object]:

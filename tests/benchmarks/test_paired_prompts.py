@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchmarks.paired_prompts import beats, table, tasks
+from promptpo_benchmarks.paired_prompts import beats, table, tasks
 
 
 def row(env: str, version: str, earned: float | None, parent: float) -> dict[str, Any]:
@@ -40,4 +40,4 @@ def test_the_table_counts_answers_by_version_and_pairs() -> None:
 def test_recorded_tasks_are_named_as_their_recordings() -> None:
     """Without namespaces and modules."""
     assert tasks()["push-v3"]["env"] == "Meta-World/push-v3"
-    assert tasks()["Glucose-v0"]["env"] == "benchmarks.environments:promptpo/Glucose-v0"
+    assert tasks()["Glucose-v0"]["env"] == "promptpo_benchmarks.environments:promptpo/Glucose-v0"

@@ -14,17 +14,17 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from benchmarks import cli
-from benchmarks.benchmark import Benchmark, report, run
-from benchmarks.runner.cells import plan
-from benchmarks.runner.estimate import START_SECONDS, in_words
-from benchmarks.runner.methods import METHODS, CellBudget, choose, command
-from benchmarks.runner.processes import CellRunner, read_failures
-from benchmarks.runner.suite import Suite, SuiteTask, suite_names
-from benchmarks.statistics.rows import read_rows
 from promptpo.errors import UsageError
+from promptpo_benchmarks import cli
+from promptpo_benchmarks.benchmark import Benchmark, report, run
+from promptpo_benchmarks.runner.cells import plan
+from promptpo_benchmarks.runner.estimate import START_SECONDS, in_words
+from promptpo_benchmarks.runner.methods import METHODS, CellBudget, choose, command
+from promptpo_benchmarks.runner.processes import CellRunner, read_failures
+from promptpo_benchmarks.runner.suite import Suite, SuiteTask, suite_names
+from promptpo_benchmarks.statistics.rows import read_rows
 
-BOARD = SuiteTask("benchmarks.environments:promptpo/NoiseWorld-0-v0")
+BOARD = SuiteTask("promptpo_benchmarks.environments:promptpo/NoiseWorld-0-v0")
 SMALL = CellBudget(steps=3_000, rounds=1, candidates=2, test_episodes=5)
 
 
@@ -179,7 +179,7 @@ def test_icpi_is_a_method_like_others(tmp_path: Path) -> None:
     """Its cell is trained with the oracle as its model and has a score."""
     asked = benchmark(
         tmp_path,
-        [SuiteTask("baselines.icpi:promptpo/Chain-v0")],
+        [SuiteTask("promptpo_baselines.icpi:promptpo/Chain-v0")],
         ["icpi"],
         budget=CellBudget(10, test_episodes=2),
     )
@@ -219,7 +219,9 @@ def test_commands_of_every_kind(tmp_path: Path) -> None:
     assert line("ppo").startswith(
         "-m promptpo baseline ppo CartPole-v1 --test-episodes 100 --steps 1000 --resume"
     )
-    assert line("oracle").startswith("-m benchmarks.oracles CartPole-v1 --test-episodes 100 --env-kwargs")
+    assert line("oracle").startswith(
+        "-m promptpo_benchmarks.oracles CartPole-v1 --test-episodes 100 --env-kwargs"
+    )
     assert "--tune none" in line("search")
     assert "--tune" not in line("tune")
 
@@ -301,12 +303,12 @@ def test_a_dry_run_tells_every_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """As other commands take them, module and keyword arguments included."""
     path = tmp_path / "mine.toml"
     path.write_text(
-        'title = "t"\nsteps = 9\ntasks = ["benchmarks.environments:promptpo/NoiseWorld-0-v0", '
+        'title = "t"\nsteps = 9\ntasks = ["promptpo_benchmarks.environments:promptpo/NoiseWorld-0-v0", '
         '{env = "LunarLander-v3", kwargs = {continuous = true}, name = "Lander"}]\n'
     )
     done = invoke([str(path), "--methods", "zero", "--dry-run"], monkeypatch)
     assert done.output.splitlines()[:2] == [
-        "NoiseWorld-0-v0  benchmarks.environments:promptpo/NoiseWorld-0-v0",
+        "NoiseWorld-0-v0  promptpo_benchmarks.environments:promptpo/NoiseWorld-0-v0",
         "Lander           LunarLander-v3 --env-kwargs '{\"continuous\": true}'",
     ]
 

@@ -4,7 +4,7 @@ import math
 import time
 from typing import Any
 
-from benchmarks.sandbox_speed import CASES, measure_all, measure_ratios
+from promptpo_benchmarks.sandbox_speed import CASES, measure_all, measure_ratios
 
 
 def test_what_fails_or_takes_too_long_is_named_beside_what_was_measured() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import gymnasium
 import pytest
 
-from benchmarks.environments.inventions import INVENTIONS
-from benchmarks.spec_forms import FORMS, first_prompt, table
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
+from promptpo_benchmarks.environments.inventions import INVENTIONS
+from promptpo_benchmarks.spec_forms import FORMS, first_prompt, table
 
 
 @pytest.mark.parametrize("name", INVENTIONS)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
-from benchmarks.statistics.bootstrap import (
+from promptpo_benchmarks.statistics.bootstrap import (
     complete,
     improvement_interval,
     interval,

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from benchmarks.report.references import known_references, published_for
-from benchmarks.runner.suite import Suite, SuiteTask, load_suite, suite_names
-from benchmarks.statistics.anchors import Anchors, anchors_of, known_anchors
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo_benchmarks.report.references import known_references, published_for
+from promptpo_benchmarks.runner.suite import Suite, SuiteTask, load_suite, suite_names
+from promptpo_benchmarks.statistics.anchors import Anchors, anchors_of, known_anchors
 from tests.promptpo.envs.test_building import META_WORLD
 
 EXPECTED = {

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.world_models import steps
-from benchmarks.world_models.rows import read_rows, write_rows
-from benchmarks.world_models.steps import SavingTask, WorldRow, chosen, known_tasks, table
+from promptpo_benchmarks.world_models import steps
+from promptpo_benchmarks.world_models.rows import read_rows, write_rows
+from promptpo_benchmarks.world_models.steps import SavingTask, WorldRow, chosen, known_tasks, table
 
 
 def row(recipe: str, seed: int, steps: int | None, seconds: float = 9.0) -> WorldRow:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.worth.cases import cases
-from benchmarks.worth.runs import measure
-from benchmarks.worth.table import ended, told, tuned
+from promptpo_benchmarks.worth.cases import cases
+from promptpo_benchmarks.worth.runs import measure
+from promptpo_benchmarks.worth.table import ended, told, tuned
 
 
 def heard(label: str, case: str, *scores: float, steps: int = 1000, calls: int = 4) -> dict[str, Any]:

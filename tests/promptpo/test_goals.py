@@ -36,7 +36,7 @@ from promptpo.search.preferring import Preferences
 from promptpo.session import Session
 from promptpo.session.goals import fulfilled
 from promptpo.telling.preferences import preferences_in, told, verdict_in
-from sandbox import Episode, Trajectory
+from promptpo_sandbox import Episode, Trajectory
 from tests.promptpo.llm.test_stills import png
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import CRASH, GOOD

@@ -57,7 +57,7 @@ def test_a_run_tells_what_was_perceived_and_exports_alone(tmp_path: Path) -> Non
     assert "seen['thing'][1]" in later
     assert all(request.stills == () for request in llm.requests)
     code = (
-        "import sys; sys.modules['promptpo'] = sys.modules['sandbox'] = None; import numpy as np; import best; "
+        "import sys; sys.modules['promptpo'] = sys.modules['promptpo_sandbox'] = None; import numpy as np; import best; "
         "picture = np.zeros((40, 60, 3), np.uint8); picture[10:14, 20:24] = (250, 0, 0); "
         "print(best.predict(picture)[0], best.predict(np.roll(picture, -20, 1))[0])"
     )

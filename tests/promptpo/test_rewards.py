@@ -130,7 +130,7 @@ def test_a_policy_is_evaluated_with_the_reward_of_its_run(
 def test_an_exported_file_reports_both_returns_by_itself(done: tuple[Any, Model]) -> None:
     """With numpy and gymnasium alone, the same as the sandbox says, by parts and with successes."""
     path = done[0].directory / "best.py"
-    alone = "import sys; sys.modules['promptpo'] = sys.modules['sandbox'] = None; sys.argv = sys.argv[1:]; "
+    alone = "import sys; sys.modules['promptpo'] = sys.modules['promptpo_sandbox'] = None; sys.argv = sys.argv[1:]; "
     code = alone + "import runpy; runpy.run_path(sys.argv[0], run_name='__main__')"
     said = subprocess.run(
         [sys.executable, "-c", code, str(path), "--episodes", "2"],

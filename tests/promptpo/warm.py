@@ -7,7 +7,7 @@ from typing import Literal
 from promptpo.envs.task import Task
 from promptpo.rollouts import Executor, LocalExecutor, Settings, make_executor
 from promptpo.rollouts.local import usable_cores
-from sandbox import Limits
+from promptpo_sandbox import Limits
 
 SMALL = (
     "CartPole-v1",

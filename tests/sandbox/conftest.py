@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Sandbox
+from promptpo_sandbox import Sandbox
 from tests.sandbox.canaries import Canaries
 
 

@@ -10,13 +10,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.guest import wire
-from sandbox.guest.plain import decode, encode
-from sandbox.guest.wire import HEADER, message
-from sandbox.lockstep.rollout import Guests
-from sandbox.pipes import Guest
-from sandbox.process import GuestUsage
-from sandbox.results import Limits
+from promptpo_sandbox.guest import wire
+from promptpo_sandbox.guest.plain import decode, encode
+from promptpo_sandbox.guest.wire import HEADER, message
+from promptpo_sandbox.lockstep.rollout import Guests
+from promptpo_sandbox.pipes import Guest
+from promptpo_sandbox.process import GuestUsage
+from promptpo_sandbox.results import Limits
 
 Answer = Callable[[random.Random, int, int], bytes]
 """From a source of chance, the kind of the host's message and the number of lanes: what is sent back."""

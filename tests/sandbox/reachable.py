@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from sandbox.gate.attributes import TAKEN
-from sandbox.gate.names import ANNOTATIONS, BUILTINS, MODULES
-from sandbox.gate.review import RESTRICTED
+from promptpo_sandbox.gate.attributes import TAKEN
+from promptpo_sandbox.gate.names import ANNOTATIONS, BUILTINS, MODULES
+from promptpo_sandbox.gate.review import RESTRICTED
 
 DOORS = {
     id(getattr(builtins, name)): name for name in ("open", "exec", "eval", "compile", "__import__", "input")
@@ -47,7 +47,9 @@ def exposed(member: Callable[[str, str], Any]) -> Iterator[tuple[str, Any]]:
 
 def real(space: str, name: str) -> Any:
     """What the real module has, as in an exported file."""
-    return getattr(importlib.import_module({"looking": "sandbox.guest.looking"}.get(space, space)), name)
+    return getattr(
+        importlib.import_module({"looking": "promptpo_sandbox.guest.looking"}.get(space, space)), name
+    )
 
 
 @dataclasses.dataclass

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import gymnasium
 import pytest
 
-from sandbox import Failure, Limits, Sandbox, Trial
-from sandbox.lockstep.asking import AskedPolicies
+from promptpo_sandbox import Failure, Limits, Sandbox, Trial
+from promptpo_sandbox.lockstep.asking import AskedPolicies
 
 COUNTS = """
 import numpy as np

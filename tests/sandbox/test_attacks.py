@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Layers, Limits, Rollout, Sandbox, Trial
+from promptpo_sandbox import Layers, Limits, Rollout, Sandbox, Trial
 from tests.sandbox.canaries import Canaries, CanaryEnv
 
 ATTACKS = sorted(Path(__file__).parent.joinpath("attacks").glob("*.py"))

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sandbox import Layers, Sandbox, SandboxUnavailableError
-from sandbox.check import probe_layers
+from promptpo_sandbox import Layers, Sandbox, SandboxUnavailableError
+from promptpo_sandbox.check import probe_layers
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ NOBODY = [
 def check_as_nobody() -> dict[str, Any]:
     """What the command says when an ordinary user runs it."""
     done = subprocess.run(
-        [*NOBODY, sys.executable, "-B", "-m", "sandbox.check", "--json"],
+        [*NOBODY, sys.executable, "-B", "-m", "promptpo_sandbox.check", "--json"],
         cwd=ROOT,
         env={"HOME": "/", "PATH": "/usr/bin:/bin"},
         capture_output=True,

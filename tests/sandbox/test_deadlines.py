@@ -16,8 +16,16 @@ from typing import Any
 import pytest
 from gymnasium import spaces
 
-from sandbox import Layers, Limits, Rollout, Sandbox, SandboxBrokenError, SandboxUnavailableError, Trial
-from sandbox.process import Zygote
+from promptpo_sandbox import (
+    Layers,
+    Limits,
+    Rollout,
+    Sandbox,
+    SandboxBrokenError,
+    SandboxUnavailableError,
+    Trial,
+)
+from promptpo_sandbox.process import Zygote
 from tests.sandbox.environments import EchoEnv, WalkEnv
 
 BUSY = "class Policy:\n    def act(self, obs):\n        for i in range(%d):\n            pass\n        return [0.0, 0.0]\n"
@@ -255,7 +263,7 @@ def test_layers_are_checked_for_every_guest() -> None:
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root to take rights away")
 def test_root_that_cannot_become_another_user_is_weaker() -> None:
     """It says so, and refuses."""
-    code = "from sandbox import Sandbox\nwith Sandbox(allow_weaker={}) as box:\n    print(box.status.level, box.status.missing)"
+    code = "from promptpo_sandbox import Sandbox\nwith Sandbox(allow_weaker={}) as box:\n    print(box.status.level, box.status.missing)"
     less = ["setpriv", "--bounding-set=-setuid,-setgid", "--inh-caps=-setuid,-setgid"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     accepted = subprocess.run(

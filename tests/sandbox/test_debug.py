@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import Limits, Sandbox, Trial
-from sandbox.guest.debug import MAX_ITEMS, MAX_WORD, plain
-from sandbox.guest.plain import encode
-from sandbox.guest.wire import MAX_DEBUG_BYTES
+from promptpo_sandbox import Limits, Sandbox, Trial
+from promptpo_sandbox.guest.debug import MAX_ITEMS, MAX_WORD, plain
+from promptpo_sandbox.guest.plain import encode
+from promptpo_sandbox.guest.wire import MAX_DEBUG_BYTES
 from tests.sandbox.environments import WalkEnv
 
 KEEPING = """

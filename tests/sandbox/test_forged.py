@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from sandbox import CallResult, Limits, Rollout, Sandbox, Trial
-from sandbox.guest import wire
-from sandbox.guest.actions import values_in
-from sandbox.guest.plain import PlainDataError, decode, encode
-from sandbox.guest.wire import message
-from sandbox.lockstep.progress import Progress
-from sandbox.lockstep.rollout import Runner
-from sandbox.spaces import layout_of
-from sandbox.text import clean
+from promptpo_sandbox import CallResult, Limits, Rollout, Sandbox, Trial
+from promptpo_sandbox.guest import wire
+from promptpo_sandbox.guest.actions import values_in
+from promptpo_sandbox.guest.plain import PlainDataError, decode, encode
+from promptpo_sandbox.guest.wire import message
+from promptpo_sandbox.lockstep.progress import Progress
+from promptpo_sandbox.lockstep.rollout import Runner
+from promptpo_sandbox.spaces import layout_of
+from promptpo_sandbox.text import clean
 from tests.sandbox.environments import EchoEnv
 from tests.sandbox.forged import Forgers
 
@@ -192,7 +192,7 @@ class Feedback:
 @pytest.fixture(scope="module")
 def open_box() -> Any:
     """A sandbox without its gate, with short limits."""
-    from sandbox import Layers
+    from promptpo_sandbox import Layers
 
     limits = Limits(step_seconds=0.1, construct_seconds=1.0, call_seconds=0.2, wall_factor=5.0)
     with Sandbox(limits, layers=Layers(gate=False)) as sandbox:

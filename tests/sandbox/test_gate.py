@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox import Sandbox, check_source
-from sandbox.gate import Rejected, admit
-from sandbox.gate.names import ATTRIBUTES, BUILTINS, MODULES
+from promptpo_sandbox import Sandbox, check_source
+from promptpo_sandbox.gate import Rejected, admit
+from promptpo_sandbox.gate.names import ATTRIBUTES, BUILTINS, MODULES
 
 BODY = (
     "import numpy as np\nimport math\nclass Policy:\n    def act(self, obs):\n        {}\n        return 0\n"

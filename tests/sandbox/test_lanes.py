@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox import Limits, Rollout, Sandbox, Trial, check_source
+from promptpo_sandbox import Limits, Rollout, Sandbox, Trial, check_source
 from tests.sandbox.canaries import Canaries, CanaryEnv
 from tests.sandbox.test_attacks import ATTACKS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Sandbox, Trial, check_source
+from promptpo_sandbox import Sandbox, Trial, check_source
 from tests.sandbox.canaries import CanaryEnv
 from tests.sandbox.recordings import RECORDED, policy_in
 

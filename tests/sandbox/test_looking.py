@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sandbox import Sandbox, Trial
-from sandbox.gate import check
-from sandbox.gate.names import LOOKING
-from sandbox.guest import looking, seen, wire
-from sandbox.guest.plain import encode
-from sandbox.guest.wire import message
-from sandbox.lockstep.progress import Progress
-from sandbox.lockstep.rollout import Runner
-from sandbox.results import Limits
+from promptpo_sandbox import Sandbox, Trial
+from promptpo_sandbox.gate import check
+from promptpo_sandbox.gate.names import LOOKING
+from promptpo_sandbox.guest import looking, seen, wire
+from promptpo_sandbox.guest.plain import encode
+from promptpo_sandbox.guest.wire import message
+from promptpo_sandbox.lockstep.progress import Progress
+from promptpo_sandbox.lockstep.rollout import Runner
+from promptpo_sandbox.results import Limits
 from tests.sandbox.forged import Forgers
 
 MASKS = arrays.arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9)))

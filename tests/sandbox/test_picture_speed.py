@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.sandbox_speed import PICTURES, measure_ratios
+from promptpo_benchmarks.sandbox_speed import PICTURES, measure_ratios
 
 
 @pytest.mark.slow

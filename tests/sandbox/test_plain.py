@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sandbox.guest.plain import PlainDataError, decode, encode
+from promptpo_sandbox.guest.plain import PlainDataError, decode, encode
 
 ARRAYS = hnp.arrays(
     st.sampled_from(["?", "<i1", "<i8", "<u2", "<f4", "<f8", "<c16"]),

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.gate.names import ANNOTATIONS, MODULES
-from sandbox.guest.facades import Modules
+from promptpo_sandbox.gate.names import ANNOTATIONS, MODULES
+from promptpo_sandbox.guest.facades import Modules
 from tests.sandbox.reachable import exposed, is_restricted, real, values, walk
 
 

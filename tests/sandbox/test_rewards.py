@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from sandbox import RewardFailedError, Sandbox, Trial
-from sandbox.guest.plain import encode
-from sandbox.pipes import GuestGoneError
-from sandbox.rewards import BLOCK, RewardedEpisode, _checked, numbers_in
+from promptpo_sandbox import RewardFailedError, Sandbox, Trial
+from promptpo_sandbox.guest.plain import encode
+from promptpo_sandbox.pipes import GuestGoneError
+from promptpo_sandbox.rewards import BLOCK, RewardedEpisode, _checked, numbers_in
 from tests.sandbox.forged import odd_value
 
 LENGTH = 3 * BLOCK + 5
@@ -154,7 +154,7 @@ def test_what_a_program_does_wrong_is_said(box: Sandbox, source: str, kind: str,
 
 def test_an_endless_program_is_ended() -> None:
     """A step that never returns is a fault of the reward within the deadline of a call."""
-    from sandbox import Limits
+    from promptpo_sandbox import Limits
 
     with Sandbox(Limits(call_seconds=0.3)) as box, pytest.raises(RewardFailedError, match=r"0\.3 s for"):
         box.rollout(POLICY, [Counting()], [Trial(0)], reward=failing("while True: pass"))

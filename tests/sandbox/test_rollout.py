@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from sandbox import Episode, Limits, Rollout, Sandbox, Trial
+from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 from tests.sandbox.environments import FaultyEnv, TableEnv, WalkEnv
 
 STATEFUL = """

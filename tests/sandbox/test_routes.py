@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox import check_source
+from promptpo_sandbox import check_source
 from tests.sandbox.test_attacks import ATTACKS
 
 HEAD = """import functools

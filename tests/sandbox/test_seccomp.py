@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.guest import seccomp
-from sandbox.guest.seccomp import ALLOW, ARM64, DENY, KILL, X86_64, Architecture, program
+from promptpo_sandbox.guest import seccomp
+from promptpo_sandbox.guest.seccomp import ALLOW, ARM64, DENY, KILL, X86_64, Architecture, program
 
 
 def run(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.gate.second import refused
+from promptpo_sandbox.gate.second import refused
 
 LEGITIMATE = sorted(Path(__file__).parent.joinpath("legitimate").glob("*.py"))
 

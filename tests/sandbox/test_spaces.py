@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from sandbox import Sandbox, Trial, UnsupportedSpaceError
-from sandbox.guest.actions import InvalidActionError, coerce
-from sandbox.spaces import layout_of
+from promptpo_sandbox import Sandbox, Trial, UnsupportedSpaceError
+from promptpo_sandbox.guest.actions import InvalidActionError, coerce
+from promptpo_sandbox.spaces import layout_of
 from tests.sandbox.environments import EchoEnv
 
 SPACES: dict[str, spaces.Space[Any]] = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import Failure, Sandbox, Trial
-from sandbox.text import clean
+from promptpo_sandbox import Failure, Sandbox, Trial
+from promptpo_sandbox.text import clean
 from tests.sandbox.environments import WalkEnv
 
 ANYTHING = st.text(st.characters() | st.characters(categories=["Cc", "Cs", "Cf", "Zl", "Zp"]))

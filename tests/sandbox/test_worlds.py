@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from sandbox import Imagine, Limits, Recorded, Replay, Sandbox, Trial, WorldFailedError
-from sandbox.guest.plain import encode
-from sandbox.pipes import GuestGoneError
-from sandbox.worlds import imagined, predictions, recorded
+from promptpo_sandbox import Imagine, Limits, Recorded, Replay, Sandbox, Trial, WorldFailedError
+from promptpo_sandbox.guest.plain import encode
+from promptpo_sandbox.pipes import GuestGoneError
+from promptpo_sandbox.worlds import imagined, predictions, recorded
 from tests.sandbox.forged import damaged, odd_value
 
 LINE = spaces.Box(-10.0, 10.0, (2,), np.float32)
@@ -108,7 +108,7 @@ def test_predictions_follow_the_model_between_the_observations_it_is_shown(box: 
 )
 def test_worlds_of_other_spaces(box: Sandbox, space: spaces.Space[Any], obs: list[Any], text: str) -> None:
     """Observations of discrete, multi-discrete, dict and tuple spaces go in and come out."""
-    from sandbox import Episode, Trajectory
+    from promptpo_sandbox import Episode, Trajectory
 
     seen = [np.array(one) if isinstance(one, list) else one for one in obs]
     episode = Episode(
@@ -229,7 +229,7 @@ def test_a_worlds_failure_survives_the_way_from_a_worker() -> None:
     """The error about a world is pickled whole, since workers are processes of their own."""
     import pickle
 
-    from sandbox import Failure
+    from promptpo_sandbox import Failure
 
     error = pickle.loads(pickle.dumps(WorldFailedError(Failure("crashed", "no", "line 3"))))  # noqa: S301
     assert (error.failure.kind, str(error), error.failure.detail) == ("crashed", "no", "line 3")

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring.tables import aligned
-from benchmarks.measuring.telling import told
+from promptpo_benchmarks.measuring.tables import aligned
+from promptpo_benchmarks.measuring.telling import told
 from promptpo.envs.task import Task
 from promptpo.run.records import mean_interval
 
@@ -95,10 +95,10 @@ def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[s
 
 def measure(options: argparse.Namespace) -> list[BaselineRow]:
     """Train, or read, every cell of the table."""
-    from baselines.fixed import run_fixed
-    from baselines.progress import choose_display
-    from baselines.settings import TrainingSettings
-    from baselines.training import train
+    from promptpo_baselines.fixed import run_fixed
+    from promptpo_baselines.progress import choose_display
+    from promptpo_baselines.settings import TrainingSettings
+    from promptpo_baselines.training import train
 
     command, rows = "python benchmarks/results/baselines/study.py", []
     for env_id in options.envs.split(","):

@@ -22,14 +22,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.measuring.tables import aligned
-from benchmarks.measuring.telling import told
+from promptpo_benchmarks.measuring.tables import aligned
+from promptpo_benchmarks.measuring.telling import told
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.records import mean_interval
 
 if TYPE_CHECKING:
-    from baselines.settings import TrainingSettings
+    from promptpo_baselines.settings import TrainingSettings
 
 COMMAND = "python benchmarks/results/refine/study.py"
 ENVS = "HalfCheetah-v5,Walker2d-v5,Hopper-v5,Ant-v5,BipedalWalker-v3"
@@ -93,10 +93,10 @@ def program_in(folder: Path, env_id: str) -> Path:
 def _refined(
     options: argparse.Namespace, program: Path, head: Mapping[str, Any], *, alone: bool
 ) -> dict[str, Any]:
-    from baselines.progress import choose_display
-    from baselines.refine.checking import check_alone
-    from baselines.refine.cli import SCALE
-    from baselines.refine.start import prior_of, refine
+    from promptpo_baselines.progress import choose_display
+    from promptpo_baselines.refine.checking import check_alone
+    from promptpo_baselines.refine.cli import SCALE
+    from promptpo_baselines.refine.start import prior_of, refine
 
     source, task, given = prior_of(program, Task(head["env_id"]), scale=SCALE, allow_weaker=False)
     if alone:
@@ -121,8 +121,8 @@ def _refined(
 
 
 def _scratch(options: argparse.Namespace, head: Mapping[str, Any]) -> dict[str, Any]:
-    from baselines.progress import choose_display
-    from baselines.training import train
+    from promptpo_baselines.progress import choose_display
+    from promptpo_baselines.training import train
 
     folder = _folder(options, head, options.algorithm, head["budget"])
     settings = _settings(options, head, head["budget"])
@@ -132,7 +132,7 @@ def _scratch(options: argparse.Namespace, head: Mapping[str, Any]) -> dict[str, 
 
 
 def _settings(options: argparse.Namespace, head: Mapping[str, Any], steps: int) -> TrainingSettings:
-    from baselines.settings import TrainingSettings
+    from promptpo_baselines.settings import TrainingSettings
 
     return TrainingSettings(
         options.algorithm,
@@ -151,7 +151,7 @@ def _folder(options: argparse.Namespace, head: Mapping[str, Any], name: str, ste
     Raises:
         UsageError: It has gone beyond these steps, and its best may be of later ones.
     """
-    from baselines.settings import CONFIG, load_settings
+    from promptpo_baselines.settings import CONFIG, load_settings
 
     folder: Path = options.out / head["env_id"] / name / f"seed-{head['seed']}"
     if (folder / CONFIG).exists() and load_settings(folder).steps > steps:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.envs.task import Task
 from promptpo.rollouts import Job, Settings, make_executor
-from sandbox import Limits, Trial
+from promptpo_sandbox import Limits, Trial
 
 if TYPE_CHECKING:
     from promptpo.rollouts import Executor

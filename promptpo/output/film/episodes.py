@@ -13,7 +13,7 @@ from promptpo.rollouts import Job, Settings
 from promptpo.rollouts.host import Host
 
 if TYPE_CHECKING:
-    from sandbox import Episode, Record, Rollout, Trajectory
+    from promptpo_sandbox import Episode, Record, Rollout, Trajectory
 
 LONGEST = 10_000
 """Steps after which an episode of an environment without a horizon is cut."""
@@ -41,7 +41,7 @@ def record(
     Raises:
         EnvironmentFaultError: The environment failed.
     """
-    from sandbox import Limits, Trial
+    from promptpo_sandbox import Limits, Trial
 
     params = Program.parse(source).values
     host = Host(Settings(task, Limits(), allow_weaker, clip_actions))

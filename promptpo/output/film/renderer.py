@@ -27,7 +27,7 @@ from promptpo.run.packing import inflate
 if TYPE_CHECKING:
     import gymnasium
 
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 
 def main(request: Path) -> None:

@@ -21,7 +21,7 @@ from promptpo.run.journal import to_json
 from promptpo.run.packing import deflate
 
 if TYPE_CHECKING:
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def has_screen() -> bool:
 def _render(
     task: Task, episodes: Sequence[Episode], mode: str, seconds: float | None, **options: Any
 ) -> dict[str, Any]:
-    from sandbox import Rollout
+    from promptpo_sandbox import Rollout
 
     actions_only = [
         replace(

@@ -14,7 +14,7 @@ from promptpo.output.film.replay import film
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 PICTURES, COLUMNS = 8, 4
 """Pictures of a strip at most, and how many stand side by side."""

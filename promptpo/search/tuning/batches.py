@@ -12,7 +12,7 @@ from promptpo.program import Program
 from promptpo.run.records import Sensitivity
 
 if TYPE_CHECKING:
-    from sandbox import Episode, Trial
+    from promptpo_sandbox import Episode, Trial
 
 
 @dataclass(frozen=True, slots=True)

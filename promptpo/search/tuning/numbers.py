@@ -11,7 +11,7 @@ from promptpo.cma_es import evolution_strategy
 from promptpo.search.tuning.batches import WORST, Batch, Finalist, Tuned, failed, score
 from promptpo.search.tuning.sensitivity import Trials, moved
 from promptpo.search.tuning.space import ParamSpace
-from sandbox import Trial
+from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

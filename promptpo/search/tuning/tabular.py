@@ -11,13 +11,13 @@ import numpy as np
 from promptpo.program import Program
 from promptpo.search.tuning.batches import Batch, Finalist, Tuned, failed
 from promptpo.search.tuning.model import TableModel, key_of
-from sandbox import Trial
+from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from promptpo.search.tuning.batches import Episodes, Purse, SeedSource, Start
-    from sandbox import Episode
+    from promptpo_sandbox import Episode
 
 FIRST_SEED = 1000
 DISCOUNT = 0.99

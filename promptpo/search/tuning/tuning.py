@@ -11,14 +11,14 @@ from promptpo.run.evidence import SMALL, Evidence
 from promptpo.search.racing import AHEAD, Course, Race
 from promptpo.search.tuning.arms import arm_of, entrants
 from promptpo.search.tuning.batches import WORST, Batch, Finalist, Purse, Tuned, failed, score
-from sandbox import Trial
+from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from promptpo.search.tuning.arms import Arm
     from promptpo.search.tuning.batches import Score, SeedSource, Start
-    from sandbox import Episode, Rollout
+    from promptpo_sandbox import Episode, Rollout
 
 LANES, SHORT_EPISODES = 8, 50
 """Trials in one batch for a worker, few enough that a generation keeps several workers busy; eight times as many where

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from sandbox import Recorded
+from promptpo_sandbox import Recorded
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

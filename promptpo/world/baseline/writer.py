@@ -12,7 +12,7 @@ from promptpo.world.baseline.curiosity import cells_of
 from promptpo.world.baseline.endings import find_ending
 from promptpo.world.baseline.steps import Floats, Names, Steps, angle_of, names_of, reading, steps_of
 from promptpo.world.baseline.terms import Library, candidates
-from sandbox import Recorded
+from promptpo_sandbox import Recorded
 
 MOST_NUMBERS = 60
 FEWEST, MOST_ROWS = 20, 4000

@@ -6,7 +6,7 @@ from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from baselines.icpi.values import CompletionRequest
+from promptpo_baselines.icpi.values import CompletionRequest
 
 
 class CompletionServerForTests:

@@ -6,17 +6,17 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from baselines.icpi.agents import Randomness, TabularQAgent, own_choice_probability
-from baselines.icpi.assembly import Method, assemble
-from baselines.icpi.engines.testing import GARBAGE, NoisyEngine, ScriptedEngine
-from baselines.icpi.matching import MatchingModel
-from baselines.icpi.memory import Memory
-from baselines.icpi.play import last_quarter, train
-from baselines.icpi.play import test as play_test
-from baselines.icpi.prompts import Question
-from baselines.icpi.setting import setting_for
-from baselines.icpi.values import Transition
 from promptpo.run.records import Seeds
+from promptpo_baselines.icpi.agents import Randomness, TabularQAgent, own_choice_probability
+from promptpo_baselines.icpi.assembly import Method, assemble
+from promptpo_baselines.icpi.engines.testing import GARBAGE, NoisyEngine, ScriptedEngine
+from promptpo_baselines.icpi.matching import MatchingModel
+from promptpo_baselines.icpi.memory import Memory
+from promptpo_baselines.icpi.play import last_quarter, train
+from promptpo_baselines.icpi.play import test as play_test
+from promptpo_baselines.icpi.prompts import Question
+from promptpo_baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.values import Transition
 from tests.baselines.icpi.worlds import CHAIN, PAPER, episodes, oracle
 
 

@@ -10,8 +10,8 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.icpi.codecs import CODECS, GenericCodec, first_line, flatten
 from promptpo.errors import UnsupportedSpaceError
+from promptpo_baselines.icpi.codecs import CODECS, GenericCodec, first_line, flatten
 
 column = st.integers(0, 3)
 alien = st.one_of(st.just((-1, -1)), st.tuples(column, st.integers(0, 5)))

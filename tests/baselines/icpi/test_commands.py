@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from baselines.cli import main
 from promptpo.cli.app import run
+from promptpo_baselines.cli import main
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
@@ -29,7 +29,7 @@ def probe(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 def test_naming_the_commands_imports_nothing_heavy() -> None:
     """Neither numpy nor gymnasium."""
-    code = "import sys, baselines.icpi_commands; print({'numpy', 'gymnasium', 'openai'} & set(sys.modules))"
+    code = "import sys, promptpo_baselines.icpi_commands; print({'numpy', 'gymnasium', 'openai'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "set()", done.stderr
 
@@ -142,9 +142,7 @@ def test_an_environment_of_a_module_in_the_current_directory(tmp_path: Path) -> 
         "gymnasium.register('Mine-v0', entry_point=FrozenLakeEnv, max_episode_steps=20)\n"
     )
     words = ["mine:Mine-v0", "--engine", "lookup", "--steps", "30", "--test-episodes", "2", "--out", "run"]
-    code = (
-        f"import sys; sys.path.remove(''); from baselines.cli import main; sys.exit(main(['icpi', *{words}]))"
-    )
+    code = f"import sys; sys.path.remove(''); from promptpo_baselines.cli import main; sys.exit(main(['icpi', *{words}]))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,

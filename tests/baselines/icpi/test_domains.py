@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from baselines.icpi.domains import DOMAINS, register
-from baselines.icpi.domains.maze import DISTANCES, GOAL, Maze
+from promptpo_baselines.icpi.domains import DOMAINS, register
+from promptpo_baselines.icpi.domains.maze import DISTANCES, GOAL, Maze
 
 RNG = np.random.default_rng(0)
 

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from baselines.icpi.domains import DOMAINS
-from baselines.icpi.engines.base import Engine
-from baselines.icpi.engines.choose import choose_engine, is_paid
-from baselines.icpi.engines.lookup import LookupEngine
-from baselines.icpi.engines.testing import NoisyEngine, ScriptedEngine
-from baselines.icpi.prompts import Question
-from baselines.icpi.setting import setting_for
-from baselines.icpi.values import CompletionRequest, Kind
 from promptpo.errors import MissingExtraError, MissingKeyError, UsageError
+from promptpo_baselines.icpi.domains import DOMAINS
+from promptpo_baselines.icpi.engines.base import Engine
+from promptpo_baselines.icpi.engines.choose import choose_engine, is_paid
+from promptpo_baselines.icpi.engines.lookup import LookupEngine
+from promptpo_baselines.icpi.engines.testing import NoisyEngine, ScriptedEngine
+from promptpo_baselines.icpi.prompts import Question
+from promptpo_baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.values import CompletionRequest, Kind
 from tests.baselines.icpi.worlds import CHAIN, PAPER, builder, filled_book, oracle
 
 EXAMPLES = (

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from baselines.icpi.assembly import assemble
-from baselines.icpi.engines.choose import choose_engine
-from baselines.icpi.play import last_quarter, train
-from baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.assembly import assemble
+from promptpo_baselines.icpi.engines.choose import choose_engine
+from promptpo_baselines.icpi.play import last_quarter, train
+from promptpo_baselines.icpi.setting import setting_for
 from tests.baselines.icpi.worlds import FAST, PAPER
 
 

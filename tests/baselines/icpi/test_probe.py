@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from baselines.icpi.assembly import assemble
-from baselines.icpi.domains import DOMAINS
-from baselines.icpi.engines.lookup import LookupEngine
-from baselines.icpi.engines.testing import ScriptedEngine
-from baselines.icpi.estimate import estimate
-from baselines.icpi.play import train
-from baselines.icpi.probe import probe, table, verdict
-from baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.assembly import assemble
+from promptpo_baselines.icpi.domains import DOMAINS
+from promptpo_baselines.icpi.engines.lookup import LookupEngine
+from promptpo_baselines.icpi.engines.testing import ScriptedEngine
+from promptpo_baselines.icpi.estimate import estimate
+from promptpo_baselines.icpi.play import train
+from promptpo_baselines.icpi.probe import probe, table, verdict
+from promptpo_baselines.icpi.setting import setting_for
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER, oracle
 
 

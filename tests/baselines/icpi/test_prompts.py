@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.icpi.codecs import CODECS
-from baselines.icpi.domains import DOMAINS
-from baselines.icpi.examples import ExampleBook, Pool
-from baselines.icpi.profile import CHARACTERS_PER_TOKEN
-from baselines.icpi.prompts import Question
-from baselines.icpi.setting import setting_for
-from baselines.icpi.values import Transition
+from promptpo_baselines.icpi.codecs import CODECS
+from promptpo_baselines.icpi.domains import DOMAINS
+from promptpo_baselines.icpi.examples import ExampleBook, Pool
+from promptpo_baselines.icpi.profile import CHARACTERS_PER_TOKEN
+from promptpo_baselines.icpi.prompts import Question
+from promptpo_baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.values import Transition
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER, builder, episodes, filled_book
 
 EPISODE = [
@@ -174,8 +174,8 @@ def test_a_prompt_keeps_its_budget_and_whole_examples(env_id: str, tokens: Any) 
 
 def test_a_token_counter_replaces_the_guess() -> None:
     """Then the budget is in tokens as the engine counts them."""
-    from baselines.icpi.assembly import stream
-    from baselines.icpi.prompts import PromptBuilder
+    from promptpo_baselines.icpi.assembly import stream
+    from promptpo_baselines.icpi.prompts import PromptBuilder
 
     def words(text: str) -> Any:
         return len(text.split())

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from baselines.icpi.assembly import stream
-from baselines.icpi.domains import DOMAINS
-from baselines.icpi.engines.testing import GARBAGE, NoisyEngine, ScriptedEngine
-from baselines.icpi.model import InContextModel
-from baselines.icpi.rollout import Imagination, best
-from baselines.icpi.setting import setting_for
-from baselines.icpi.values import CompletionRequest
+from promptpo_baselines.icpi.assembly import stream
+from promptpo_baselines.icpi.domains import DOMAINS
+from promptpo_baselines.icpi.engines.testing import GARBAGE, NoisyEngine, ScriptedEngine
+from promptpo_baselines.icpi.model import InContextModel
+from promptpo_baselines.icpi.rollout import Imagination, best
+from promptpo_baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.values import CompletionRequest
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER, builder, filled_book, oracle
 
 AT_5 = CHAIN.codec.obs((5,), hint=True)

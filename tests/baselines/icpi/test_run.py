@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from baselines.icpi.domains import DOMAINS
-from baselines.icpi.engines.lookup import LookupEngine
-from baselines.icpi.run import RunConfig, run
-from baselines.icpi.setting import setting_for
 from promptpo.errors import ProviderError, RunError, UsageError
 from promptpo.run.config import Budget
+from promptpo_baselines.icpi.domains import DOMAINS
+from promptpo_baselines.icpi.engines.lookup import LookupEngine
+from promptpo_baselines.icpi.run import RunConfig, run
+from promptpo_baselines.icpi.setting import setting_for
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from baselines.icpi.engines.choose import choose_engine
-from baselines.icpi.engines.paid import PaidEngine, without_oldest
-from baselines.icpi.engines.server import CompletionServer, tokenizer
-from baselines.icpi.values import CompletionRequest
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.run.config import Budget
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
+from promptpo_baselines.icpi.engines.choose import choose_engine
+from promptpo_baselines.icpi.engines.paid import PaidEngine, without_oldest
+from promptpo_baselines.icpi.engines.server import CompletionServer, tokenizer
+from promptpo_baselines.icpi.values import CompletionRequest
 from tests.baselines.icpi.worlds import CHAIN
 
 EXAMPLE = "assert state == [6] and state != [4]\nstate = left()\nassert state == [5] and state != [4]\n\n"

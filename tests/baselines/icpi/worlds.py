@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from baselines.icpi.assembly import stream
-from baselines.icpi.engines.oracle import OracleEngine
-from baselines.icpi.examples import ExampleBook
-from baselines.icpi.profile import PROFILES
-from baselines.icpi.prompts import PromptBuilder
-from baselines.icpi.setting import setting_for
-from baselines.icpi.values import Transition
+from promptpo_baselines.icpi.assembly import stream
+from promptpo_baselines.icpi.engines.oracle import OracleEngine
+from promptpo_baselines.icpi.examples import ExampleBook
+from promptpo_baselines.icpi.profile import PROFILES
+from promptpo_baselines.icpi.prompts import PromptBuilder
+from promptpo_baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.values import Transition
 
 PAPER, FAST = PROFILES["paper"], PROFILES["fast"]
 CHAIN = setting_for("promptpo/Chain-v0")

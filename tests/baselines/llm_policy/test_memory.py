@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from baselines.llm_policy.memory import together, update_bytes
+from promptpo_baselines.llm_policy.memory import together, update_bytes
 
 GPT2: Any = {"parameters": 124_000_000, "layers": 12, "width": 768, "heads": 12, "tokens": 320}
 GIB = 2**30
@@ -75,12 +75,12 @@ def test_what_does_not_fit_is_refused_before_it_begins(
 ) -> None:
     """With the gigabytes, and what would help; the control without a language model is not asked."""
     pytest.importorskip("stable_baselines3")
-    from baselines.building import build_envs, build_model, hyperparameters_of
-    from baselines.llm_policy import memory
-    from baselines.llm_policy.design import Design
-    from baselines.settings import TrainingSettings
     from promptpo.envs.task import Task
     from promptpo.errors import UsageError
+    from promptpo_baselines.building import build_envs, build_model, hyperparameters_of
+    from promptpo_baselines.llm_policy import memory
+    from promptpo_baselines.llm_policy.design import Design
+    from promptpo_baselines.settings import TrainingSettings
 
     monkeypatch.setattr(memory, "memory_of", lambda device: GIB // 100)
 

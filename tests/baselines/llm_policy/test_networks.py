@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from baselines.llm_policy.design import Design
 from promptpo.errors import MissingExtraError, UsageError
+from promptpo_baselines.llm_policy.design import Design
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -17,15 +17,15 @@ pytest.importorskip("stable_baselines3")
 
 # ruff: noqa: E402 - what follows needs what was asked for above
 
-from baselines.building import build_envs, build_model, hyperparameters_of
-from baselines.llm_policy.backbone import load_backbone, locate, pooled
-from baselines.llm_policy.encoders import FEATURES, PADDING, STATE, FrozenFeatures, Tokens
-from baselines.llm_policy.networks import BackboneFeatures, actor_parameters
-from baselines.play import load_agent
-from baselines.progress import Display
-from baselines.settings import TrainingSettings
-from baselines.training import train
 from promptpo.envs.task import Task
+from promptpo_baselines.building import build_envs, build_model, hyperparameters_of
+from promptpo_baselines.llm_policy.backbone import load_backbone, locate, pooled
+from promptpo_baselines.llm_policy.encoders import FEATURES, PADDING, STATE, FrozenFeatures, Tokens
+from promptpo_baselines.llm_policy.networks import BackboneFeatures, actor_parameters
+from promptpo_baselines.play import load_agent
+from promptpo_baselines.progress import Display
+from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.training import train
 
 SMALL = """
 default: {n_steps: 32, batch_size: 32, n_envs: 2, normalize: true}
@@ -90,8 +90,8 @@ def test_every_design_trains_and_plays_as_saved(
     result = train(chosen, tmp_path / "run", resume=False, display=Display(), command="test")
     assert result["method"] == "llm-policy"
     assert result["steps"]["train"] == 128
-    from baselines.evaluation import Evaluator
     from promptpo.run.records import Seeds
+    from promptpo_baselines.evaluation import Evaluator
 
     played = Evaluator(chosen.task).evaluate(
         load_agent(tmp_path / "run" / "final" / "model.zip"), Seeds().test(2)

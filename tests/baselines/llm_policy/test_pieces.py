@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("stable_baselines3")
 
-from baselines.llm_policy.design import Design
 from promptpo.cli.app import run
 from promptpo.envs.task import Task
+from promptpo_baselines.llm_policy.design import Design
 from tests.baselines.test_pausing import assert_pieces_equal_one, piece, settings
 
 
@@ -77,8 +77,8 @@ def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:
     """Before the network is built, by every run anew; a design without the choice reads as it did before there was one."""
     import torch
 
-    from baselines.progress import Display
-    from baselines.training import train
+    from promptpo_baselines.progress import Display
+    from promptpo_baselines.training import train
 
     seen = []
 

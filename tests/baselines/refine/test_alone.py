@@ -14,15 +14,15 @@ pytest.importorskip("sb3_contrib")
 
 
 import promptpo
-from baselines.progress import Display
-from baselines.refine.checking import check_alone
-from baselines.refine.environments import ShownBox
-from baselines.refine.run import RefineRun
-from baselines.refine.start import acts_alone, prior_of, refine, resuming
-from baselines.settings import TrainingSettings, save_settings
 from promptpo.cli.app import run as run_command
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo_baselines.progress import Display
+from promptpo_baselines.refine.checking import check_alone
+from promptpo_baselines.refine.environments import ShownBox
+from promptpo_baselines.refine.run import RefineRun
+from promptpo_baselines.refine.start import acts_alone, prior_of, refine, resuming
+from promptpo_baselines.settings import TrainingSettings, save_settings
 from tests.baselines.refine.test_run import SWING
 
 SMALL = "default: {batch_size: 32, policy_kwargs: 'dict(net_arch=dict(pi=[16, 16], qf=[16, 16]))'}"

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 import typer
 
-from baselines.hyperparameters import resolve
-from baselines.refine.cli import app, compared
-from baselines.refine.start import resuming, trainer_for
-from baselines.settings import TrainingSettings, save_settings
 from promptpo.cli.terminal import release
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.policy_file import may_build
 from promptpo.run.control import obey_interrupts
 from promptpo.run.origin import made_here
+from promptpo_baselines.hyperparameters import resolve
+from promptpo_baselines.refine.cli import app, compared
+from promptpo_baselines.refine.start import resuming, trainer_for
+from promptpo_baselines.settings import TrainingSettings, save_settings
 
 BALANCE = """class Policy:
     def act(self, obs):
@@ -40,7 +40,7 @@ def call(*words: str) -> None:
 
 def test_importing_the_command_imports_nothing_heavy() -> None:
     """Neither torch nor gymnasium is loaded before the command needs it."""
-    code = "import sys, baselines.refine.cli; print({'torch', 'stable_baselines3', 'gymnasium'} & set(sys.modules))"
+    code = "import sys, promptpo_baselines.refine.cli; print({'torch', 'stable_baselines3', 'gymnasium'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "set()", done.stderr
 

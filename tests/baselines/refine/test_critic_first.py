@@ -11,9 +11,9 @@ pytest.importorskip("stable_baselines3")
 
 from stable_baselines3.common.env_util import make_vec_env
 
-from baselines.algorithms import algorithm_class
-from baselines.refine import critic_first
-from baselines.refine.critic_first import CriticFirst
+from promptpo_baselines.algorithms import algorithm_class
+from promptpo_baselines.refine import critic_first
+from promptpo_baselines.refine.critic_first import CriticFirst
 
 
 @pytest.mark.parametrize("algorithm", ["sac", "tqc", "crossq"])

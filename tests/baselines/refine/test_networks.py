@@ -11,11 +11,11 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from baselines.algorithms import algorithm_class
-from baselines.refine.environments import NormalizedAround
-from baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
-from baselines.refine.weights import ALPHABET, Network, text_bytes
-from sandbox import check_source
+from promptpo_baselines.algorithms import algorithm_class
+from promptpo_baselines.refine.environments import NormalizedAround
+from promptpo_baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
+from promptpo_baselines.refine.weights import ALPHABET, Network, text_bytes
+from promptpo_sandbox import check_source
 
 OBSERVED, PASSED = 3, 2
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from baselines.refine.environments import GUIDED, GuidedBox, ProgramEnvs, flat_envs
-from baselines.refine.files import refined_source
-from baselines.refine.programs import Prior, note_names, program_steps
-from baselines.refine.start import without_header
-from baselines.refine.weights import Layer, Network
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.exporting import Provenance, exported, policy_part
 from promptpo.program import Program
-from sandbox import Sandbox, Trial, check_source
+from promptpo_baselines.refine.environments import GUIDED, GuidedBox, ProgramEnvs, flat_envs
+from promptpo_baselines.refine.files import refined_source
+from promptpo_baselines.refine.programs import Prior, note_names, program_steps
+from promptpo_baselines.refine.start import without_header
+from promptpo_baselines.refine.weights import Layer, Network
+from promptpo_sandbox import Sandbox, Trial, check_source
 
 OBSERVED = spaces.Box(-10.0, 10.0, (2,), np.float64)
 ACTIONS = spaces.Box(-2.0, 2.0, (1,), np.float32)

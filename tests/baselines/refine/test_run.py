@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 import promptpo
-from baselines.progress import Display
-from baselines.refine import critic_first
-from baselines.refine.start import prior_of, refine
-from baselines.settings import TrainingSettings
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo.output.baseline_run import read_baseline
-from sandbox import check_source
+from promptpo_baselines.progress import Display
+from promptpo_baselines.refine import critic_first
+from promptpo_baselines.refine.start import prior_of, refine
+from promptpo_baselines.settings import TrainingSettings
+from promptpo_sandbox import check_source
 
 SMALL = "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}"
 SWING = '''"""Push along while it swings, hold it where it stands."""
@@ -156,8 +156,8 @@ def test_the_program_alone_is_still_in_the_file(pendulum: Path, tmp_path: Path) 
 
 def _with_network(folder: Path) -> str:
     """The module of a checkpoint's network, whether or not it won."""
-    from baselines.refine.run import RefineRun
-    from baselines.settings import load_settings
+    from promptpo_baselines.refine.run import RefineRun
+    from promptpo_baselines.settings import load_settings
 
     made = RefineRun(load_settings(folder / "out"), folder / "out", Display())
     try:
@@ -288,7 +288,7 @@ def test_a_refined_run_is_not_refined_again(pendulum: Path) -> None:
         prior_of(pendulum / "out", None, scale=1.0, allow_weaker=False)
 
 
-COMMAND = "import sys; from baselines.refine.cli import app; app(sys.argv[1:])"
+COMMAND = "import sys; from promptpo_baselines.refine.cli import app; app(sys.argv[1:])"
 
 
 @pytest.mark.slow

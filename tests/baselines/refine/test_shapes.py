@@ -10,8 +10,8 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baselines.refine.shapes import Actions, flat_numbers, flat_size, flat_text
 from promptpo.errors import UnsupportedSpaceError
+from promptpo_baselines.refine.shapes import Actions, flat_numbers, flat_size, flat_text
 
 HELPERS = """
 def finite(numbers):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.environments.noise_world.board import (
+from promptpo_benchmarks.environments.noise_world.board import (
     BOARDS,
     GOAL,
     MOVES,
@@ -20,7 +20,7 @@ from benchmarks.environments.noise_world.board import (
     board,
     draw,
 )
-from benchmarks.environments.noise_world.optimum import number_of, optimal_return, solve
+from promptpo_benchmarks.environments.noise_world.optimum import number_of, optimal_return, solve
 
 NUMBERS = range(len(BOARDS))
 
@@ -144,7 +144,7 @@ def told_about_milestones() -> Any:
     from promptpo.envs.task import Task
     from promptpo.spec import describe
 
-    return describe(Task("benchmarks.environments:promptpo/NoiseWorld-4-v0")).text.lower()
+    return describe(Task("promptpo_benchmarks.environments:promptpo/NoiseWorld-4-v0")).text.lower()
 
 
 def test_rendering() -> None:

@@ -10,9 +10,9 @@ from gymnasium.utils.env_checker import check_env
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from benchmarks.environments import epidemic, glucose
-from benchmarks.environments.traffic.idm import LENGTH, Driver
-from benchmarks.environments.traffic.ring import Ring
+from promptpo_benchmarks.environments import epidemic, glucose
+from promptpo_benchmarks.environments.traffic.idm import LENGTH, Driver
+from promptpo_benchmarks.environments.traffic.ring import Ring
 
 IDS = ("Glucose-v0", "Epidemic-v0", "TrafficRing-v0", "TrafficMerge-v0")
 

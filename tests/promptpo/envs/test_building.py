@@ -9,7 +9,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from benchmarks.runner.suite import load_suite
 from promptpo.envs import building as environments_module
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
@@ -23,6 +22,7 @@ from promptpo.errors import (
 from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
 from promptpo.spec import describe_env
 from promptpo.spec.facts import TaskFacts, facts_from
+from promptpo_benchmarks.runner.suite import load_suite
 
 HERE = "tests.promptpo.spec.envs"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptpo.llm.base import Completion
 from promptpo.llm.scripted import ScriptedLLM
-from sandbox.text import clean, clean_name
+from promptpo_sandbox.text import clean, clean_name
 
 ANY = st.text(st.characters())
 """With lone surrogates, which `st.text()` leaves out."""

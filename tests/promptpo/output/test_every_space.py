@@ -14,7 +14,7 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.output.exporting import Provenance, exported
 from promptpo.output.policy import SandboxedPolicy
-from sandbox import Sandbox
+from promptpo_sandbox import Sandbox
 from tests.promptpo.output.every_space import ACTIONS, OBSERVATIONS, evaluated, policy_for
 
 KINDS = [(observation, "discrete") for observation in OBSERVATIONS] + [("dict", action) for action in ACTIONS]
@@ -87,7 +87,7 @@ def warm(boxes: list[Sandbox], monkeypatch: pytest.MonkeyPatch) -> None:
         boxes.remove(asked[0])
         return asked[0]
 
-    monkeypatch.setattr("sandbox.Sandbox", sandbox)
+    monkeypatch.setattr("promptpo_sandbox.Sandbox", sandbox)
 
 
 @pytest.mark.usefixtures("warm")

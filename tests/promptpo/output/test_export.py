@@ -133,7 +133,7 @@ RESETS = """class Policy:
 
 def test_reset_is_called_like_in_the_sandbox(tmp_path: Path) -> None:
     """A policy that sets itself up in `reset` works, in the sandbox and in the exported file."""
-    from sandbox import Sandbox, Trial
+    from promptpo_sandbox import Sandbox, Trial
 
     module = load(write(tmp_path, RESETS, "CartPole-v1"))
     assert module.predict(np.zeros(4, dtype=np.float32))[0] == 0

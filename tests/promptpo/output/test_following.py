@@ -16,7 +16,7 @@ from promptpo.errors import RenderingError
 from promptpo.output.film import film
 from promptpo.output.film.following import Following
 from promptpo.output.film.strip import in_words
-from sandbox import Episode, Trajectory
+from promptpo_sandbox import Episode, Trajectory
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from promptpo.program import Program
 from promptpo.program.inlining import inlined
-from sandbox.gate import check
+from promptpo_sandbox.gate import check
 
 PICTURE = np.zeros((30, 40, 3), np.uint8)
 PICTURE[5:9, 10:16] = (250, 0, 0)

@@ -11,7 +11,7 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError
 from promptpo.rollouts import Job, LocalExecutor, Settings, roll_out
-from sandbox import Limits, Trial
+from promptpo_sandbox import Limits, Trial
 
 LEAN = "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0\n"
 SLOW = LEAN.replace("return", "sum(range(30_000_000)); return")

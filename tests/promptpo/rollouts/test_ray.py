@@ -7,7 +7,7 @@ import pytest
 
 from promptpo.envs.task import Task
 from promptpo.rollouts import Job, Settings, make_executor, roll_out
-from sandbox import Limits, Trial
+from promptpo_sandbox import Limits, Trial
 
 ray = pytest.importorskip("ray", reason="Ray is an extra")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -13,7 +13,7 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
-from sandbox import Limits, Trial
+from promptpo_sandbox import Limits, Trial
 
 HEAT = """class Policy:
     def act(self, obs):

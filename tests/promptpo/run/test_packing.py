@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from promptpo.run.packing import deflate, inflate
-from sandbox import Episode, Rollout, Trajectory
+from promptpo_sandbox import Episode, Rollout, Trajectory
 
 
 def test_what_policies_keep_is_on_disk_too() -> None:

@@ -19,7 +19,7 @@ from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender, Subject
 from promptpo.run.untold import UNTOLD, values_in
-from sandbox import Episode, Failure, Rollout, Trajectory, Trial
+from promptpo_sandbox import Episode, Failure, Rollout, Trajectory, Trial
 
 SUBJECT = Subject("class Policy: ...", None, "r1c1")
 

@@ -39,7 +39,7 @@ from promptpo.session import Session
 from promptpo.spec import describe_env
 from promptpo.spec.pictures import MARGIN, with_rulers
 from promptpo.telling.run_status import RunStatus
-from sandbox import Episode, Rollout, Trajectory
+from promptpo_sandbox import Episode, Rollout, Trajectory
 from tests.promptpo.llm.test_stills import png
 from tests.promptpo.optimizing import QUICK, Model
 from tests.promptpo.policies import GOOD

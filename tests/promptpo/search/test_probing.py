@@ -30,7 +30,7 @@ from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM
 from promptpo.spec import describe
 from promptpo.telling.limits import REPORT
-from sandbox import Limits
+from promptpo_sandbox import Limits
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK, variant
 

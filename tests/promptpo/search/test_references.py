@@ -23,7 +23,7 @@ from promptpo.run.spender import Played
 from promptpo.search.context import SearchContext
 from promptpo.search.hooks import Feature
 from promptpo.search.references import LEARNT_FROM, measured_at_start, programs
-from sandbox import Episode, Limits, Rollout, Sandbox, Trial
+from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK
 

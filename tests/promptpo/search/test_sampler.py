@@ -21,7 +21,7 @@ from promptpo.search.planning import plan_round
 from promptpo.search.sampler import Sampler
 from promptpo.search.samples import OutOfBudget, Unanswered
 from promptpo.spec import describe
-from sandbox import Failure
+from promptpo_sandbox import Failure
 from tests.promptpo.policies import CRASH, GOOD, WEAK
 
 

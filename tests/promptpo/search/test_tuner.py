@@ -24,7 +24,7 @@ from promptpo.search.history import History
 from promptpo.search.tuner import Tuner
 from promptpo.search.tuning import Batch, Tuned
 from promptpo.telling.tuning_summary import NO_NUMBERS, SPARED
-from sandbox import Rollout, Trial
+from promptpo_sandbox import Rollout, Trial
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import GOOD, TUNABLE
 

@@ -147,7 +147,7 @@ def test_prompts_tell_how_to_look(space: Any, words: list[str]) -> None:
     assert "`components(mask, least=1, diagonal=True)`" in text
     code = text.split("```python\n")[1].split("```")[0].replace("...", "return seen")
     namespace: dict[str, Any] = {}
-    exec(f"from sandbox.guest.looking import *\n\n{code}", namespace)  # noqa: S102 - our own text
+    exec(f"from promptpo_sandbox.guest.looking import *\n\n{code}", namespace)  # noqa: S102 - our own text
     assert namespace["Policy"]().act(space.sample())["things"] >= 0
 
 

@@ -14,8 +14,8 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec import describe, describe_env
 from promptpo.spec.reading import read
-from sandbox import Sandbox, Trial
-from sandbox.gate import check
+from promptpo_sandbox import Sandbox, Trial
+from promptpo_sandbox.gate import check
 
 
 class TextEnv(gymnasium.Env[Any, Any]):

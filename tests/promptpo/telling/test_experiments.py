@@ -16,8 +16,8 @@ from promptpo.run.records import Experiment
 from promptpo.telling import experiments
 from promptpo.telling.experiment_prompts import example
 from promptpo.telling.feedback import for_feedback_class
-from sandbox import Sandbox, Trial, check_source
-from sandbox.text import clean
+from promptpo_sandbox import Sandbox, Trial, check_source
+from promptpo_sandbox.text import clean
 
 SOURCE = '"""Push to the left."""\n\n\nclass Probe:\n    def act(self, obs):\n        return 0\n'
 TEXTS = st.text(max_size=400) | st.text("#`~ \n\t\x1b\u202e\ud800ab", max_size=400)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from promptpo.telling import feedback
-from sandbox import Episode, Trajectory
+from promptpo_sandbox import Episode, Trajectory
 
 
 def episode(n: int = 30, return_: float = 12.0) -> Any:

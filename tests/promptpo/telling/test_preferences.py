@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.telling.preferences import preferences_in, told, verdict_in
-from sandbox import Episode, Trajectory
+from promptpo_sandbox import Episode, Trajectory
 
 
 def test_an_episode_is_told_without_what_it_earned() -> None:

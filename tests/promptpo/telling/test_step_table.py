@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from promptpo.telling.limits import COLUMNS, IN_A_ROW, SECTIONS, SPREAD
 from promptpo.telling.step_table import cell, missing, pictures, table
-from sandbox import Episode, Trajectory
+from promptpo_sandbox import Episode, Trajectory
 
 
 def episode(observations: Any, actions: Any, rewards: Any, *, terminated: bool = False, **more: Any) -> Any:

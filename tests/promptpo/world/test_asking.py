@@ -8,7 +8,7 @@ from gymnasium import spaces
 from promptpo.telling import prompting
 from promptpo.world.mismatches import Transitions, worst
 from promptpo.world.shown import coverage, in_a_row, rare
-from sandbox import Predictions, Recorded
+from promptpo_sandbox import Predictions, Recorded
 
 
 def episode(rewards: list[float], *, terminated: bool) -> Recorded:

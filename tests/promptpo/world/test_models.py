@@ -20,7 +20,7 @@ from promptpo.world.baseline.writer import write_world
 from promptpo.world.data import Experience, Shelf, some_of
 from promptpo.world.scoring import Score, scored
 from promptpo.world.words import as_data, in_words, use_in_words
-from sandbox import Predictions, Recorded, Replay, Rollout, Sandbox, Trial, check_source
+from promptpo_sandbox import Predictions, Recorded, Replay, Rollout, Sandbox, Trial, check_source
 
 
 class Here:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rewards import ANSWERS, GOALS, program_for, prompt_for
-from benchmarks.measuring.tables import aligned, markdown
-from benchmarks.measuring.telling import told
+from promptpo_benchmarks.measuring.tables import aligned, markdown
+from promptpo_benchmarks.measuring.telling import told
 from promptpo.envs.task import Task
 from promptpo.output.report import write_atomically
 from promptpo.run.records import Seeds, mean_interval
@@ -123,9 +123,9 @@ def _run(
     task: Task, rewarded: Task, steps: int, seed: int, folder: Path, options: argparse.Namespace
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """One training, and its best agent on held-out seeds by both rewards; each once."""
-    from baselines.progress import choose_display
-    from baselines.settings import TrainingSettings
-    from baselines.training import train
+    from promptpo_baselines.progress import choose_display
+    from promptpo_baselines.settings import TrainingSettings
+    from promptpo_baselines.training import train
     from promptpo.output.evaluating import evaluate
 
     settings = TrainingSettings(

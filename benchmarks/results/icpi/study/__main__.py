@@ -14,16 +14,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from baselines.icpi.domains import DOMAINS
-from baselines.icpi.engines.choose import check_engine, is_paid
-from baselines.icpi.estimate import estimate
-from baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.domains import DOMAINS
+from promptpo_baselines.icpi.engines.choose import check_engine, is_paid
+from promptpo_baselines.icpi.estimate import estimate
+from promptpo_baselines.icpi.setting import setting_for
 import acceptance
 from figure import draw
 from runs import IcpiCell, Run, RunStore, cells, engine_suffix
 from tables import SUMMARY, curves_csv, short, summary
 from variants import ABLATIONS, CURVES, VARIANTS
-from benchmarks.measuring.tables import aligned, markdown
+from promptpo_benchmarks.measuring.tables import aligned, markdown
 from promptpo.errors import BudgetSpentError, PromptPOError, UsageError
 from promptpo.run.config import Budget
 

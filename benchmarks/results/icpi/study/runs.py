@@ -15,10 +15,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from baselines.icpi.assembly import assemble
-from baselines.icpi.engines.choose import ChosenEngine, choose_engine, is_paid
-from baselines.icpi.play import last_quarter, train
-from baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.assembly import assemble
+from promptpo_baselines.icpi.engines.choose import ChosenEngine, choose_engine, is_paid
+from promptpo_baselines.icpi.play import last_quarter, train
+from promptpo_baselines.icpi.setting import setting_for
 from variants import VARIANTS
 from promptpo.run.config import Budget
 from promptpo.run.journal import Journal
@@ -27,8 +27,8 @@ from promptpo.run.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from baselines.icpi.setting import Setting
-    from baselines.icpi.values import EpisodeLog
+    from promptpo_baselines.icpi.setting import Setting
+    from promptpo_baselines.icpi.values import EpisodeLog
 
 ROWS = "runs.jsonl"
 LATEST = 4

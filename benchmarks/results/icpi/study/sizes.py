@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from baselines.icpi.engines.choose import check_engine, choose_engine, is_paid
-from baselines.icpi.estimate import dollars_of, estimate
-from baselines.icpi.probe import NEEDED_ACCURACY, ProbeRow, probe
-from baselines.icpi.profile import PROFILES
-from baselines.icpi.setting import setting_for
+from promptpo_baselines.icpi.engines.choose import check_engine, choose_engine, is_paid
+from promptpo_baselines.icpi.estimate import dollars_of, estimate
+from promptpo_baselines.icpi.probe import NEEDED_ACCURACY, ProbeRow, probe
+from promptpo_baselines.icpi.profile import PROFILES
+from promptpo_baselines.icpi.setting import setting_for
 from runs import Run, RunStore, cells, engine_suffix
 from promptpo.errors import UsageError
 from promptpo.run.journal import Journal

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from baselines.icpi.probe import NEEDED_ACCURACY
-from baselines.icpi.values import KINDS
+from promptpo_baselines.icpi.probe import NEEDED_ACCURACY
+from promptpo_baselines.icpi.values import KINDS
 from figure import PALETTE
 from tables import short
-from benchmarks.measuring.tables import markdown
+from promptpo_benchmarks.measuring.tables import markdown
 from promptpo.files import write_atomically
 from promptpo.run.records import mean_interval
 

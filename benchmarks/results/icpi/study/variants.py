@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from baselines.icpi.assembly import WITH_ENGINE
-from baselines.icpi.profile import PROFILES, Profile
-from baselines.icpi.values import KINDS
+from promptpo_baselines.icpi.assembly import WITH_ENGINE
+from promptpo_baselines.icpi.profile import PROFILES, Profile
+from promptpo_baselines.icpi.values import KINDS
 
 if TYPE_CHECKING:
-    from baselines.icpi.assembly import Method
+    from promptpo_baselines.icpi.assembly import Method
 
 
 @dataclass(frozen=True)

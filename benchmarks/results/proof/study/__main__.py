@@ -15,8 +15,8 @@ from pathlib import Path
 from figures import LEARNER, MODEL, SEARCH, by_task, sufficient_by, what_matters
 from hypotheses import against_learning, answers, overview, said
 from scores import LLM, SuiteScores, read_scores
-from benchmarks.measuring.tables import markdown
-from benchmarks.report.figures import Style
+from promptpo_benchmarks.measuring.tables import markdown
+from promptpo_benchmarks.report.figures import Style
 from promptpo.errors import PromptPOError
 
 OTHERS = (

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from scores import LLM, SuiteScores
-from benchmarks.report.figures import Drawing, Style, drawing, saved
-from benchmarks.statistics.across_tasks import chance_of_improvement, shared
-from benchmarks.statistics.rows import ENOUGH
+from promptpo_benchmarks.report.figures import Drawing, Style, drawing, saved
+from promptpo_benchmarks.statistics.across_tasks import chance_of_improvement, shared
+from promptpo_benchmarks.statistics.rows import ENOUGH
 
 MODEL, LEARNER, SEARCH = Style("#0072B2", "-", "o"), Style("#D55E00", "--", "s"), Style("#7f7f7f", ":", "^")
 LEFT, RIGHT = -0.25, 1.35

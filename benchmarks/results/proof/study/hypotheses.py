@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scores import LEARNERS, LLM, NAMED, SuiteScores
-from benchmarks.statistics.across_tasks import chance_of_improvement, iqm_across, iqm_lead, shared
-from benchmarks.statistics.bootstrap import Interval
+from promptpo_benchmarks.statistics.across_tasks import chance_of_improvement, iqm_across, iqm_lead, shared
+from promptpo_benchmarks.statistics.bootstrap import Interval
 
 HOLDS, FAILS, OPEN = "holds", "fails", "undecided"
 SUFFICIENT, TOO_FEW = 14, 10

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.runner.suite import Suite, load_suite
-from benchmarks.statistics.anchors import Anchors, anchors_of
-from benchmarks.statistics.bootstrap import MANY_RUNS, Interval, mean_interval
-from benchmarks.statistics.rows import ENOUGH, read_csv
+from promptpo_benchmarks.runner.suite import Suite, load_suite
+from promptpo_benchmarks.statistics.anchors import Anchors, anchors_of
+from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Interval, mean_interval
+from promptpo_benchmarks.statistics.rows import ENOUGH, read_csv
 
 GROUPS = (
     ("classic control, Box2D", 6),

@@ -20,13 +20,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from baselines import train_baseline
+from promptpo_baselines import train_baseline
 from rows import Measurement, RowStore, as_text
 from run import ROUNDS_IN_THE_LOOP, TEST_EPISODES, measure, supplied
 from promptpo.envs.task import Task
 
 if TYPE_CHECKING:
-    from baselines.algorithms import Algorithm
+    from promptpo_baselines.algorithms import Algorithm
 
 ENVS: dict[str, Task] = {
     "HalfCheetah": Task("HalfCheetah-v5"),

@@ -6,11 +6,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.measuring.cpu import cpu_seconds
+from promptpo_benchmarks.measuring.cpu import cpu_seconds
 from rows import Measurement, now
 
 if TYPE_CHECKING:
-    from baselines.algorithms import Algorithm
+    from promptpo_baselines.algorithms import Algorithm
     from promptpo.envs.task import Task
 
 HYPERPARAMETERS = "default"
@@ -24,9 +24,9 @@ def train_baseline(
     It is looked at only before and after, with one episode each, so that time is spent on training; one
     thread, as is fastest for small networks.
     """
-    from baselines.progress import choose_display
-    from baselines.settings import TrainingSettings
-    from baselines.training import train
+    from promptpo_baselines.progress import choose_display
+    from promptpo_baselines.settings import TrainingSettings
+    from promptpo_baselines.training import train
 
     settings = TrainingSettings(
         algorithm,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks.measuring.tables import aligned, markdown
+from promptpo_benchmarks.measuring.tables import aligned, markdown
 
 ROWS, CSV, MARKDOWN = "rows.jsonl", "rows.csv", "table.md"
 HEADER = (

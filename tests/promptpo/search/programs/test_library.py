@@ -20,7 +20,7 @@ from promptpo.search.programs.library import (
     structures_for,
     write_program,
 )
-from sandbox import check_source
+from promptpo_sandbox import check_source
 
 CARTPOLE = spaces.Box(
     np.array([-4.8, -np.inf, -0.418, -np.inf], np.float32), np.array([4.8, np.inf, 0.418, np.inf], np.float32)

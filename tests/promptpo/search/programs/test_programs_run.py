@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from promptpo.program import Program
 from promptpo.search.programs.library import Genome, structures_for, write_program
-from sandbox import Sandbox, Trial
+from promptpo_sandbox import Sandbox, Trial
 from tests.promptpo.search.programs.test_library import ACTIONS, OBSERVATIONS
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from promptpo.search.tuning import Batch, Start, Tuned, Tuning
-from sandbox import Episode, Failure, Rollout, Trial
+from promptpo_sandbox import Episode, Failure, Rollout, Trial
 
 Return = Callable[[Trial], float]
 

@@ -11,7 +11,7 @@ from promptpo.search.programs.features import key_function
 from promptpo.search.programs.library import Genome, write_program
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.model import TableModel, key_of
-from sandbox import Sandbox, Trial
+from promptpo_sandbox import Sandbox, Trial
 
 
 def learn(env_id: Any, steps: Any, horizon: Any, seed: int = 0, **kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from promptpo.program import Program
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.numbers import SHORT
-from sandbox import Trial
+from promptpo_sandbox import Trial
 from tests.promptpo.search.tuning.conftest import answer, run_tuner
 
 SOURCE = """

@@ -1,0 +1,78 @@
+"""Names of algorithms, and their classes in stable-baselines3 and sb3-contrib."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from promptpo.errors import UsageError
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+Algorithm = Literal["ppo", "trpo", "sac", "tqc", "crossq", "dqn", "qrdqn"]
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+
+CONTINUOUS_ONLY = ("sac", "tqc", "crossq")
+"""Algorithms of `ALGORITHMS` that act in boxes only."""
+
+DISCRETE_ONLY = ("dqn", "qrdqn")
+"""Algorithms of `ALGORITHMS` that choose among numbered actions only."""
+
+PLAYABLE: Mapping[str, tuple[str, str]] = {
+    **{name: ("stable_baselines3", name.upper()) for name in ("ppo", "a2c", "dqn", "sac", "td3")},
+    **{name: ("sb3_contrib", name.upper()) for name in ("qrdqn", "tqc", "ars")},
+    "trpo": ("promptpo_baselines.trpo", "OnePassTRPO"),
+    "crossq": ("promptpo_baselines.crossq", "QuickCrossQ"),
+}
+"""Algorithms whose saved agents are played, those of `ALGORITHMS` among them: (module, class)."""
+
+_BY_POLICY = ("qrdqn", "dqn", "tqc", "crossq", "sac", "td3", "ars")
+"""Algorithms with a kind of policy of their own, which saved files name; DDPG's is TD3's."""
+
+_BY_SETTING = {"clip_range": "ppo", "cg_max_steps": "trpo"}
+"""Of those whose policies are the same, what only one has; the third is A2C."""
+
+
+def called(name: str) -> str:
+    """An algorithm's name as its authors write it."""
+    return {"crossq": "CrossQ", "qrdqn": "QR-DQN"}.get(name, name.upper())
+
+
+def algorithm_class(name: str) -> type[BaseAlgorithm]:
+    """The class of an algorithm.
+
+    Raises:
+        UsageError: There is no such algorithm.
+    """
+    if name in PLAYABLE:
+        module, attribute = PLAYABLE[name]
+        found: type[BaseAlgorithm] = getattr(importlib.import_module(module), attribute)
+        return found
+    raise UsageError(f"there is no algorithm {name!r}; there are: {', '.join(PLAYABLE)}.")
+
+
+def algorithm_of(path: Path) -> str:
+    """Which algorithm wrote a saved agent, told by what only it saves.
+
+    Raises:
+        UsageError: The file is not an agent of one of `PLAYABLE`.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            saved = json.loads(archive.read("data"))
+        kind = str(saved["policy_class"]["__module__"])
+    except (OSError, zipfile.BadZipFile, LookupError, TypeError, ValueError) as error:
+        raise UsageError(f"{path} is not an agent saved by stable-baselines3.") from error
+    if kind == "stable_baselines3.common.policies" or not kind.startswith(
+        ("stable_baselines3.", "sb3_contrib.")
+    ):
+        return next((name for setting, name in _BY_SETTING.items() if setting in saved), "a2c")
+    for name in _BY_POLICY:
+        if f".{name}." in kind:
+            return name
+    raise UsageError(f"{path} was not saved by one of: {', '.join(PLAYABLE)}.")

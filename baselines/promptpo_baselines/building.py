@@ -1,0 +1,161 @@
+"""Putting a training run together: environments, what stands between them and the network, the algorithm."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
+
+from promptpo.errors import UnsupportedSpaceError, UsageError
+from promptpo_baselines.agents import Stage, TrainedAgent
+from promptpo_baselines.algorithms import CONTINUOUS_ONLY, DISCRETE_ONLY, algorithm_class, called
+from promptpo_baselines.environments import AnySpace, policy_name, training_envs
+from promptpo_baselines.hyperparameters import Hyperparameters, resolve
+from promptpo_baselines.rollout_buffers import SlicedRolloutBuffer
+from promptpo_baselines.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+NORMALIZERS = ("vecnormalize.pkl", "vecnormalize_features.pkl")
+"""Files of the statistics, innermost first: of observations and rewards; of a language model's features."""
+
+
+def hyperparameters_of(settings: TrainingSettings) -> Hyperparameters:
+    """The hyperparameters of a run, with the number of environments decided."""
+    refining = settings.prior is not None and not settings.prior.get("alone")
+    found = resolve(settings.algorithm, settings.task, settings.hyperparameters, refining=refining)
+    return replace(found, n_envs=settings.n_envs or found.n_envs or 1)
+
+
+def build_envs(
+    settings: TrainingSettings, row: Hyperparameters, *, steps_taken: int, saved: Path | None
+) -> VecEnv:
+    """The training environments with their wrappers.
+
+    Args:
+        settings: Of the run.
+        row: Its hyperparameters.
+        steps_taken: Steps before this process.
+        saved: Directory of a checkpoint whose statistics to go on with.
+    """
+    envs: VecEnv = training_envs(settings.task, row.n_envs or 1, settings.seed, steps_taken)
+    if row.normalize is not None:
+        options = dict(row.normalize)
+        if settings.language is not None and settings.language["state"] == "raw":
+            options["norm_obs"] = False
+        envs = _normalized(envs, saved and saved / NORMALIZERS[0], options)
+    if settings.language is not None:
+        from promptpo_baselines.llm_policy.observations import with_language
+
+        envs, features = with_language(envs, settings)
+        if features is not None:
+            options = {"norm_reward": False, "norm_obs_keys": [features]}
+            envs = _normalized(envs, saved and saved / NORMALIZERS[1], options)
+    return envs
+
+
+def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) -> BaseAlgorithm:
+    """A new agent.
+
+    Raises:
+        UnsupportedSpaceError: The algorithm has no policy for these actions.
+        UsageError: Hyperparameters that do not fit together.
+    """
+    check_actions(settings, envs.action_space)
+    arguments = row.arguments()
+    policy: Any = policy_name(envs.observation_space)
+    if settings.language is not None:
+        from promptpo_baselines.llm_policy.networks import policy_and_arguments
+
+        policy, arguments["policy_kwargs"] = policy_and_arguments(settings, envs, arguments["policy_kwargs"])
+    if settings.algorithm == "trpo" and isinstance(envs.observation_space, spaces.Dict):
+        arguments["rollout_buffer_class"] = SlicedRolloutBuffer
+    try:
+        model: BaseAlgorithm = algorithm_class(settings.algorithm)(
+            policy, envs, seed=settings.seed, device=settings.device, **arguments
+        )
+    except (TypeError, ValueError, AssertionError) as error:
+        raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
+    if settings.language is not None:
+        from promptpo_baselines.llm_policy.memory import check_memory
+
+        check_memory(settings, row, model)
+    return model
+
+
+def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
+    """Check that an algorithm has a policy for these actions.
+
+    Raises:
+        UnsupportedSpaceError: It has not.
+    """
+    name, task = called(settings.algorithm), settings.task.name
+    if settings.algorithm in CONTINUOUS_ONLY and not isinstance(space, spaces.Box):
+        other = "ppo, trpo, dqn or qrdqn" if isinstance(space, spaces.Discrete) else "ppo or trpo"
+        raise UnsupportedSpaceError(f"{name} acts in continuous spaces; {task} has {space}: take {other}.")
+    if settings.algorithm in DISCRETE_ONLY and not isinstance(space, spaces.Discrete):
+        other = "ppo, trpo, sac, tqc or crossq" if isinstance(space, spaces.Box) else "ppo or trpo"
+        raise UnsupportedSpaceError(
+            f"{name} chooses among numbered actions; {task} has {space}: take {other}."
+        )
+
+
+def load_model(settings: TrainingSettings, path: Path, envs: VecEnv, *, steps_taken: int) -> BaseAlgorithm:
+    """An agent from a checkpoint, ready to be trained on.
+
+    Its random numbers go on from a seed of the run and of the steps taken, not from those of the start.
+    """
+    model = algorithm_class(settings.algorithm).load(path, env=envs, device=settings.device)
+    model.set_random_seed(settings.seed + steps_taken)
+    return model
+
+
+def agent_of(model: BaseAlgorithm, envs: VecEnv, observation_space: AnySpace | None = None) -> TrainedAgent:
+    """The agent as it is now; it follows further training."""
+    return TrainedAgent(model, stages_of(envs), observation_space)
+
+
+def stages_of(envs: VecEnv) -> list[Stage]:
+    """What the wrappers do to observations, first to last."""
+    return [
+        wrapper.normalize_obs if isinstance(wrapper, VecNormalize) else wrapper.encode
+        for wrapper in _stack(envs)
+    ]
+
+
+def save_normalizers(envs: VecEnv, directory: Path, prefix: str = "") -> None:
+    """Write the statistics of all `VecNormalize` wrappers."""
+    for wrapper in _stack(envs):
+        if isinstance(wrapper, VecNormalize):
+            name = NORMALIZERS[1] if wrapper.norm_obs_keys else NORMALIZERS[0]
+            wrapper.save(str(directory / f"{prefix}{name}"))
+
+
+def load_normalizer(path: Path) -> VecNormalize:
+    """Saved statistics, without environments: for `normalize_obs` only."""
+    with path.open("rb") as file:
+        loaded: VecNormalize = pickle.load(file)  # noqa: S301  the run's own file, as SB3 writes it
+    return loaded
+
+
+def _normalized(envs: VecEnv, saved: Path | None, options: dict[str, Any]) -> VecNormalize:
+    if saved is not None:
+        return VecNormalize.load(str(saved), envs)
+    if not isinstance(envs.observation_space, spaces.Box | spaces.Dict):
+        options["norm_obs"] = False  # numbered states have no scale
+    return VecNormalize(envs, **options)
+
+
+def _stack(envs: VecEnv) -> list[Any]:
+    """The wrappers that may change observations, innermost first."""
+    found: list[Any] = []
+    while isinstance(envs, VecEnvWrapper):
+        if isinstance(envs, VecNormalize) or hasattr(envs, "encode"):
+            found.append(envs)
+        envs = envs.venv
+    return found[::-1]

@@ -1,0 +1,126 @@
+"""Checkpoints: all that a run needs to go on, in one directory that is complete or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.errors import RunError
+from promptpo_baselines.building import NORMALIZERS, save_normalizers
+from promptpo_baselines.pausing import PAUSE, save_pause
+from promptpo_baselines.replay_buffers import save_filled
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
+
+FOLDER = "checkpoints"
+MODEL = "model.zip"
+BEST_MODEL = "best_model.zip"
+BUFFER = "replay_buffer.pkl"
+RECORD = "record.json"
+BEST_FILES = (BEST_MODEL, *(f"best_{name}" for name in NORMALIZERS))
+
+
+@dataclass
+class Record:
+    """What a run knows besides its model.
+
+    Attributes:
+        steps: Training steps taken.
+        train_seconds: Wall time of training, evaluations not counted.
+        evaluation_seconds: Wall time of evaluations.
+        validation_steps: Environment steps of evaluations on validation seeds.
+        curve: One entry for each evaluation.
+        best: The entry of the best one, ties going to the later; None before the first.
+        episodes: For each finished training episode: steps of the run when it ended, its return, its length.
+        best_source: The best policy as a module, where the run writes one.
+        program: What became of the program beside the network, where there is one, as plain data.
+    """
+
+    steps: int = 0
+    train_seconds: float = 0.0
+    evaluation_seconds: float = 0.0
+    validation_steps: int = 0
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    best: dict[str, Any] | None = None
+    episodes: list[tuple[int, float, int]] = field(default_factory=list)
+    best_source: str = ""
+    program: dict[str, Any] | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Record:
+        """What ``asdict`` gave."""
+        return cls(**{**data, "episodes": [tuple(episode) for episode in data["episodes"]]})
+
+
+class Checkpoints:
+    """The checkpoints of a run; only the newest is kept.
+
+    Args:
+        directory: Of the run.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._run, self._folder = directory, directory / FOLDER
+
+    def latest(self) -> Path | None:
+        """The newest checkpoint; None where there is none."""
+        found = sorted(self._folder.glob("steps-*"))
+        return found[-1] if found else None
+
+    def read(self, checkpoint: Path) -> Record:
+        """The record of a checkpoint.
+
+        Raises:
+            RunError: It is damaged.
+        """
+        try:
+            return Record.from_json(json.loads((checkpoint / RECORD).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise RunError(f"the checkpoint {checkpoint} is damaged; remove it to start anew.") from error
+
+    def write(self, model: BaseAlgorithm, envs: VecEnv, record: Record, *, is_best: bool) -> None:
+        """Write a checkpoint, under a name of its own until it is complete, and remove the older ones.
+
+        The best agent so far is part of it, so that a kill at any instant leaves a best agent that
+        belongs to the record.
+        """
+        previous = self.latest()
+        target = self._folder / f"steps-{record.steps:012d}"
+        unfinished = self._folder / f".{target.name}.{os.getpid()}"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        model.save(unfinished / MODEL)
+        save_normalizers(envs, unfinished)
+        save_pause(model, envs, unfinished / PAUSE)
+        if getattr(model, "replay_buffer", None) is not None:
+            save_filled(model, unfinished / BUFFER)
+        if is_best:
+            shutil.copyfile(unfinished / MODEL, unfinished / BEST_MODEL)
+            save_normalizers(envs, unfinished, prefix="best_")
+        elif previous is not None:
+            for name in BEST_FILES:
+                if (previous / name).exists():
+                    shutil.copyfile(previous / name, unfinished / name)
+        (unfinished / RECORD).write_text(json.dumps(asdict(record)), encoding="utf-8")
+        shutil.rmtree(target, ignore_errors=True)
+        unfinished.rename(target)
+        for old in self._folder.iterdir():
+            if old != target:
+                shutil.rmtree(old)
+        self._publish(target)
+
+    def _publish(self, checkpoint: Path) -> None:
+        """Put the best agent where people look for it: RUN/best_model.zip and RUN/vecnormalize.pkl."""
+        for name in BEST_FILES:
+            if (checkpoint / name).exists():
+                public = name if name == BEST_MODEL else name.removeprefix("best_")
+                temporary = self._run / f".{public}.{os.getpid()}"
+                shutil.copyfile(checkpoint / name, temporary)
+                temporary.replace(self._run / public)

@@ -1,0 +1,235 @@
+"""``promptpo baseline``: what each command takes, in words. Importing this imports nothing heavy."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from promptpo.cli.arguments import AsJson, EnvId, Quiet
+from promptpo.cli.groups import grouped
+from promptpo.cli.lab import OldNames
+from promptpo.cli.run_flags import TestedFlags
+from promptpo.cli.terminal import print_json
+from promptpo_baselines.flags import (
+    MaxSeconds,
+    Out,
+    PlaceFlags,
+    Seed,
+    Steps,
+    TestEpisodes,
+    TrainingFlags,
+    ValidationEpisodes,
+)
+
+if TYPE_CHECKING:
+    from promptpo_baselines.settings import TrainingSettings
+
+LAZY: Mapping[str, tuple[str, str]] = {
+    "llm-policy": ("promptpo_baselines.llm_policy.cli", "llm_policy"),
+    "llm-study": ("promptpo_baselines.llm_policy.cli", "llm_study"),
+    "icpi": ("promptpo_baselines.icpi_commands", "icpi"),
+    "llm-agent": ("promptpo_baselines.llm_agent.cli", "llm_agent"),
+}
+"""Commands of other modules, which are imported when they are named: (module, function)."""
+
+
+class _LazyCommands(OldNames):
+    """Our own commands, and those of `LAZY`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the order in which ``--help`` shows them."""
+        return [*super().list_commands(ctx), *LAZY]
+
+    def find(self, ctx: Any, name: str) -> Any:
+        """The command of that name; None when there is none."""
+        if name not in LAZY:
+            return super().find(ctx, name)
+        module, function = LAZY[name]
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(name)(getattr(importlib.import_module(module), function))
+        return typer.main.get_command(single)
+
+
+app = typer.Typer(
+    cls=_LazyCommands,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Train and score what written policies are compared with.",
+    epilog="Example: promptpo baseline ppo CartPole-v1 --steps 60000",
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line of ``promptpo baseline`` and return the exit code."""
+    from promptpo.cli.app import run
+
+    return run(["baseline", *arguments])
+
+
+def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
+    """The command that trains with one algorithm."""
+
+    def command(
+        env_id: EnvId,
+        training: TrainingFlags,
+        task: TestedFlags,
+        place: PlaceFlags,
+        max_seconds: MaxSeconds = None,
+    ) -> None:
+        from promptpo_baselines.algorithms import called
+        from promptpo_baselines.extras import BASELINES, require
+
+        require(BASELINES, what=called(algorithm))
+        run_training(training.settings(algorithm, task.task(env_id)), place, max_seconds)
+
+    command.__doc__ = f"""Train {about}.
+
+    Its score is that on held-out seeds.
+
+    The agent that is best on validation seeds is reported and saved as RUN/best_model.zip.
+    """
+    return grouped(command)
+
+
+def _scorer(method: str, about: str) -> Callable[..., None]:
+    """The command that scores a method that does not learn."""
+
+    def command(
+        env_id: EnvId,
+        task: TestedFlags,
+        place: PlaceFlags,
+        steps: Annotated[int, typer.Option(help="Accepted and ignored: nothing is learned.")] = 0,
+        seed: Seed = 0,
+        validation_episodes: ValidationEpisodes = 20,
+        test_episodes: TestEpisodes = 100,
+    ) -> None:
+        from promptpo_baselines.fixed import run_fixed
+
+        del steps
+        made = task.task(env_id)
+        directory = place.directory(made)
+        content = run_fixed(
+            method,
+            made,
+            directory,
+            seed=seed,
+            validation_episodes=validation_episodes,
+            test_episodes=test_episodes,
+            resume=place.resume,
+            command=shlex.join(sys.argv),
+        )
+        show(content, directory, quiet=place.quiet, as_json=place.as_json)
+
+    command.__doc__ = f"Score {about} on held-out seeds."
+    return grouped(command)
+
+
+def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: float | None) -> None:
+    """Train by `promptpo_baselines.training.train` with a display that fits, and print the result.
+
+    Raises:
+        UsageError: The run cannot be gone on with, or is there already.
+    """
+    from promptpo.run.control import obey_interrupts
+    from promptpo_baselines.progress import choose_display
+    from promptpo_baselines.training import train
+
+    directory = place.directory(settings.task)
+    obey_interrupts()
+    with choose_display(quiet=place.quiet or place.as_json) as display:
+        content = train(
+            settings,
+            directory,
+            resume=place.resume,
+            display=display,
+            command=shlex.join(sys.argv),
+            max_seconds=max_seconds,
+        )
+    tell = show if "test" in content else _show_pause
+    tell(content, directory, quiet=place.quiet, as_json=place.as_json)
+
+
+def _show_pause(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"run": str(directory), **content})
+    elif not quiet:
+        print(f"{content['steps']['train']:,} training steps so far; {content['stop_reason']}; {directory}")
+
+
+def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
+    """Print a result, as JSON or as two lines."""
+    from promptpo.output.report.result import rewarded_in_words
+    from promptpo.telling.feedback import episodes_in_words, number
+
+    if as_json:
+        print_json({"run": str(directory), **content})
+    elif not quiet:
+        test, steps = content["test"], content["steps"]
+        low, high = test["ci95"]
+        success = test["success_rate"]
+        print(
+            f"{content['method']} on {content['env_id']}: held-out return {number(test['mean_return'])} "
+            f"({number(low)} to {number(high)}) over {episodes_in_words(test['episodes'])}"
+            + (f", success {success:.0%}" if success is not None else "")
+        )
+        told = rewarded_in_words(test)
+        if told:
+            print(told)
+        beyond = test.get("held_out")
+        if beyond:
+            low, high = beyond["ci95"]
+            print(
+                f"On variants held out from training {number(beyond['mean_return'])} ({number(low)} to "
+                f"{number(high)}) over {episodes_in_words(beyond['episodes'])}"
+            )
+        print(f"{steps['train']:,} training steps, {content['wall_seconds']:.1f} s; {directory}")
+
+
+@app.command()
+def cartpole_study(
+    seeds: Annotated[int, typer.Option(min=1, help="Runs, from seed 0 on.")] = 5,
+    steps: Steps = 60_000,
+    out: Out = Path("runs/cartpole-study"),
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Reproduce a published curve of PPO on CartPole-v1.
+
+    The actor has three ReLU layers; the curve is the mean return per 25 episodes.
+
+    Complete runs in --out are not run again. Writes study.json and curve.svg.
+    """
+    from promptpo_baselines.extras import BASELINES, PLOTS, require
+
+    require({**BASELINES, **PLOTS}, what="the CartPole study")
+    from promptpo_baselines.cartpole_study import run_study, table
+    from promptpo_baselines.progress import choose_display
+
+    with choose_display(quiet=quiet or as_json) as display:
+        study = run_study(Path(out or "runs/cartpole-study"), seeds=seeds, steps=steps, display=display)
+    if as_json:
+        print_json(study)
+    else:
+        print(table(study))
+
+
+for _name, _about in {
+    "ppo": "PPO of stable-baselines3",
+    "trpo": "TRPO of sb3-contrib",
+    "sac": "SAC of stable-baselines3, for continuous actions",
+    "tqc": "TQC of sb3-contrib, for continuous actions",
+    "crossq": "CrossQ of sb3-contrib, for continuous actions",
+    "dqn": "DQN of stable-baselines3, for discrete actions",
+    "qrdqn": "QR-DQN of sb3-contrib, for discrete actions",
+}.items():
+    app.command(_name)(_trainer(_name, _about))
+for _name, _about in {"random": "uniformly random actions", "zero": "the zero action, or action 0,"}.items():
+    app.command(_name)(_scorer(_name, _about))

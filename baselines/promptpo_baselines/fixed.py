@@ -1,0 +1,56 @@
+"""The two baselines that do not learn: uniformly random actions, and the zero action."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.output.report import write_result
+from promptpo.run.records import Seeds
+from promptpo_baselines.agents import Actor, RandomAgent, ZeroAgent
+from promptpo_baselines.environments import make_flat_env
+from promptpo_baselines.evaluation import Evaluator
+from promptpo_baselines.results import fixed_result, read_result
+
+
+def run_fixed(
+    method: str,
+    task: Task,
+    directory: Path,
+    *,
+    seed: int,
+    validation_episodes: int,
+    test_episodes: int,
+    resume: bool,
+    command: str,
+) -> dict[str, Any]:
+    """Score "random" or "zero" and write ``result.json``.
+
+    Raises:
+        UsageError: The directory already holds a result and `resume` was not said.
+    """
+    done = read_result(directory)
+    if done is not None:
+        if not resume:
+            raise UsageError(
+                f"{directory} already holds a run; keep it by --resume, or name another by --out."
+            )
+        return done
+    env = make_flat_env(task)  # a wrong id is told before anything is made
+    directory.mkdir(parents=True, exist_ok=True)
+    actor: Actor = ZeroAgent(env.action_space) if method == "zero" else RandomAgent(env.action_space, seed)
+    evaluator, seeds = Evaluator(task), Seeds(seed)
+    try:
+        validation = evaluator.evaluate(actor, seeds.validation(validation_episodes))
+        test = evaluator.evaluate(actor, seeds.test(test_episodes))
+        held_out = evaluator.evaluate(actor, seeds.held_out(test_episodes)) if task.held_out else None
+    finally:
+        evaluator.close()
+        env.close()
+    content = fixed_result(
+        method, task, seed, validation=validation, test=test, held_out=held_out, command=command
+    )
+    write_result(directory, content)
+    return content

@@ -1,0 +1,109 @@
+"""The flags that the commands which train share, in groups. Importing this imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from promptpo.cli.arguments import AsJson, Quiet
+from promptpo.errors import UsageError
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import Task
+    from promptpo_baselines.settings import TrainingSettings
+
+Steps = Annotated[int, typer.Option(help="Environment steps of training, at most.")]
+Seed = Annotated[int, typer.Option(help="Decides training seeds, initial weights and sampled actions.")]
+Out = Annotated[Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")]
+ValidationEpisodes = Annotated[int, typer.Option(min=1, help="Episodes of such an evaluation.")]
+TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for the reported number.")]
+Device = Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")]
+MaxSeconds = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="Of this piece: it pauses between two rollouts, and --resume goes on as if it had not."
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningFlags:
+    """How networks are trained, and when they are looked at; with which seed is another matter."""
+
+    steps: Steps = 100_000
+    hyperparams: Annotated[
+        str,
+        typer.Option(
+            metavar="default|zoo|ours|FILE",
+            help="zoo: tuned values where RL Baselines3 Zoo has them, else ours for the kind of environment, else the library's defaults; ours: rows of our own where they are better, else as zoo; default: the library's defaults; or a file in the Zoo's format.",
+        ),
+    ] = "zoo"
+    n_envs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Environments stepped together; by default what the hyperparameters say, else 1."
+        ),
+    ] = None
+    eval_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Steps between evaluations, each with a checkpoint; by default a twentieth of --steps.",
+        ),
+    ] = None
+    validation_episodes: ValidationEpisodes = 20
+    test_episodes: TestEpisodes = 100
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads of torch; one, so that runs side by side do not fight.")
+    ] = 1
+    device: Device = "cpu"
+
+    def settings(self, algorithm: Any, task: Task, **more: Any) -> TrainingSettings:
+        """What they ask for.
+
+        Args:
+            algorithm: Who trains.
+            task: On what.
+            more: Other fields of the settings.
+
+        Raises:
+            UsageError: They do not fit together.
+        """
+        from promptpo_baselines.settings import TrainingSettings
+
+        given = asdict(self)
+        given["hyperparameters"] = given.pop("hyperparams")
+        return TrainingSettings(algorithm=algorithm, task=task, **given, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingFlags(LearningFlags):
+    """How one network is trained."""
+
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceFlags:
+    """Where a run is kept, and what is shown of it."""
+
+    out: Out = None
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with the run in --out; more --steps extend a complete one."),
+    ] = False
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+    def __post_init__(self) -> None:
+        if self.resume and self.out is None:
+            raise UsageError("--resume needs the run directory: --out DIR.")
+
+    def directory(self, task: Task) -> Path:
+        """The run's; a new one where none is named."""
+        from promptpo.api import default_directory
+
+        return self.out or default_directory(task)

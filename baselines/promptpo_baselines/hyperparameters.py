@@ -1,0 +1,217 @@
+"""Hyperparameters as data, in the format of RL Baselines3 Zoo: found, read, checked, and turned into arguments."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo_baselines.literals import activation, read_literal
+
+ROWS = Path(__file__).with_name("hyperparams")
+ZOO = "RL Baselines3 Zoo (rl-zoo3 2.9.2)"
+OURS = "rows of our own"
+REFINING = "rows of our own for networks on top of programs"
+LIBRARY_DEFAULTS = "defaults of the library"
+
+DEFAULT = "default"
+"""The row of a file for environments that have none."""
+
+ON_POLICY = ("ppo", "trpo")
+"""Algorithms that learn from the policy's own steps."""
+
+SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
+SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
+IGNORED = ("n_timesteps", "policy")
+"""``--steps`` says the first; the second follows from the observation space."""
+NOT_ARGUMENTS = ("env", "policy", "seed", "device", "verbose", "tensorboard_log")
+"""Arguments of the algorithms that this package decides, not a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameters:
+    """One row.
+
+    Attributes:
+        source: Where it comes from, in words; with the row's name where that is not the environment's.
+        values: Arguments of the algorithm as plain data: schedules and activations are still text.
+        n_envs: Environments stepped together; None where the row does not say.
+        normalize: Arguments of `VecNormalize`; None means no normalisation.
+    """
+
+    source: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    n_envs: int | None = None
+    normalize: Mapping[str, Any] | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments for the algorithm, with schedules and activations as objects."""
+        found = {name: _scheduled(name, value) for name, value in self.values.items()}
+        policy = dict(found.pop("policy_kwargs", {}))
+        if "activation_fn" in policy:
+            policy["activation_fn"] = activation(policy["activation_fn"])
+        return {**found, "policy_kwargs": policy}
+
+    def as_json(self) -> dict[str, Any]:
+        """For result files."""
+        return {
+            "source": self.source,
+            "values": dict(self.values),
+            "n_envs": self.n_envs,
+            "normalize": None if self.normalize is None else dict(self.normalize),
+        }
+
+
+def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) -> Hyperparameters:
+    """The hyperparameters for an algorithm on a task.
+
+    Args:
+        algorithm: one of `promptpo_baselines.algorithms.ALGORITHMS`.
+        task: What is to be solved.
+        choice: "default" takes the library's; "zoo" takes the tuned row where there is one, else the row of our
+            own for the kind of environment, else the library's defaults; "ours" takes the row of our own where there is one and what "zoo"
+            takes otherwise; anything else is a file in the Zoo's format, which must have a row for the
+            environment or one named "default"; so may files of our own. The source says what was taken.
+        refining: Whether a network is trained on top of a program, for which "ours" has other rows.
+
+    Raises:
+        UsageError: The file cannot be read, has no row, or has one that cannot be used.
+    """
+    if choice == "default":
+        return Hyperparameters(LIBRARY_DEFAULTS)
+    if choice == "zoo":
+        why = f"{ZOO} has no row for {task.env_id}"
+        if not (ROWS / f"{algorithm}.yml").exists():
+            why = f"rows of {ZOO} for {algorithm} do not come with promptpo"
+        found = _shipped(algorithm, task, f"{algorithm}.yml", ZOO)
+        return found or _by_kind(algorithm, task, why) or Hyperparameters(f"{LIBRARY_DEFAULTS}; {why}")
+    if choice == "ours":
+        refined = _shipped(algorithm, task, f"refine-{algorithm}.yml", REFINING) if refining else None
+        found = refined or _shipped(algorithm, task, f"ours-{algorithm}.yml", OURS)
+        if found is None:
+            other = resolve(algorithm, task, "zoo")
+            found = replace(
+                other, source=f"{other.source}; there is no row of our own for {algorithm} on {task.env_id}"
+            )
+        return found
+    path = Path(choice)
+    rows = read_rows(path)
+    name = row_for(task, rows) or DEFAULT
+    if name not in rows:
+        raise UsageError(f"{path} has no row for {task.env_id}, and none named default.")
+    return _checked(algorithm, rows[name], f"{path}, row {name}")
+
+
+def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters | None:
+    """For an environment that nobody has tuned: what holds for all with such observations; None where nothing does.
+
+    Networks that learn from the policy's own steps need inputs of one scale. Where the space bounds none, they are
+    normalised by running statistics, and so are rewards. Learners from a buffer keep the library's defaults: in a
+    buffer, statistics that change would change what was stored.
+    """
+    if algorithm not in ON_POLICY:
+        return None
+    from gymnasium import spaces
+
+    from promptpo_baselines.environments import make_flat_env
+
+    env = make_flat_env(task)
+    space = env.observation_space
+    env.close()
+    if not isinstance(space, spaces.Box) or space.is_bounded("both"):
+        return None
+    source = (
+        f"our row for unbounded observations (normalised, rewards too; else the library's defaults); {why}"
+    )
+    return Hyperparameters(source, normalize={"gamma": 0.99})
+
+
+def _shipped(algorithm: str, task: Task, file: str, origin: str) -> Hyperparameters | None:
+    """The task's row in a file that comes with the package; None where there is none."""
+    path = ROWS / file
+    rows = read_rows(path) if path.exists() else {}
+    name = row_for(task, rows) or DEFAULT
+    return _checked(algorithm, rows[name], f"{origin}, row {name}") if name in rows else None
+
+
+def read_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """All rows of a file in the Zoo's format.
+
+    Raises:
+        UsageError: The file cannot be read, or is no mapping of environments to rows.
+    """
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        rows = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the hyperparameters {path}: {error.strerror}.") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not YAML: {str(error).splitlines()[0]}.") from error
+    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
+        raise UsageError(f"{path} must map environment ids to their hyperparameters.")
+    return rows
+
+
+def row_for(task: Task, rows: Mapping[str, Any]) -> str | None:
+    """The name of the task's row: of its id, or of the latest older version; None where there is none."""
+    env_id = task.env_id.rpartition(":")[2]
+    if env_id.startswith("LunarLander-") and task.env_kwargs.get("continuous"):
+        env_id = env_id.replace("LunarLander-", "LunarLanderContinuous-")
+    if env_id.startswith("BipedalWalker-") and task.env_kwargs.get("hardcore"):
+        env_id = env_id.replace("BipedalWalker-", "BipedalWalkerHardcore-")
+    stem, _, version = env_id.rpartition("-v")
+    if env_id in rows or not version.isdigit():
+        return env_id if env_id in rows else None
+    older = [int(v) for s, _, v in (name.rpartition("-v") for name in rows) if s == stem and v.isdigit()]
+    older = [v for v in older if v < int(version)]
+    return f"{stem}-v{max(older)}" if older else None
+
+
+def _checked(algorithm: str, row: Mapping[str, Any], source: str) -> Hyperparameters:
+    from promptpo_baselines.algorithms import algorithm_class
+
+    values = {key: _read(key, value) for key, value in row.items() if key not in IGNORED}
+    n_envs, normalize = values.pop("n_envs", None), values.pop("normalize", None)
+    if n_envs is not None and (not isinstance(n_envs, int) or n_envs < 1):
+        raise UsageError(f"{source}: n_envs must be a whole number from 1 on, not {n_envs!r}.")
+    if normalize is True:
+        normalize = {}
+    if normalize is not None and normalize is not False and not isinstance(normalize, dict):
+        raise UsageError(f"{source}: normalize must be true, false or a mapping, not {normalize!r}.")
+    known = set(inspect.signature(algorithm_class(algorithm)).parameters) - set(NOT_ARGUMENTS)
+    for key in values:
+        if key not in known:
+            raise UsageError(f"{source}: {algorithm} has no hyperparameter {key!r} that a file can set.")
+    if normalize is not None and normalize is not False:
+        normalize = {"gamma": values.get("gamma", 0.99), **normalize}
+    else:
+        normalize = None
+    return Hyperparameters(source, values, n_envs, normalize)
+
+
+def _read(key: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if key in {"policy_kwargs", "normalize"}:
+        return read_literal(value)
+    try:
+        return float(value)  # PyYAML reads 1e-3, without a dot, as text
+    except ValueError:
+        return value
+
+
+def _scheduled(name: str, value: Any) -> Any:
+    if not isinstance(value, str) or name not in SCHEDULED:
+        return value
+    match = SCHEDULE.fullmatch(value)
+    if match is None:
+        raise UsageError(f"{name} must be a number or a schedule such as lin_0.001, not {value!r}.")
+    from stable_baselines3.common.utils import LinearSchedule
+
+    return LinearSchedule(float(match["start"]), 0.0, 1.0)

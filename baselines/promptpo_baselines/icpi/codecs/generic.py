@@ -1,0 +1,94 @@
+"""A codec for any environment with a Discrete action space and a small observation."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.errors import UnsupportedSpaceError
+from promptpo_baselines.icpi.codecs.base import Codec
+
+if TYPE_CHECKING:
+    from promptpo_baselines.icpi.values import Number, Obs
+
+MAX_NUMBERS = 12
+"""Observations with more numbers make prompts that hold too few examples."""
+MAX_ACTIONS = 18
+
+_NUMBER = r"(-?\d+(?:\.\d+)?)"
+
+
+class GenericCodec(Codec):
+    """``assert state == [0.02, -0.41]``, ``state, reward = action_1()``; there are no hints.
+
+    Args:
+        observation_space: Discrete, MultiDiscrete, MultiBinary, or a Box with one dimension.
+        action_space: Discrete.
+        decimals: Decimals that floating-point observations keep in the text.
+
+    Raises:
+        UnsupportedSpaceError: A space of another kind, or a larger one.
+    """
+
+    header = "state, reward = reset()"
+    prefix = "assert state == ["
+
+    def __init__(
+        self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any], *, decimals: int = 2
+    ) -> None:
+        check_spaces(observation_space, action_space)
+        n_actions = int(action_space.n)  # type: ignore[attr-defined] # checked: Discrete
+        self.actions = tuple(f"state, reward = action_{n}()" for n in range(n_actions))
+        self._integers = np.issubdtype(observation_space.dtype or np.int64, np.integer)
+        self._decimals = decimals
+        numbers = int(np.prod(observation_space.shape)) if observation_space.shape else 1
+        self.pattern = re.compile(r"assert state == \[" + ", ".join([_NUMBER] * numbers) + r"\]")
+
+    def facts(self, obs: Obs) -> str:
+        """The numbers in a list."""
+        return "state == [" + ", ".join(self._number(value) for value in obs) + "]"
+
+    def hint(self, obs: Obs) -> str:
+        """None: nothing is known about the task."""
+        del obs
+        return ""
+
+    def from_match(self, match: re.Match[str]) -> Obs:
+        """The groups as integers or floats, as the space has them."""
+        return tuple(int(float(group)) if self._integers else float(group) for group in match.groups())
+
+    def _number(self, value: Number) -> str:
+        if self._integers:
+            return str(value)
+        text = f"{value:.{self._decimals}f}"
+        return text.removeprefix("-") if float(text) == 0 else text  # "-0.00" would be a second zero
+
+
+def check_spaces(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> None:
+    """Refuse what `GenericCodec` cannot write.
+
+    Raises:
+        UnsupportedSpaceError: Says which space, and what would do.
+    """
+    if not isinstance(action_space, spaces.Discrete) or action_space.n > MAX_ACTIONS:
+        raise UnsupportedSpaceError(
+            f"ICPI compares all actions one by one, so it needs a Discrete action space with at most "
+            f"{MAX_ACTIONS} actions, not {action_space}."
+        )
+    small = isinstance(observation_space, (spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)) or (
+        isinstance(observation_space, spaces.Box) and len(observation_space.shape) == 1
+    )
+    numbers = int(np.prod(observation_space.shape)) if observation_space.shape else 1
+    if not small or numbers > MAX_NUMBERS:
+        raise UnsupportedSpaceError(
+            f"ICPI writes observations as text, so it needs Discrete, MultiDiscrete or a flat Box of at most "
+            f"{MAX_NUMBERS} numbers, not {observation_space}."
+        )
+
+
+def flatten(obs: Any) -> Obs:
+    """An observation as a flat tuple of Python numbers."""
+    return tuple(np.asarray(obs).ravel().tolist())

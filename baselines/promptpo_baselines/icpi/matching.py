@@ -1,0 +1,53 @@
+"""The paper's Matching Model: the memory itself instead of a language model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptpo_baselines.icpi.codecs import Codec
+    from promptpo_baselines.icpi.memory import Memory
+    from promptpo_baselines.icpi.prompts import Question
+    from promptpo_baselines.icpi.values import Transition
+
+
+class MatchingModel:
+    """Answers with the latest transition whose state (and action) is exactly the question's.
+
+    States are compared as text without hints. Where nothing matches there is no answer, and the rollout
+    that asked ends; its policy acts at random.
+
+    Args:
+        codec: How states are written.
+        memory: Where to look; all of it.
+    """
+
+    def __init__(self, codec: Codec, memory: Memory) -> None:
+        self._codec, self._memory = codec, memory
+        self._latest: dict[tuple[str, int | None], Transition] = {}
+        self._known = 0
+
+    def ask(self, questions: Sequence[Question]) -> list[str | None]:
+        """One line per question, in order; None where nothing matches."""
+        self._catch_up()
+        return [self._answer(question) for question in questions]
+
+    def _catch_up(self) -> None:
+        for step in self._memory.transitions[self._known :]:
+            state = self._codec.obs(step.obs, hint=False)
+            self._latest[state, step.action] = self._latest[state, None] = step
+        self._known = len(self._memory.transitions)
+
+    def _answer(self, question: Question) -> str | None:
+        step = self._latest.get((question.state, question.action))
+        if step is None:
+            return None
+        if question.kind == "policy":
+            return self._codec.actions[step.action]
+        if question.kind == "done":
+            return self._codec.done(step.terminal)
+        if question.kind == "reward":
+            return self._codec.reward(step.reward)
+        return self._codec.obs(step.next_obs, hint=False)

@@ -1,0 +1,186 @@
+"""One run on disk: every paid completion and every episode in a journal, and ``result.json`` at the end.
+
+Resuming is running the same again: the seeds decide every draw, completions that are in the journal are
+not asked for a second time, and episodes that are in it are checked instead of written.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.errors import BudgetSpentError, RunError
+from promptpo.output.report import write_result
+from promptpo.run.config import Budget
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
+from promptpo.run.records import Seeds
+from promptpo_baselines.icpi.assembly import WITH_ENGINE, Assembled, Method, assemble
+from promptpo_baselines.icpi.engines.choose import ChosenEngine, choose_engine
+from promptpo_baselines.icpi.play import test, train
+from promptpo_baselines.icpi.results import result_of
+from promptpo_baselines.same_run import begin_or_check
+
+if TYPE_CHECKING:
+    from promptpo_baselines.icpi.profile import Profile
+    from promptpo_baselines.icpi.setting import Setting
+    from promptpo_baselines.icpi.values import EpisodeLog
+
+FINISHED = "all steps taken"
+
+Observe = Callable[["EpisodeLog"], None]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """All that decides a run, but for its setting.
+
+    Attributes:
+        method: Which agent.
+        engine: As ``--engine`` says it.
+        profile_name: "paper" or "fast", before single switches changed it.
+        profile: The switches.
+        steps: Training steps.
+        seed: Of everything random.
+        test_episodes: Held-out episodes after training, without learning.
+        base_url: Address of a server.
+        bootstrap_terminal: The quirk of the released Tabular Q.
+        budget: Limits on calls, tokens, money and time; may change when a run is resumed.
+    """
+
+    method: Method
+    engine: str
+    profile_name: str
+    profile: Profile
+    steps: int
+    seed: int = 0
+    test_episodes: int = 20
+    base_url: str | None = None
+    bootstrap_terminal: bool = False
+    budget: Budget = field(default_factory=lambda: Budget(steps=None))
+
+    def as_json(self, setting: Setting) -> dict[str, Any]:
+        """What a resumed run must have in common with the one that it resumes."""
+        return {
+            "env_id": setting.env_id,
+            "env_kwargs": dict(setting.env_kwargs),
+            "max_episode_steps": setting.max_episode_steps,
+            "gamma": setting.gamma_plan,
+            "max_rollout": setting.max_rollout,
+            "method": self.method,
+            "engine": self.engine if self.method in WITH_ENGINE else None,
+            "base_url": self.base_url,
+            "profile": {"name": self.profile_name, **self.profile.as_json()},
+            "steps": self.steps,
+            "seed": self.seed,
+            "test_episodes": self.test_episodes,
+            "bootstrap_terminal": self.bootstrap_terminal,
+        }
+
+
+def run(
+    setting: Setting, config: RunConfig, directory: Path, observe: Observe = lambda _: None
+) -> dict[str, Any]:
+    """Do a run, or go on with one.
+
+    Args:
+        setting: The environment.
+        config: What to do.
+        directory: Where the run lives.
+        observe: Told of each training episode.
+
+    Returns:
+        The content of ``result.json``.
+
+    Raises:
+        UsageError: The directory holds another run.
+        ProviderError: The engine failed; the same call goes on from there.
+    """
+    with Journal(directory) as journal:
+        begin_or_check(directory, config.as_json(setting), "ICPI run", is_new=not journal.events)
+        ledger = Ledger(config.budget, journal.events)
+        sessions = sum(1 for _ in journal.of_kind("session"))
+        journal.add("session", str(sessions), {"started": time.time()})
+        chosen = _engine(setting, config, ledger, journal)
+        try:
+            return _Session(setting, config, journal, ledger, chosen, observe).run()
+        finally:
+            if chosen is not None:
+                chosen.close()
+
+
+class _Session:
+    """One process's work on a run."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        config: RunConfig,
+        journal: Journal,
+        ledger: Ledger,
+        chosen: ChosenEngine | None,
+        observe: Observe,
+    ) -> None:
+        self._setting, self._config, self._journal, self._ledger = setting, config, journal, ledger
+        self._observe = observe
+        self._train: list[EpisodeLog] = []
+        self._test: list[EpisodeLog] = []
+        self._steps = 0
+        self._assembled: Assembled = assemble(
+            setting,
+            config.method,
+            config.profile,
+            engine=chosen.engine if chosen else None,
+            measure=chosen.measure if chosen else None,
+            seed=config.seed,
+            bootstrap_terminal=config.bootstrap_terminal,
+        )
+
+    def run(self) -> dict[str, Any]:
+        stop = FINISHED
+        config, setting = self._config, self._setting
+        try:
+            train(setting, self._assembled.agent, config.steps, config.seed, self._trained)
+            self._steps = config.steps
+            for log in test(setting, self._assembled.agent, Seeds().test(config.test_episodes)):
+                self._record("test", len(self._test), log)
+                self._test.append(log)
+        except BudgetSpentError as spent:
+            stop = str(spent)
+        content = result_of(
+            setting.env_id, config.as_json(setting), self._train, self._test,
+            steps=config.steps, steps_taken=self._steps, tally=self._assembled.tally,
+            ledger=self._ledger, stop=stop,
+        )  # fmt: skip
+        write_result(self._journal.directory, content)
+        return content
+
+    def _trained(self, log: EpisodeLog) -> None:
+        self._record("evaluation", len(self._train), log)
+        self._train.append(log)
+        self._steps = log.end_step
+        self._observe(log)
+
+    def _record(self, kind: Any, n: int, log: EpisodeLog) -> None:
+        """Journal an episode; one that is in the journal already must be the same."""
+        data = json.loads(json.dumps(asdict(log)))
+        found = self._journal.find(kind, str(n))
+        if found is None:
+            self._journal.add(kind, str(n), data)
+        elif found != data:
+            raise RunError(
+                f"{self._journal.directory} does not repeat from episode {n} on, because a package or the "
+                f"code has changed since it began; start a new run in another --out."
+            )
+
+
+def _engine(setting: Setting, config: RunConfig, ledger: Ledger, journal: Journal) -> ChosenEngine | None:
+    if config.method not in WITH_ENGINE:
+        return None
+    return choose_engine(
+        config.engine, setting, seed=config.seed, base_url=config.base_url, ledger=ledger, journal=journal
+    )

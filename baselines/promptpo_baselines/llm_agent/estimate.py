@@ -1,0 +1,39 @@
+"""What a run of the agent takes at most, before it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptpo.run.budget import UNBOUNDED_HORIZON
+from promptpo_baselines.icpi.estimate import CallEstimate, dollars_of
+from promptpo_baselines.icpi.profile import CHARACTERS_PER_TOKEN
+from promptpo_baselines.llm_agent.play import make_playable
+from promptpo_baselines.llm_agent.prompts import LABEL_TOKENS, NUMBER_TOKENS, ShownStep, written
+
+if TYPE_CHECKING:
+    from promptpo_baselines.llm_agent.run import AgentConfig, DescribedTask
+
+
+def estimate(config: AgentConfig, prepared: DescribedTask, *, free: bool) -> CallEstimate:
+    """One call for each step, if every episode lasts to its horizon and every answer can be read.
+
+    Args:
+        config: Of the run.
+        prepared: Its actions and prompts.
+        free: Nothing is charged for the engine.
+    """
+    horizon = prepared.horizon or config.task.max_episode_steps or UNBOUNDED_HORIZON
+    episodes = config.test_episodes * (2 if config.task.held_out else 1)
+    calls = episodes * horizon
+    env = make_playable(config.task)
+    try:
+        observation = written(env.reset(seed=0)[0])
+        env.action_space.seed(0)
+    finally:
+        env.close()
+    shown = [ShownStep(observation, "(A) an action", 0.0)] * min(config.last, horizon)
+    prompt = prepared.prompts.request(shown, observation).prompt
+    tokens = round(calls * len(prompt) / CHARACTERS_PER_TOKEN)
+    answer = LABEL_TOKENS if prepared.actions.labels else NUMBER_TOKENS
+    usd = dollars_of(config.engine, calls, tokens, answer, free=free)
+    return CallEstimate(None, calls, None, tokens, None, usd)

@@ -1,0 +1,132 @@
+"""The prompt of one step: the task, the actions, the last steps, what is seen now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.errors import UnsupportedSpaceError
+from promptpo.telling.feedback import number
+from promptpo_baselines.icpi.values import CompletionRequest
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from promptpo_baselines.llm_agent.actions import ActionWords
+
+MOST_ENTRIES = 256
+"""Numbers of an observation that are written out; more is a picture."""
+
+LABEL_TOKENS, NUMBER_TOKENS = 8, 64
+"""Longest answers: a letter, perhaps in brackets; a few numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step as later prompts show it.
+
+    Attributes:
+        observation: What was seen, written out.
+        action: What was done, written out.
+        reward: What it gave.
+    """
+
+    observation: str
+    action: str
+    reward: float
+
+
+class Prompts:
+    """Writes the question of a step.
+
+    Args:
+        spec: The text of the task's spec.
+        actions: What may be answered.
+        last: How many earlier steps of the episode are shown.
+        temperature: Of the sampling.
+        score: Ask for the log-probabilities of the first token too.
+    """
+
+    def __init__(
+        self, spec: str, actions: ActionWords, *, last: int, temperature: float = 0.0, score: bool = True
+    ) -> None:
+        self._actions, self._last, self._temperature = actions, last, temperature
+        self._score = score and bool(actions.labels)
+        self.system = (
+            "You control the environment that is described below, one step at a time, so that the return of the "
+            f"episode, the sum of its rewards, becomes as large as possible. You answer with {actions.wanted} and "
+            "nothing else.\n\n"
+        )
+        self.head = f"{spec.strip()}\n\nThe actions:\n{actions.describe()}\n\n"
+
+    def request(
+        self, steps: Sequence[ShownStep], observation: str, *, attempt: int = 0, refused: str = ""
+    ) -> CompletionRequest:
+        """The question of a step.
+
+        Args:
+            steps: Those of the episode before it, oldest first.
+            observation: What is seen now, written out.
+            attempt: 0 for the first try.
+            refused: The answer of the try before it, which could not be read.
+        """
+        first = max(0, len(steps) - self._last)
+        shown = [
+            f"Step {first + n}\nObservation: {step.observation}\nAction: {step.action}\nReward: {number(step.reward)}\n\n"
+            for n, step in enumerate(steps[first:], start=1)
+        ]
+        note = ""
+        if attempt:
+            note = f"({json.dumps(refused[:80])} is no answer; an answer is {self._actions.wanted}.)\n"
+        now = f"{note}Step {len(steps) + 1}\nObservation: {observation}\nAction: {self._actions.opening}"
+        return CompletionRequest(
+            "".join(shown),
+            now,
+            "policy",
+            stop=self._actions.stop,
+            max_tokens=LABEL_TOKENS if self._actions.labels else NUMBER_TOKENS,
+            temperature=self._temperature,
+            choices=tuple(self._actions.labels) or None,
+            attempt=attempt,
+            shared=True,
+            system=self.system,
+            head=self.head,
+            score=self._score,
+        )
+
+
+def written(observation: Any) -> str:
+    """An observation as text: numbers with four digits, arrays in brackets, text in quotes."""
+    if isinstance(observation, str):
+        return json.dumps(observation, ensure_ascii=False)
+    if isinstance(observation, dict):
+        return "{" + ", ".join(f"{key}: {written(value)}" for key, value in observation.items()) + "}"
+    if isinstance(observation, tuple | list):
+        return "[" + ", ".join(map(written, observation)) + "]"
+    array = np.asarray(observation)
+    if array.ndim:
+        return "[" + ", ".join(written(part) for part in array) + "]"
+    return number(float(array))
+
+
+def check_observations(space: gymnasium.Space[Any], name: str) -> None:
+    """Refuse observations that are too large to be written out.
+
+    Raises:
+        UnsupportedSpaceError: They are pictures.
+    """
+    from gymnasium import spaces
+
+    inner = space.spaces if isinstance(space, spaces.Dict | spaces.Tuple) else None
+    for part in (inner.values() if isinstance(inner, dict) else inner) if inner is not None else ():
+        check_observations(part, name)
+    shape = getattr(space, "shape", None)
+    if inner is None and shape is not None and int(np.prod(shape)) > MOST_ENTRIES:
+        raise UnsupportedSpaceError(
+            f"{name} observes arrays of shape {tuple(shape)}; llm-agent writes observations as text, of at most "
+            f"{MOST_ENTRIES} numbers."
+        )

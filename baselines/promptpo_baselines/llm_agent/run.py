@@ -1,0 +1,299 @@
+"""One run on disk: every paid answer and every episode in a journal, and ``result.json`` at the end.
+
+Resuming is running the same again, as for ICPI: seeds decide what is drawn, and what is in the journal is not
+asked for a second time.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from gymnasium import spaces
+
+from promptpo.envs.task import Task
+from promptpo.errors import BudgetSpentError, RunError, UnsupportedSpaceError, UsageError
+from promptpo.files import read_text
+from promptpo.output.policy_file import file_and_task
+from promptpo.output.report import write_result
+from promptpo.run.config import Budget
+from promptpo.run.journal import Journal, to_json
+from promptpo.run.ledger import Ledger
+from promptpo.run.records import Seeds
+from promptpo.spec import describe
+from promptpo_baselines.icpi.engines.choose import choose_model
+from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
+from promptpo_baselines.llm_agent.agent import LanguageAgent
+from promptpo_baselines.llm_agent.beside import beside_program
+from promptpo_baselines.llm_agent.play import AgentEpisode, make_playable, play
+from promptpo_baselines.llm_agent.prompts import Prompts, check_observations
+from promptpo_baselines.llm_agent.results import result_of
+from promptpo_baselines.llm_agent.values import StepValues, values_of_random_play
+from promptpo_baselines.same_run import begin_or_check
+
+if TYPE_CHECKING:
+    from promptpo_baselines.icpi.engines.choose import ChosenEngine
+
+SPEC = "spec"
+"""Under which the journal keeps what the model is told, since ranges in it are observed."""
+FINISHED = "all episodes played"
+INTERRUPTED = "interrupted; the same command goes on with it"
+
+Choose = Literal["auto", "name", "score"]
+Detail = Literal["short", "normal", "full"]
+Observe = Callable[[AgentEpisode, int], None]
+"""Told of each finished episode, and how many there are by then."""
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """All that decides a run.
+
+    Attributes:
+        task: What is played.
+        engine: Who acts, as ``--engine`` says it.
+        choose: "score" takes the likeliest action, "name" what the answer says; "auto" scores where it can.
+        weigh: Multiply probabilities by values from random rollouts.
+        steps: Random steps for these values; none are taken without them.
+        last: Earlier steps that a prompt shows.
+        detail: Of the spec.
+        temperature: Of the sampling.
+        seed: Of what is drawn.
+        test_episodes: Held-out episodes.
+        at_once: Episodes played side by side.
+        base_url: Address of a server.
+        beside: A policy file or run whose program plays the same episodes.
+        budget: Limits on calls, tokens, money and time; may change when a run is resumed.
+    """
+
+    task: Task
+    engine: str
+    choose: Choose = "auto"
+    weigh: bool = False
+    steps: int = 2000
+    last: int = 5
+    detail: Detail = "normal"
+    temperature: float = 0.0
+    seed: int = 0
+    test_episodes: int = 10
+    at_once: int = 4
+    base_url: str | None = None
+    beside: Path | None = None
+    budget: Budget = field(default_factory=lambda: Budget(steps=None))
+
+    def as_json(self) -> dict[str, Any]:
+        """What a resumed run must have in common with the one that it resumes."""
+        task: dict[str, Any] = json.loads(json.dumps(to_json(self.task)))
+        return {
+            **task,
+            "task": task,
+            "method": "llm-agent",
+            "engine": self.engine,
+            "base_url": self.base_url,
+            "choose": self.choose,
+            "weigh": self.weigh,
+            "steps": self.steps if self.weigh else 0,
+            "last": self.last,
+            "detail": self.detail,
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "test_episodes": self.test_episodes,
+            "at_once": self.at_once,
+        }
+
+
+@dataclass(frozen=True)
+class DescribedTask:
+    """What can be made of a run before anything is asked.
+
+    Attributes:
+        spec: What the model is told about the task.
+        actions: Of the environment.
+        prompts: Write the questions.
+        spec_steps: Environment steps that describing it took.
+        horizon: Longest episode; None where nothing is known to bound it.
+    """
+
+    spec: str
+    actions: Named | Numbers
+    prompts: Prompts
+    spec_steps: int
+    horizon: int | None
+
+
+def prepare(config: AgentConfig, told: str | None = None) -> DescribedTask:
+    """Describe the task.
+
+    Args:
+        config: Of the run.
+        told: The spec that the run has used before this process; None where it is to be made.
+
+    Raises:
+        UnsupportedSpaceError: Its actions or observations cannot be written.
+        UsageError: Values are asked for where actions cannot be counted.
+    """
+    if config.beside is not None:
+        read_text(file_and_task(config.beside, config.task)[0])  # told before anything is paid
+    spec = describe(config.task, detail=config.detail)
+    text = spec.text if told is None else told
+    actions = actions_of(spec.action_space, text)
+    check_observations(spec.observation_space, config.task.name)
+    if not actions.labels and (config.weigh or config.choose == "score"):
+        raise UsageError(
+            "--weigh and --choose score compare actions that can be counted; leave them out for numbers."
+        )
+    if config.weigh:
+        _check_numbers(spec.observation_space, config.task.name)
+    prompts = Prompts(
+        text, actions, last=config.last, temperature=config.temperature, score=config.choose != "name"
+    )
+    return DescribedTask(text, actions, prompts, spec.sample_steps, spec.horizon)
+
+
+def run(
+    config: AgentConfig,
+    directory: Path,
+    observe: Observe = lambda *_: None,
+    *,
+    command: str = "",
+) -> dict[str, Any]:
+    """Do a run, or go on with one.
+
+    Args:
+        config: What to do.
+        directory: Where the run lives.
+        observe: Told of each episode.
+        command: The command line, for the result.
+
+    Returns:
+        The content of ``result.json``, which is written after Ctrl-C too.
+
+    Raises:
+        UsageError: The directory holds another run.
+        ProviderError: The engine failed; the same call goes on from there.
+    """
+    prepare(config)  # what cannot be is told before there is a directory
+    with Journal(directory) as journal:
+        begin_or_check(
+            directory,
+            config.as_json(),
+            "run of llm-agent",
+            is_new=not journal.events,
+            but=frozenset({"task"}),
+        )
+        ready = prepare(config, journal.find("spec", SPEC))
+        if journal.find("spec", SPEC) is None:
+            journal.add("spec", SPEC, ready.spec)
+        ledger = Ledger(config.budget, journal.events)
+        journal.add("session", str(sum(1 for _ in journal.of_kind("session"))), {"started": time.time()})
+        chosen = choose_model(config.engine, base_url=config.base_url, ledger=ledger, journal=journal)
+        try:
+            return _AgentSession(config, ready, journal, ledger, chosen, observe, command).run()
+        finally:
+            chosen.close()
+
+
+class _AgentSession:
+    """One process's work on a run."""
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        prepared: DescribedTask,
+        journal: Journal,
+        ledger: Ledger,
+        chosen: ChosenEngine,
+        observe: Observe,
+        command: str,
+    ) -> None:
+        self._config, self._prepared, self._journal, self._ledger = config, prepared, journal, ledger
+        self._chosen, self._observe, self._command = chosen, observe, command
+        self._test: dict[int, AgentEpisode] = {}
+        self._held_out: dict[int, AgentEpisode] = {}
+        self._train_steps = self._test_steps = 0
+
+    def run(self) -> dict[str, Any]:
+        stop = FINISHED
+        try:
+            self._play()
+        except BudgetSpentError as spent:
+            stop = str(spent)
+        except KeyboardInterrupt:
+            self._write(INTERRUPTED)
+            raise
+        return self._write(stop)
+
+    def _play(self) -> None:
+        config, prepared = self._config, self._prepared
+        agent = LanguageAgent(
+            self._chosen.engine,
+            prepared.prompts,
+            prepared.actions,
+            values=self._values() if config.weigh else None,
+            must_score=config.choose == "score",
+            repeats=config.temperature > 0,
+        )
+        parts = [("test", self._test, Seeds().test(config.test_episodes))]
+        if config.task.held_out:
+            parts.append(("held_out", self._held_out, Seeds().held_out(config.test_episodes)))
+        for kind, played, seeds in parts:
+            for episode in play(
+                config.task, agent, prepared.actions, seeds,
+                run_seed=config.seed, at_once=config.at_once, on_step=self._stepped,
+            ):  # fmt: skip
+                self._record(kind, episode)
+                played[episode.seed] = episode
+                self._observe(episode, len(self._test) + len(self._held_out))
+
+    def _values(self) -> StepValues:
+        env = make_playable(self._config.task)
+        try:
+            values, self._train_steps = values_of_random_play(env, self._config.steps, self._config.seed)
+        finally:
+            env.close()
+        return values
+
+    def _stepped(self) -> None:
+        self._test_steps += 1
+
+    def _record(self, kind: Any, episode: AgentEpisode) -> None:
+        """Journal an episode; one that is in the journal already must be the same."""
+        data, key = json.loads(json.dumps(asdict(episode))), str(episode.seed)
+        found = self._journal.find(kind, key)
+        if found is None:
+            self._journal.add(kind, key, data)
+        elif found != data:
+            raise RunError(
+                f"{self._journal.directory} does not repeat in the episode of seed {key}, because a package or "
+                f"the code has changed since it began; start a new run in another --out."
+            )
+
+    def _write(self, stop: str) -> dict[str, Any]:
+        config = self._config
+        content = result_of(
+            config.task,
+            config.as_json(),
+            [self._test[seed] for seed in sorted(self._test)],
+            [self._held_out[seed] for seed in sorted(self._held_out)],
+            steps={"train": self._train_steps, "test": self._test_steps, "spec": self._prepared.spec_steps},
+            ledger=self._ledger,
+            stop=stop,
+            program=beside_program(config.beside, config.task, config.test_episodes)
+            if config.beside is not None and stop == FINISHED
+            else None,
+        )
+        content["command"] = self._command
+        write_result(self._journal.directory, content)
+        return content
+
+
+def _check_numbers(space: spaces.Space[Any], name: str) -> None:
+    from promptpo_baselines.environments import flat_space
+
+    flat = flat_space(space)
+    if isinstance(flat, spaces.Text) or 0 in (flat.shape or (1,)):
+        raise UnsupportedSpaceError(f"{name} observes text; --weigh needs numbers to find near states by.")

@@ -1,0 +1,118 @@
+"""What an action has been worth: from random rollouts, by the nearest states in which it was taken."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.run.records import Seeds
+from promptpo_baselines.environments import flat_space, flatten
+
+if TYPE_CHECKING:
+    import gymnasium
+
+NEIGHBOURS = 10
+DISCOUNT = 0.99
+FLOOR = 0.01
+"""The least value of an action, so that none is ruled out for good by a few bad rollouts."""
+
+
+class StepValues:
+    """Values between `FLOOR` and 1 of every action in a state.
+
+    The value of an action is the mean discounted return that followed it in the `NEIGHBOURS` nearest states in
+    which it was taken, as a share of the range of all returns that were seen. An action that was never taken has
+    the mean of all.
+
+    Args:
+        space: Of the observations.
+        n_actions: ActionWords are indexed from 0.
+        observations: One for each step.
+        actions: Index of the action of each step.
+        returns: Discounted return from each step on.
+    """
+
+    def __init__(
+        self,
+        space: gymnasium.Space[Any],
+        n_actions: int,
+        observations: Sequence[Any],
+        actions: Sequence[int],
+        returns: Sequence[float],
+    ) -> None:
+        self._space, self._n = space, n_actions
+        points = np.array([self._point(one) for one in observations], dtype=float)
+        self._scale = np.maximum(points.std(axis=0), 1e-8)
+        found = np.asarray(returns, dtype=float)
+        low, high = float(found.min()), float(found.max())
+        self._worth = (found - low) / (high - low) if high > low else np.full(len(found), 0.5)
+        taken = np.asarray(actions)
+        self._of = [(points[taken == n] / self._scale, self._worth[taken == n]) for n in range(n_actions)]
+
+    def of(self, observation: Any) -> np.ndarray:
+        """The value of every action, shape (n_actions,)."""
+        here = self._point(observation) / self._scale
+        return np.array([max(FLOOR, self._near(here, *known)) for known in self._of])
+
+    def _near(self, here: np.ndarray, points: np.ndarray, worth: np.ndarray) -> float:
+        if not len(points):
+            return float(self._worth.mean())
+        distances = ((points - here) ** 2).sum(axis=1)
+        nearest = np.argsort(distances, kind="stable")[:NEIGHBOURS]
+        return float(worth[nearest].mean())
+
+    def _point(self, observation: Any) -> np.ndarray:
+        flat = flatten(self._space, observation)
+        inner = flat_space(self._space)
+        return np.asarray(spaces.flatten(inner, flat), dtype=float)
+
+
+def values_of_random_play(env: gymnasium.Env[Any, Any], steps: int, seed: int) -> tuple[StepValues, int]:
+    """Values from so many steps of uniformly random actions on training seeds.
+
+    An episode that the last step cuts off counts with what it had earned.
+
+    Args:
+        env: With Discrete actions and observations that are numbers.
+        steps: How many.
+        seed: Of the run; decides the episodes' seeds and the actions.
+
+    Returns:
+        The values, and the steps that were taken.
+    """
+    space = env.action_space
+    assert isinstance(space, spaces.Discrete)  # noqa: S101 - the caller has checked it
+    rng = np.random.default_rng([seed, 1])
+    observations: list[Any] = []
+    actions: list[int] = []
+    returns: list[float] = []
+    episode = 0
+    while len(actions) < steps:
+        (episode_seed,) = Seeds(seed).train(1, start=episode)
+        observation, _ = env.reset(seed=episode_seed)
+        rewards: list[float] = []
+        ended = False
+        while not ended and len(actions) < steps:
+            action = int(rng.integers(int(space.n)))
+            observations.append(copy.deepcopy(observation))
+            actions.append(action)
+            observation, reward, terminated, truncated, _ = env.step(int(space.start) + action)
+            rewards.append(float(reward))
+            ended = bool(terminated or truncated)
+        returns += _discounted(rewards)
+        episode += 1
+    return StepValues(env.observation_space, int(space.n), observations, actions, returns), len(actions)
+
+
+def _discounted(rewards: Sequence[float]) -> list[float]:
+    """The discounted return from each step on."""
+    found: list[float] = []
+    ahead = 0.0
+    for reward in reversed(rewards):
+        ahead = reward + DISCOUNT * ahead
+        found.append(ahead)
+    return found[::-1]

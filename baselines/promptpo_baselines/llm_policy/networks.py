@@ -1,0 +1,182 @@
+"""The policy network: backbone, two layers, action distribution; and a critic of its own that reads the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, create_mlp
+from stable_baselines3.common.vec_env import VecEnv
+from torch import nn
+
+from promptpo_baselines.llm_policy.backbone import load_backbone, pooled, width_of
+from promptpo_baselines.llm_policy.design import HEAD, Design
+from promptpo_baselines.llm_policy.encoders import FEATURES, PADDING, STATE, TOKENS
+from promptpo_baselines.llm_policy.observations import state_size
+from promptpo_baselines.llm_policy.sizes import head_parameters, matching_width
+from promptpo_baselines.settings import TrainingSettings
+
+
+class GivenFeatures(BaseFeaturesExtractor):
+    """Passes on one part of an observation: a frozen model's features, or the state."""
+
+    def __init__(self, observation_space: spaces.Space[Any], key: str) -> None:
+        self._key = key
+        space = (
+            observation_space.spaces[key] if isinstance(observation_space, spaces.Dict) else observation_space
+        )
+        super().__init__(observation_space, features_dim=state_size(space))
+
+    def forward(self, observations: Any) -> torch.Tensor:
+        """The part, (batch, size)."""
+        part: torch.Tensor = observations[self._key] if isinstance(observations, dict) else observations
+        return part
+
+
+class BackboneFeatures(BaseFeaturesExtractor):
+    """Runs a language model that is trained, or whose input is.
+
+    Only what is trained is registered as parameters: TRPO asks for the gradient of every parameter, SB3
+    would initialise the layers of a registered model anew, and checkpoints need not repeat what the
+    backbone's own files have.
+
+    Args:
+        observation_space: Of `Tokens`, or of bare states.
+        design: As plain data, so that SB3 can save it.
+    """
+
+    def __init__(self, observation_space: spaces.Space[Any], design: dict[str, Any]) -> None:
+        self._design = Design.from_data(design)
+        model: Any = load_backbone(self._design)
+        super().__init__(observation_space, features_dim=width_of(model))
+        self._hidden = (model,)  # a tuple, which torch does not look into
+        self.trained = nn.ParameterList([p for p in model.parameters() if p.requires_grad])
+        self.norm = nn.LayerNorm(self.features_dim, elementwise_affine=False)
+        if self._design.reading == "embedding":
+            size = state_size(observation_space)
+            scale = float(model.get_input_embeddings().weight.detach().std())
+            self.slope = nn.Parameter(torch.randn(size, self.features_dim) * scale)
+            self.offset = nn.Parameter(torch.randn(size, self.features_dim) * scale)
+
+    def forward(self, observations: Any) -> torch.Tensor:
+        """Features, (batch, width), each scaled to mean 0 and variance 1."""
+        if self._design.reading == "embedding":
+            inputs = {"inputs_embeds": observations.unsqueeze(-1) * self.slope + self.offset}
+            mask = torch.ones(observations.shape, dtype=torch.long, device=observations.device)
+        else:
+            ids = observations[TOKENS].long()
+            ids = ids[:, : int((ids != PADDING).sum(dim=1).max())]  # no layer runs over what all texts lack
+            mask = (ids != PADDING).long()
+            inputs = {"input_ids": ids.clamp(min=0)}
+        hidden = self._hidden[0](attention_mask=mask, **inputs).last_hidden_state
+        normed: torch.Tensor = self.norm(pooled(hidden, mask, self._design.pooling))
+        return normed
+
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> BackboneFeatures:
+        """Move the unregistered model along with the registered parameters."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self._hidden[0]._apply(fn)  # noqa: SLF001  as torch itself does for registered modules
+        return self
+
+
+class SplitLayers(nn.Module):
+    """The layers of the actor and of the critic, whose inputs have different sizes.
+
+    Args:
+        actor_size: Features of the actor.
+        critic_size: Features of the critic.
+        activation: Class of the nonlinearity.
+    """
+
+    def __init__(self, actor_size: int, critic_size: int, activation: type[nn.Module]) -> None:
+        super().__init__()
+        self.policy_net = nn.Sequential(*create_mlp(actor_size, -1, list(HEAD), activation))
+        self.value_net = nn.Sequential(*create_mlp(critic_size, -1, list(HEAD), activation))
+        self.latent_dim_pi = self.latent_dim_vf = HEAD[-1]
+
+    def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
+        """The actor's last hidden layer."""
+        hidden: torch.Tensor = self.policy_net(features)
+        return hidden
+
+    def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
+        """The critic's last hidden layer."""
+        hidden: torch.Tensor = self.value_net(features)
+        return hidden
+
+
+class LanguageModelPolicy(ActorCriticPolicy):
+    """Actor: language model, two layers, distribution (Gaussian with state-independent deviation, or softmax).
+
+    The critic is a separate network of the same layers, which reads the state.
+    """
+
+    _actor_is_made = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{**kwargs, "share_features_extractor": False})
+
+    def make_features_extractor(self) -> BaseFeaturesExtractor:
+        """The language model at the first call, which is the actor's; the state for the critic."""
+        if self._actor_is_made:
+            return GivenFeatures(self.observation_space, STATE)
+        self._actor_is_made = True
+        return super().make_features_extractor()
+
+    def _build_mlp_extractor(self) -> None:
+        sizes = self.pi_features_extractor.features_dim, self.vf_features_extractor.features_dim
+        self.mlp_extractor = SplitLayers(*sizes, self.activation_fn).to(self.device)  # type: ignore[assignment]
+
+
+def policy_and_arguments(
+    settings: TrainingSettings, envs: VecEnv, given: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The policy class of a design and its arguments.
+
+    Args:
+        settings: Of the run, with a design.
+        envs: With all wrappers.
+        given: Arguments of the hyperparameters; the sizes of networks among them give way to the design's.
+    """
+    design = Design.from_data(settings.language or {})
+    arguments = {key: value for key, value in given.items() if key != "net_arch"}
+    if design.network == "mlp":
+        outputs = _outputs(envs.action_space)
+        width = matching_width(actor_parameters(design, envs), state_size(envs.observation_space), outputs)
+        return "MlpPolicy", {**arguments, "net_arch": {"pi": [width, width], "vf": list(HEAD)}}
+    if design.features_are_cached:
+        features: dict[str, Any] = {
+            "features_extractor_class": GivenFeatures,
+            "features_extractor_kwargs": {"key": FEATURES},
+        }
+    else:
+        features = {
+            "features_extractor_class": BackboneFeatures,
+            "features_extractor_kwargs": {"design": design.as_data()},
+        }
+    return LanguageModelPolicy, {**arguments, **features}
+
+
+def actor_parameters(design: Design, envs: VecEnv) -> int:
+    """Trainable parameters of the actor that a design stands for, a control's original included.
+
+    Args:
+        design: Of a run; for "mlp", of the network that it controls for.
+        envs: Environments of bare states, or with an encoder.
+    """
+    space = envs.observation_space
+    state = space.spaces[STATE] if isinstance(space, spaces.Dict) else space
+    original = Design.from_data({**design.as_data(), "network": "random"})
+    model: Any = load_backbone(original)  # random weights have the sizes of the real ones
+    trained: int = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    if design.reading == "embedding":
+        trained += 2 * state_size(state) * width_of(model)
+    return trained + head_parameters(width_of(model), HEAD, _outputs(envs.action_space))
+
+
+def _outputs(space: spaces.Space[Any]) -> int:
+    """Outputs of the actor's last layer."""
+    return int(spaces.flatdim(space))

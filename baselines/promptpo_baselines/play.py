@@ -1,0 +1,194 @@
+"""Loading a trained agent from its files, to play it."""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from promptpo.envs.building import make_env
+from promptpo.envs.rewarded import with_reward
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.rollouts import evaluation_of
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo_baselines.agents import Stage, TrainedAgent
+from promptpo_baselines.algorithms import algorithm_class, algorithm_of
+from promptpo_baselines.environments import AnyEnv, make_flat_env, with_end
+from promptpo_baselines.extras import BASELINES, require
+from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings
+from promptpo_sandbox import Episode, Rollout, Trajectory
+
+
+def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> TrainedAgent:
+    """Load an agent that ``promptpo baseline`` or stable-baselines3 saved.
+
+    Beside the zip file it looks for ``vecnormalize.pkl`` (statistics of observations) and for the run's
+    ``config.json``. Loading unpickles: **load only agents that you trust**, they can run any code.
+
+    Args:
+        path: The zip file.
+        prefix: Of the names of the files beside it.
+
+    Returns:
+        An object with ``predict(observation, state=None, episode_start=None, deterministic=True)``, which
+        takes observations of the bare environment.
+
+    Raises:
+        UsageError: The file is not a saved agent.
+        MissingExtraError: stable-baselines3 is not installed.
+    """
+    require(BASELINES, what="playing a trained agent")
+    path = Path(path)
+    if not path.is_file():
+        raise UsageError(f"there is no agent {path}.")
+    model_class = algorithm_class(algorithm_of(path))
+    settings = _settings_near(path)
+    space = None
+    if settings is not None:
+        env = make_env(settings.task)
+        space = env.observation_space
+        env.close()
+    try:
+        model = model_class.load(path, device=settings.device if settings else "cpu")
+    except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+        raise UsageError(f"{path} cannot be loaded: {error}") from error
+    return TrainedAgent(model, _stages(path.parent, prefix, settings), space)
+
+
+def evaluate_agent(
+    path: str | os.PathLike[str],
+    task: Task,
+    seeds: Sequence[int],
+    *,
+    watch: Callable[[Episode], bool] | None = None,
+) -> Evaluation:
+    """Play episodes with a saved agent, deterministically; ``promptpo evaluate AGENT.zip`` comes here.
+
+    Args:
+        path: The zip file; see `load_agent`.
+        task: What to play.
+        seeds: One episode each; without any the agent is asked for one action, and nothing is stepped.
+        watch: Given every episode with its trajectory, observations as the environment gives them; no further
+            one is played once it returns false. Episodes are then played one after the other.
+
+    Raises:
+        UsageError: The file is not a saved agent, or it was trained for other spaces.
+        MissingExtraError: stable-baselines3 is not installed.
+    """
+    from promptpo_baselines.evaluation import Evaluator
+
+    agent = load_agent(path)
+    if not seeds:
+        _check_fit(agent, path, task)
+        return Evaluation("ok", (), 0)
+    evaluator = Evaluator(task)
+    try:
+        if watch is not None:
+            return _watched(agent, task, seeds, watch)
+        return evaluator.evaluate(agent, seeds)
+    except (ValueError, AssertionError) as error:
+        raise UsageError(f"{path} cannot play {task.env_id}; was it trained on it? {error}") from error
+    finally:
+        evaluator.close()
+
+
+def _check_fit(agent: TrainedAgent, path: str | os.PathLike[str], task: Task) -> None:
+    """Ask an agent for an action on a first observation.
+
+    Raises:
+        UsageError: It does not take the observation, or the action is none of the environment's.
+    """
+    make_flat_env(task).close()  # says what is wrong with the spaces
+    env = make_env(task)
+    try:
+        observation, _ = env.reset(seed=0)
+        action, _ = replace(agent, observation_space=env.observation_space).predict(observation)
+        trained, wanted = agent.model.action_space, env.action_space
+    except (ValueError, AssertionError, RuntimeError, TypeError) as error:
+        raise UsageError(f"{path} cannot play {task.env_id}; was it trained on it? {error}") from error
+    finally:
+        env.close()
+    if type(trained) is not type(wanted) or not wanted.contains(action):
+        raise UsageError(
+            f"{path} cannot play {task.env_id}; was it trained on it? Its actions are of {trained}, not of {wanted}."
+        )
+
+
+def _watched(
+    agent: TrainedAgent, task: Task, seeds: Sequence[int], watch: Callable[[Episode], bool]
+) -> Evaluation:
+    """Play one episode after the other, and show each."""
+    started = time.monotonic()
+    make_flat_env(task).close()  # says what is wrong with the spaces
+    env = with_reward(with_end(make_env(task), task), task.reward)
+    agent = replace(agent, observation_space=env.observation_space)
+    episodes: list[Episode] = []
+    try:
+        for seed in seeds:
+            episodes.append(_episode(agent, env, seed))
+            if not watch(episodes[-1]):
+                break
+    finally:
+        env.close()
+    rollout = Rollout(tuple(episodes), None, sum(episode.steps for episode in episodes), "", 0.0)
+    return evaluation_of(rollout, time.monotonic() - started)
+
+
+def _episode(agent: TrainedAgent, env: AnyEnv, seed: int) -> Episode:
+    observation, _ = env.reset(seed=seed)
+    observations, actions, rewards = [copy.deepcopy(observation)], [], []
+    success: bool | None = None
+    terminated = truncated = False
+    info: dict[str, Any] = {}
+    while not (terminated or truncated):
+        action, _ = agent.predict(observation)
+        observation, reward, terminated, truncated, info = env.step(action)
+        observations.append(copy.deepcopy(observation))
+        actions.append(action)
+        rewards.append(float(reward))
+        for key in ("success", "is_success"):
+            if key in info:
+                success = bool(success) or bool(info[key])
+    return Episode(
+        seed=seed,
+        return_=sum(rewards),
+        steps=len(rewards),
+        terminated=bool(terminated),
+        truncated=bool(truncated),
+        success=success,
+        clipped=0,
+        policy_seconds=0.0,
+        trajectory=Trajectory(observations, actions, rewards),
+        env_return=info.get("env_return"),
+        parts=info.get("reward_parts", {}),
+    )
+
+
+def _settings_near(path: Path) -> TrainingSettings | None:
+    """TrainingSettings of the run that a zip file lies in; None where it lies in none."""
+    for directory in (path.parent, *list(path.parent.parents)[:2]):
+        if (directory / CONFIG).exists():
+            return load_settings(directory)
+    return None
+
+
+def _stages(directory: Path, prefix: str, settings: TrainingSettings | None) -> list[Stage]:
+    from promptpo_baselines.building import NORMALIZERS, load_normalizer
+
+    stages: list[Stage] = []
+    observations, features = (directory / f"{prefix}{name}" for name in NORMALIZERS)
+    if observations.exists():
+        stages.append(load_normalizer(observations).normalize_obs)
+    if settings is not None and settings.language is not None:
+        from promptpo_baselines.llm_policy.observations import encoding_stage
+
+        encode = encoding_stage(settings)
+        stages += [encode] if encode else []
+    if features.exists():
+        stages.append(load_normalizer(features).normalize_obs)
+    return stages

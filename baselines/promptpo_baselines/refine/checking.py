@@ -1,0 +1,58 @@
+"""What a user may ask of ``promptpo refine``."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from promptpo.errors import UsageError
+from promptpo_baselines.algorithms import ALGORITHMS, CONTINUOUS_ONLY, DISCRETE_ONLY, Algorithm
+
+AUTO: Literal["auto"] = "auto"
+
+MANY = 30_000
+"""Steps from which on a network that acts alone is mostly better than one that is added; docs/refine.md."""
+
+
+def checked_algorithm(name: str) -> Algorithm | Literal["auto"]:
+    """One of `ALGORITHMS` that has a policy network to begin from a program, or `AUTO`.
+
+    Raises:
+        UsageError: There is no such algorithm.
+    """
+    trainers = (AUTO, *(known for known in ALGORITHMS if known not in DISCRETE_ONLY))
+    for known in trainers:
+        if known == name:
+            return known
+    raise UsageError(f"--algorithm must be one of {', '.join(trainers)}, not {name!r}.")
+
+
+def check_alone(algorithm: Algorithm, scale: float) -> None:
+    """Check that a learner can begin with the program's episodes, for a network that acts alone.
+
+    Raises:
+        UsageError: It learns from its own only, or a scale says how much is added.
+    """
+    if scale != 1.0:
+        raise UsageError("--scale is of what a network adds to the program; leave it out with --alone.")
+    if algorithm not in CONTINUOUS_ONLY:
+        raise UsageError(
+            f"--alone begins with episodes of the program, from which {algorithm} learns nothing; it takes sac, tqc or "
+            "crossq, and continuous actions."
+        )
+
+
+def better_alone(algorithm: Algorithm, scale: float, steps: int) -> bool:
+    """Whether the network acts alone where the user does not say so."""
+    return algorithm in CONTINUOUS_ONLY and scale == 1.0 and steps >= MANY
+
+
+def checked_scale(scale: float) -> float:
+    """A scale above 0.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if not math.isfinite(scale) or not 0 < scale <= 2:  # noqa: PLR2004 - 2 reaches from bound to bound
+        raise UsageError(f"--scale must be above 0 and at most 2, not {scale:g}.")
+    return scale

@@ -1,0 +1,149 @@
+"""``promptpo refine``: what it takes, in words. Importing this imports nothing heavy."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from promptpo.cli.arguments import EnvOption, Horizon, RewardFile, Trust, Weaker
+from promptpo.cli.groups import grouped
+from promptpo_baselines.flags import PlaceFlags, TrainingFlags
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import Task
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+SCALE = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefiningFlags(TrainingFlags):
+    """How the network beside a program is trained."""
+
+    hyperparams: Annotated[
+        str,
+        typer.Option(
+            metavar="default|zoo|ours|FILE",
+            help="As for promptpo baseline; the actor's hidden layers are made to fit into the file.",
+        ),
+    ] = "ours"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramFlags:
+    """What a program plays, and what it may do here."""
+
+    env_id: EnvOption = None
+    max_episode_steps: Horizon = None
+    reward: RewardFile = None
+    allow_weaker_sandbox: Weaker = False
+    trust: Trust = False
+
+    def prior(self, run: Path, scale: float) -> tuple[str, Task, dict[str, Any]]:
+        """See `promptpo_baselines.refine.start.prior_of`."""
+        from promptpo.envs.objects import task_of
+        from promptpo.program.reward_program import read_reward
+        from promptpo_baselines.refine.start import prior_of
+
+        return prior_of(
+            run,
+            None if self.env_id is None else task_of(self.env_id),
+            scale=scale,
+            allow_weaker=self.allow_weaker_sandbox,
+            max_episode_steps=self.max_episode_steps,
+            reward=None if self.reward is None else read_reward(self.reward),
+            trust=self.trust,
+        )
+
+
+@app.command("refine", epilog="Example: promptpo refine runs/mine --steps 100000 --out runs/refined")
+@grouped
+def refine_command(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="Run directory, exported file, or bare policy module (with --env)."
+        ),
+    ],
+    program: ProgramFlags,
+    training: RefiningFlags,
+    place: PlaceFlags,
+    algorithm: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|ppo|trpo|sac|tqc|crossq",
+            help="Who trains the network; auto: crossq where actions are continuous, ppo elsewhere.",
+        ),
+    ] = "auto",
+    scale: Annotated[
+        float, typer.Option(help="Of what the network adds to a continuous action; 1: half of its range.")
+    ] = SCALE,
+    alone: Annotated[
+        bool | None,
+        typer.Option(
+            "--alone/--added",
+            help="The network acts alone, and its learner begins with episodes of the program (sac, tqc, crossq); or what "
+            "it says is added to the program's action. By default alone where it can, from 30,000 steps on.",
+        ),
+    ] = None,
+) -> None:
+    """Train a small network from a program, both in one file.
+
+    The network learns from the program's episodes and acts alone, or adds to the program's action. DIR/best.py
+    is the best on validation episodes, of the program alone and all checkpoints; it needs numpy only. Ctrl-C
+    keeps the best so far.
+    """
+    from promptpo_baselines.extras import BASELINES, require
+
+    require(BASELINES, what="refine")
+    from promptpo.run.control import obey_interrupts
+    from promptpo_baselines.cli import show
+    from promptpo_baselines.progress import choose_display
+    from promptpo_baselines.refine.checking import checked_algorithm, checked_scale
+    from promptpo_baselines.refine.start import acts_alone, refine, trainer_for
+
+    asked = checked_algorithm(algorithm)
+    source, task, given = program.prior(run, checked_scale(scale))
+    directory = place.directory(task)
+    trainer = trainer_for(asked, task, directory, allow_weaker=given["allow_weaker"])
+    if acts_alone(asked=alone, algorithm=trainer, scale=scale, steps=training.steps, directory=directory):
+        given["alone"] = True
+    settings = training.settings(trainer, task, prior=given)
+    obey_interrupts()
+    with choose_display(quiet=place.quiet or place.as_json) as display:
+        try:
+            content = refine(
+                settings,
+                source,
+                directory,
+                resume=place.resume,
+                display=display,
+                command=shlex.join(sys.argv),
+            )
+        except KeyboardInterrupt:
+            display.line(f"The best so far is in {directory}; the same command with --resume goes on.")
+            raise
+    show(content, directory, quiet=place.quiet, as_json=place.as_json)
+    if not (place.quiet or place.as_json):
+        print(compared(content))
+
+
+def compared(content: Mapping[str, Any]) -> str:
+    """What the network brought, in a sentence."""
+    alone, best = content["program"]["validation"], content["validation"]
+    if alone["outcome"] != "ok":
+        told = "the program alone fails on validation episodes"
+    else:
+        told = f"the program alone has {alone['mean_return']:.6g} on validation episodes"
+    if not content["residual"]["kept"]:
+        return f"{told}; no network was better, so the file is the program's"
+    if content["residual"].get("alone"):
+        return f"{told}, the network, which acts alone, {best['mean_return']:.6g}"
+    share = content["residual"]["share"]
+    return f"{told}, with the network {best['mean_return']:.6g}; {share:.1%} of the variance of what is played is the network's"

@@ -1,0 +1,297 @@
+"""Environments of a training run with the program beside them: its action is part of what the network sees."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.wrappers import TimeLimit
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
+
+from promptpo.envs.building import make_env
+from promptpo.envs.family import longest
+from promptpo.envs.rewarded import with_reward
+from promptpo.envs.task import Task
+from promptpo.run.budget import UNBOUNDED_HORIZON
+from promptpo.run.records import Seeds
+from promptpo_baselines.environments import AnyEnv, SeededEpisodes
+from promptpo_baselines.refine.programs import Prior
+from promptpo_baselines.refine.shapes import flat_numbers, flat_size
+from promptpo_sandbox import Failure, Limits, Sandbox, Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
+
+FULL = 2.0
+"""How far the network may move an action, in half widths of its bounds: from one bound to the other."""
+LARGEST = 1e6
+"""Of what a program answers, so that a network's numbers stay finite."""
+GUIDED = 0.3
+"""Of the range of a random action, what is added to the program's before off-policy training begins."""
+SHOWN = (0.0, 0.1, 0.2, 0.4)
+"""Noise on the program's actions, in half widths of their bounds, where a network learns from its episodes to act
+alone: as it is, and ever further beside, one of them an episode."""
+
+
+class Flat(SeededEpisodes):
+    """An environment with vectors as observations; keeps the last observation as the program wants it.
+
+    Attributes:
+        seen: The last observation, untouched.
+        ended_with: The last observation of the episode before.
+    """
+
+    def __init__(self, env: AnyEnv, seeds: Seeds, *, first: int, stride: int) -> None:
+        super().__init__(env, seeds, first=first, stride=stride)
+        self._raw = env.observation_space
+        size = flat_size(self._raw, str(env.spec.id if env.spec else env))
+        self.observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
+        self.seen: Any = None
+        self.ended_with: Any = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start the next episode."""
+        self.ended_with = self.seen
+        self.seen, info = super().reset(seed=seed, options=options)
+        return self._flat(), info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take a step."""
+        self.seen, reward, terminated, truncated, info = self.env.step(action)
+        return self._flat(), reward, terminated, truncated, info
+
+    def _flat(self) -> Any:
+        return flat_numbers(self._raw, self.seen).astype(np.float32)
+
+
+def build_env(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
+    """The environment, its episodes ending somewhere, with what a reward program says of them."""
+    env = make_env(task)
+    if task.max_episode_steps is None and longest(env) is None:
+        env = TimeLimit(env, UNBOUNDED_HORIZON)
+    return with_reward(env, task.reward, allow_weaker=allow_weaker)
+
+
+def flat_envs(
+    task: Task, n: int, run_seed: int, first_episode: int, *, allow_weaker: bool = False
+) -> tuple[DummyVecEnv, list[Flat]]:
+    """`n` environments that play the run's training seeds one after the other, and their inner ends."""
+    seeds = Seeds(run_seed)
+    flats = [
+        Flat(build_env(task, allow_weaker=allow_weaker), seeds, first=first_episode + i, stride=n)
+        for i in range(n)
+    ]
+    made = [lambda flat=flat: Monitor(flat) for flat in flats]
+    return DummyVecEnv(made), flats  # type: ignore[arg-type]
+
+
+@dataclass
+class ProgramTally:
+    """What became of a program over a run.
+
+    Attributes:
+        asking_seconds: Wall time spent on asking programs.
+        episodes: Episodes begun.
+        failures: How many of them lost their program, by kind.
+    """
+
+    asking_seconds: float = 0.0
+    episodes: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+
+
+class ProgramEnvs(VecEnvWrapper):
+    """Vectorised environments whose observations end with the program's notes and its action as numbers.
+
+    One message asks the programs of all environments, in the sandbox. Continuous actions are what the network
+    adds to the program's; discrete ones are the network's, which sees the program's choice. A network that acts
+    alone sees nothing of the program, which is asked for as long as it is what the network learns from.
+
+    Args:
+        envs: The environments.
+        flats: Their inner ends.
+        prior: The program.
+        scale: Of what the network adds.
+        off_policy: Whether the learner is off-policy: its networks speak from -1 to 1.
+        alone: Whether actions are the network's alone.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+
+    Attributes:
+        tally: What became of the programs.
+        asking: Whether the programs are asked.
+    """
+
+    def __init__(
+        self,
+        envs: DummyVecEnv,
+        flats: list[Flat],
+        prior: Prior,
+        *,
+        scale: float,
+        off_policy: bool,
+        alone: bool = False,
+        allow_weaker: bool = False,
+    ) -> None:
+        self._flats, self._prior, self.scale, self.alone = flats, prior, scale, alone
+        self._actions = prior.actions
+        self._notes, self._size = len(prior.notes), prior.actions.size
+        inputs = int(envs.observation_space.shape[0]) + (0 if alone else self._notes + self._size)  # type: ignore[index]
+        action_space: Any = prior.action_space
+        if alone:
+            action_space = ShownBox(self._size)
+            action_space.source = self._shown
+        elif self._actions.continuous:
+            reach = 1.0 if off_policy else FULL / scale
+            action_space = GuidedBox(-reach, reach, (self._size,), np.float32)
+        super().__init__(envs, spaces.Box(-np.inf, np.inf, (inputs,), np.float32), action_space)
+        self.tally = ProgramTally()
+        self.asking = True
+        self._noise = np.zeros(envs.num_envs)
+        self._next_shown = 0
+        self._box = Sandbox(Limits(), allow_weaker=allow_weaker, core=-1)
+        self._asked = self._box.asked(prior.training_source, prior.asked_space, prior.answer_space)
+        self._params = prior.program.values
+        self._answers = np.zeros((envs.num_envs, self._size + self._notes + 1))
+
+    def reset(self) -> Any:
+        """Start an episode in every environment."""
+        flat = self.venv.reset()
+        everyone = range(self.num_envs)
+        self._start(everyone)
+        self._ask(everyone, {i: self._flats[i].seen for i in everyone})
+        return self._seen(flat)
+
+    def step_async(self, actions: Any) -> None:
+        """Begin a step."""
+        self._next_shown = 0
+        if self._actions.continuous:
+            prior = np.zeros_like(actions) if self.alone else self._answers[:, : self._size]
+            actions = self._actions.played(prior, actions, self.scale)
+        self.venv.step_async(actions)
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """End a step; where an episode ended, its last observation has the program's action too."""
+        flat, rewards, dones, infos = self.venv.step_wait()
+        ended = [i for i in range(self.num_envs) if dones[i]]
+        shown = {
+            i: flat_env.ended_with if dones[i] else flat_env.seen for i, flat_env in enumerate(self._flats)
+        }
+        self._ask(range(self.num_envs), shown)
+        if ended:
+            for i in ended:
+                infos[i]["terminal_observation"] = self._row(infos[i]["terminal_observation"], i)
+            self._start(ended)
+            self._ask(ended, {i: flat_env.seen for i, flat_env in enumerate(self._flats)})
+        return self._seen(flat), rewards, dones, infos
+
+    def close(self) -> None:
+        """End the sandbox and close the environments."""
+        self._asked.close()
+        self._box.close()
+        super().close()
+
+    def _start(self, lanes: Iterable[int]) -> None:
+        began = time.perf_counter()
+        if not self.asking:
+            return
+        trials = {}
+        for lane in lanes:
+            trials[lane] = Trial(self.tally.episodes, self._params)
+            self.tally.episodes += 1
+        for lane, failure in self._asked.start(trials).items():
+            self._lose(lane, failure.kind)
+        for lane in trials:
+            self._answers[lane] = 0.0
+            self._noise[lane] = self.action_space.np_random.choice(SHOWN)
+        self.tally.asking_seconds += time.perf_counter() - began
+
+    def _ask(self, acting: Iterable[int], shown: Mapping[int, Any]) -> None:
+        """Ask the programs of some lanes; those of the others rest."""
+        if not self.asking:
+            return
+        began = time.perf_counter()
+        chosen = set(acting)
+        messages = {lane: self._prior.asked(shown[lane], act=lane in chosen) for lane in self._asked.running}
+        for lane, answer in self._asked.act(messages).items():
+            if isinstance(answer, Failure):
+                self._lose(lane, answer.kind)
+                continue
+            if answer[-1] > self._answers[lane, -1]:
+                self._lose(lane, "crashed")
+            self._answers[lane] = np.clip(answer, -LARGEST, LARGEST)
+        self.tally.asking_seconds += time.perf_counter() - began
+
+    def _lose(self, lane: int, kind: str) -> None:
+        """Note that an episode goes on without its program."""
+        self._answers[lane] = 0.0
+        self.tally.failures[kind] = self.tally.failures.get(kind, 0) + 1
+
+    def _shown(self, random: np.random.Generator) -> Any:
+        """What the program of the next environment does, with its episode's noise; every step begins with the first."""
+        lane, self._next_shown = self._next_shown, (self._next_shown + 1) % self.num_envs
+        noise = self._noise[lane] * random.standard_normal(self._size)
+        return np.clip(self._answers[lane, : self._size] + noise, -1.0, 1.0)
+
+    def _row(self, flat: Any, lane: int) -> Any:
+        if self.alone:
+            return np.asarray(flat, np.float32)
+        answer = self._answers[lane]
+        notes, prior = answer[self._size : self._size + self._notes], answer[: self._size]
+        return np.concatenate([flat, notes, prior]).astype(np.float32)
+
+    def _seen(self, flat: Any) -> Any:
+        return np.stack([self._row(flat[i], i) for i in range(self.num_envs)])
+
+
+class GuidedBox(spaces.Box):
+    """What a network may add; samples, which off-policy learners begin with, stay near the program."""
+
+    def sample(self, *args: Any, **kwargs: Any) -> Any:
+        """A random addition, small."""
+        return (GUIDED * super().sample(*args, **kwargs)).astype(self.dtype)
+
+
+class ShownBox(spaces.Box):
+    """Whole actions; samples, which off-policy learners begin with, are what the program does, with noise.
+
+    Args:
+        size: Numbers of an action.
+
+    Attributes:
+        source: Gives them; None in a saved agent, which needs none.
+    """
+
+    source: Any = None
+
+    def __init__(self, size: int) -> None:
+        super().__init__(-1.0, 1.0, (size,), np.float32)
+
+    def sample(self, *args: Any, **kwargs: Any) -> Any:
+        """The next action of the program."""
+        if self.source is None:
+            return super().sample(*args, **kwargs)
+        return self.source(self.np_random).astype(self.dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShownBox, (int(self.shape[0]),)
+
+
+class NormalizedAround(VecNormalize):
+    """Normalises observations with running statistics, but for the program's action at their end."""
+
+    kept: int = 0
+
+    def _normalize_obs(self, obs: Any, obs_rms: Any) -> Any:
+        normal = super()._normalize_obs(obs, obs_rms)
+        if self.kept:
+            normal[..., -self.kept :] = obs[..., -self.kept :]
+        return normal

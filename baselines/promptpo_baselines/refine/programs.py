@@ -1,0 +1,260 @@
+"""The program inside the file and inside the sandbox: asked safely, its action as numbers."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.errors import UsageError
+from promptpo.program import Program
+from promptpo.program.renaming import rename
+from promptpo_baselines.environments import AnySpace
+from promptpo_baselines.refine.shapes import Actions
+
+MOST_NOTES = 64
+"""Numbers of a program's ``debug`` that the network reads, at most."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A program that a network starts from.
+
+    Attributes:
+        source: Its module, as the run exported it.
+        observation_space: What it sees.
+        action_space: What it returns.
+        notes: The numbers in its ``debug`` that the network reads, by name.
+    """
+
+    source: str
+    observation_space: AnySpace
+    action_space: AnySpace
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if "Policy" not in self.program.names:
+            raise UsageError("the program defines no class Policy; refine takes what optimize has written.")
+
+    @cached_property
+    def program(self) -> Program:
+        """The program's module."""
+        return Program.parse(self.source)
+
+    @cached_property
+    def actions(self) -> Actions:
+        """Its actions as numbers."""
+        return Actions.of(self.action_space)
+
+    @cached_property
+    def name(self) -> str:
+        """What the program's class is called beside the network's ``Policy``."""
+        name, words = "Program", self.program.names | self.program.reads
+        while name in words:
+            name += "_"
+        return name
+
+    @cached_property
+    def module(self) -> str:
+        """The program's module without its docstring, its class renamed to `name`, names of ours kept free."""
+        program = self.program
+        for taken in sorted(program.names & {"Prior", "finite", "one_hot", "Network", "NETWORK"}):
+            program = program.renamed(taken)
+        renamed = Program.parse(rename(program.source, "Policy", self.name))
+        numpy = "" if "np" in renamed.names else "import numpy as np\n"
+        text = renamed.without_docstring.strip("\n")
+        if text.startswith("from __future__"):
+            first, _, rest = text.partition("\n")
+            return f"{first}\n{numpy}{rest}"
+        return numpy + text
+
+    @property
+    def takes_params(self) -> bool:
+        """Whether its constructor is given ``PARAMS``."""
+        known = self.program.contract.takes_params
+        return bool(self.program.params) if known is None else known
+
+    @property
+    def making(self) -> str:
+        """The expression of a new program."""
+        return f"{self.name}({'params' if self.takes_params else ''})"
+
+    @property
+    def asking(self) -> str:
+        """Classes and functions that ask the program safely and give numbers."""
+        reset = "\n            self.program.reset()" if self.program.contract.resets else ""
+        return textwrap.dedent(_ASKING).format(
+            values=self.program.given(),
+            making=self.making,
+            reset=reset,
+            size=self.actions.size,
+            action=self.actions.reading("self.program.act(obs)"),
+            notes=self._notes_text,
+            helper=_ONE_HOT if self.actions.choices else _FINITE,
+        )
+
+    @property
+    def _notes_text(self) -> str:
+        if not self.notes:
+            return "notes = np.zeros(0)"
+        names = list(self.notes)
+        return (
+            "try:\n"
+            "            debug = self.program.debug\n"
+            f"            notes = np.array([float(debug.get(name, 0.0)) for name in {names!r}])\n"
+            "            notes = np.clip(np.nan_to_num(notes), -1e6, 1e6)\n"
+            "        except Exception:\n"
+            f"            notes = np.zeros({len(names)})"
+        )
+
+    # In training
+
+    @property
+    def asked_space(self) -> AnySpace:
+        """What the sandboxed program is shown: whether it is to act, and the observation."""
+        if self._in_one_row:
+            size = int(np.prod(self.observation_space.shape or ())) + 1
+            return spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        return spaces.Tuple((spaces.Discrete(2), self.observation_space))
+
+    @property
+    def answer_space(self) -> AnySpace:
+        """What it answers: its action as numbers, its notes, and whether it has failed."""
+        size = self.actions.size + len(self.notes) + 1
+        return spaces.Box(-np.inf, np.inf, (size,), np.float64)
+
+    @property
+    def _in_one_row(self) -> bool:
+        space = self.observation_space
+        return isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating)
+
+    def asked(self, observation: Any, *, act: bool) -> Any:
+        """One message of `asked_space`."""
+        if not self._in_one_row:
+            return int(act), observation
+        row = np.asarray(observation)
+        return np.concatenate([np.array([act], row.dtype), row.ravel()])
+
+    @property
+    def training_source(self) -> str:
+        """The module that runs in the sandbox while the network is trained."""
+        flag, obs = "asked[0]", "asked[1]"
+        if self._in_one_row:
+            obs = f"asked[1:].reshape({tuple(int(n) for n in self.observation_space.shape or ())})"
+        return "\n\n\n".join(
+            [
+                self.module,
+                self.asking,
+                textwrap.dedent(_TRAINED).format(
+                    flag=flag,
+                    obs=obs,
+                    size=self.actions.size + len(self.notes) + 1,
+                ),
+            ]
+        )
+
+    @property
+    def probe_source(self) -> str:
+        """A module whose ``names`` says which numbers the program's ``debug`` has after its first action."""
+        return "\n\n\n".join([self.module, self.asking, textwrap.dedent(_PROBE)])
+
+
+def note_names(answer: str) -> tuple[str, ...]:
+    """The names that the probe found, as many as are read."""
+    return tuple(name for name in answer.split("\n") if name)[:MOST_NOTES]
+
+
+def program_steps(program: dict[str, Any]) -> int:
+    """Environment steps of the run that wrote the program, without those on test seeds."""
+    searched = program.get("searched_steps")
+    if isinstance(searched, int):
+        return searched
+    steps = program.get("steps") or {}  # of a baseline's
+    return sum(n for name, n in steps.items() if name not in ("test", "total") and isinstance(n, int))
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Parts of a module, two empty lines between them."""
+    return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+_FINITE = '''
+def finite(numbers):
+    """The numbers; a ValueError where one is none."""
+    if not np.isfinite(numbers).all():
+        raise ValueError("the program's action is no number")
+    return numbers
+'''.strip("\n")
+
+_ONE_HOT = '''
+def one_hot(choice, n):
+    """One at the choice, zero elsewhere; a ValueError where it is none of n."""
+    if int(choice) != choice or not 0 <= choice < n:
+        raise ValueError("the program's action is no choice")
+    return (np.arange(n) == choice).astype(float)
+'''.strip("\n")
+
+_ASKING = '''\
+{helper}
+
+
+class Prior:
+    """The program's action as numbers, from -1 to 1 between its bounds, and its notes; zeros once it failed."""
+
+    def __init__(self, params):
+        params = params or {values}
+        self.failed, self.program = False, None
+        try:
+            self.program = {making}{reset}
+        except Exception:
+            self.failed = True
+
+    def numbers(self, obs):
+        action = np.zeros({size})
+        if not self.failed:
+            try:
+                action = {action}
+            except Exception:
+                self.failed = True
+        {notes}
+        return action, notes
+'''
+
+_TRAINED = '''\
+class Policy:
+    """Acts where it is asked to, and says what the program would do."""
+
+    def __init__(self, params=None):
+        self.prior = Prior(params)
+        self.last = np.zeros({size})
+
+    def act(self, asked):
+        if {flag} > 0:
+            action, notes = self.prior.numbers({obs})
+            self.last = np.concatenate([action, notes, [float(self.prior.failed)]])
+        return self.last
+'''
+
+_PROBE = """\
+class Probe:
+    def names(self, observation):
+        prior = Prior({})
+        prior.numbers(observation)
+        debug = getattr(prior.program, "debug", None)
+        if not isinstance(debug, dict):
+            return ""
+        found = []
+        for name, value in debug.items():
+            try:
+                float(value)
+            except Exception:
+                continue
+            if isinstance(name, str) and "\\n" not in name and not isinstance(value, str):
+                found.append(name)
+        return "\\n".join(sorted(found))
+"""

@@ -1,0 +1,250 @@
+"""One run of ``promptpo refine``: a program, a network trained on top of it, and the file that holds both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.errors import UsageError
+from promptpo.output.exporting import BEST
+from promptpo.output.report import write_atomically
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo_baselines.building import check_actions
+from promptpo_baselines.progress import Display
+from promptpo_baselines.refine.critic_first import CriticFirst, actor_waits
+from promptpo_baselines.refine.environments import NormalizedAround, ProgramEnvs, ProgramTally, flat_envs
+from promptpo_baselines.refine.files import FileEvaluator, refined_source
+from promptpo_baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
+from promptpo_baselines.refine.programs import Prior
+from promptpo_baselines.refine.shown_first import STEPS as SHOWN_STEPS
+from promptpo_baselines.refine.shown_first import ShownFirst
+from promptpo_baselines.refine.weights import text_bytes
+from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.training import TrainingRun
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.vec_env import VecEnv
+
+PROGRAM = "program.py"
+"""The program's module, in the directory of the run."""
+WIDTHS = (128, 64, 32)
+"""Units of the network's two hidden layers; the widest that fits into the file."""
+LOG_STD = -2.0
+"""Logarithm of the first exploration noise, where the hyperparameters do not say it."""
+
+
+class RefineRun(TrainingRun):
+    """The state of one process's work on a run of ``promptpo refine``."""
+
+    envs: Any
+
+    def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
+        given = settings.prior or {}
+        self.files = FileEvaluator(settings.task, allow_weaker=given["allow_weaker"])
+        source = (directory / PROGRAM).read_text(encoding="utf-8")
+        self.prior = Prior(source, *self.files.spaces, tuple(given["notes"]))
+        super().__init__(settings, directory, display)
+
+    def _envs(self, saved: Path | None) -> VecEnv:
+        settings, row = self.settings, self.row
+        check_actions(settings, self.prior.action_space)
+        envs, flats = flat_envs(
+            settings.task,
+            row.n_envs or 1,
+            settings.seed,
+            self.record.steps,
+            allow_weaker=bool((settings.prior or {}).get("allow_weaker")),
+        )
+        given = settings.prior or {}
+        self.beside = ProgramEnvs(
+            envs,
+            flats,
+            self.prior,
+            scale=given["scale"],
+            off_policy=not self._on_policy,
+            alone=self._alone,
+            allow_weaker=given["allow_weaker"],
+        )
+        self.beside.tally = ProgramTally(**(self.record.program or {}))
+        if saved is not None:
+            return NormalizedAround.load(str(saved / "vecnormalize.pkl"), self.beside)
+        gamma = row.values.get("gamma", 0.99)
+        options = {"gamma": gamma, **(row.normalize or {"norm_reward": False})}
+        normalized = NormalizedAround(self.beside, **{**options, "norm_obs": True})
+        normalized.kept = self._passed
+        return normalized
+
+    def _callbacks(self) -> list[BaseCallback]:
+        first: list[BaseCallback] = []  # before anybody looks at the actor
+        if not self._on_policy:
+            first = [ShownFirst(self.beside) if self._alone else CriticFirst()]
+        return [*first, *super()._callbacks()]
+
+    @property
+    def called(self) -> str:
+        """What is done, in words."""
+        given = self.settings.prior or {}
+        return f"refine {given['candidate']} of {given['run']}: a network learns by {super().called}"
+
+    @property
+    def _alone(self) -> bool:
+        """Whether actions are the network's alone."""
+        return bool((self.settings.prior or {}).get("alone"))
+
+    @property
+    def _passed(self) -> int:
+        """How many numbers of an observation are the program's action."""
+        return 0 if self._alone else self.prior.actions.size
+
+    def _model(self, saved: Path | None) -> BaseAlgorithm:
+        model = super()._model(saved)
+        if saved is not None and self._alone:  # the saved space knows no program
+            model.action_space = self.beside.action_space
+            model.action_space.seed(self.settings.seed + self.record.steps)
+        return model
+
+    @property
+    def _on_policy(self) -> bool:
+        return self.settings.algorithm in ("ppo", "trpo")
+
+    def _new_model(self) -> BaseAlgorithm:
+        from promptpo_baselines.algorithms import algorithm_class
+
+        settings = self.settings
+        arguments = self.row.arguments()
+        arguments["policy_kwargs"] = self._policy_arguments(arguments["policy_kwargs"])
+        if self._alone:
+            arguments["learning_starts"] = min(SHOWN_STEPS, settings.steps // 2)
+        policy: Any = NearProgramPolicy if self._on_policy else "MlpPolicy"
+        try:
+            model = algorithm_class(settings.algorithm)(
+                policy, self.envs, seed=settings.seed, device=settings.device, **arguments
+            )
+        except (TypeError, ValueError, AssertionError) as error:
+            raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
+        if not self._on_policy and not self._alone:
+            begin_near_zero(model.policy.actor, LOG_STD)
+        return model
+
+    def _policy_arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The row's arguments of the policy, with an actor that fits into a file."""
+        arch = given.get("net_arch")
+        critic_name = "vf" if self._on_policy else "qf"
+        critic = arch.get(critic_name) if isinstance(arch, dict) else arch
+        inputs = int(self.envs.observation_space.shape[0])
+        room = self.files.room(self.prior)
+        outputs = self.prior.actions.size
+        fitting = [w for w in WIDTHS if text_bytes([inputs, w, w, outputs]) < room]
+        if not fitting:
+            raise UsageError("the program is so long that no network fits beside it into one file of 100 kB.")
+        widths = [fitting[0]] * 2
+        default = [64, 64] if self._on_policy else [256, 256]
+        arguments = {**given, "net_arch": {"pi": widths, critic_name: critic or default}}
+        if self._on_policy:
+            arguments |= {"passed": outputs, "choices": self.prior.actions.choices}
+            arguments.setdefault("log_std_init", LOG_STD)
+            if not self.prior.actions.continuous:
+                del arguments["log_std_init"]
+        return arguments
+
+    # Looking at it
+
+    def source(self) -> str:
+        """The program with the network as it is now, as one module."""
+        network = network_of(self.model, self.envs, self._passed)
+        scale = (self.settings.prior or {})["scale"]
+        return refined_source(self.prior, network, scale=None if self._alone else scale)
+
+    def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
+        """Ties go to what was there before, and so to the program alone, which is easier to read."""
+        return rank > best
+
+    def _validated(self, seeds: Sequence[int]) -> Evaluation:
+        """Before training the program alone, so that the result is never worse; then the file."""
+        self._last_source = self.source() if self.record.curve else self.prior.source
+        return self.files.evaluate(self._last_source, seeds)
+
+    def _checkpoint(self, *, is_best: bool) -> None:
+        if is_best:
+            self.record.best_source = self._last_source
+        self.record.program = asdict(self.beside.tally)
+        self.checkpoints.write(self.model, self.envs, self.record, is_best=False)
+        if is_best:
+            self.publish()
+
+    def publish(self, content: dict[str, Any] | None = None) -> None:
+        """Write ``best.py``; with its result, once it is known."""
+        text = self.files.exported(
+            self.record.best_source, self.prior, self.settings, self.directory, content
+        )
+        write_atomically(self.directory / BEST, text)
+
+    def _save_final(self) -> None:
+        """The network as training left it is in the checkpoint."""
+
+    def _tests(self) -> tuple[Evaluation, Evaluation, Evaluation | None]:
+        seeds, source = self.seeds.test(self.settings.test_episodes), self.record.best_source
+        best = self.files.evaluate(source, seeds)
+        if not self.settings.task.held_out:
+            return best, best, None
+        return best, best, self.files.evaluate(source, self.seeds.held_out(self.settings.test_episodes))
+
+    def complete(self, command: str) -> dict[str, Any]:
+        """Train to the end, test the best file, and write it with what came out."""
+        waits = 0 if self._on_policy or self._alone else actor_waits(self.model)
+        if self.settings.steps <= waits:
+            self.display.line(
+                f"  {self.settings.algorithm} leaves the program as it is for {waits:,} steps, until it knows what it is worth: "
+                "give it more --steps, or take --algorithm ppo"
+            )
+        elif self._alone and not self.record.curve:
+            learner: Any = self.model
+            self.display.line(
+                f"  the network acts alone, after {learner.learning_starts:,} steps of the program; --added puts it on top of the program"
+            )
+        if self.record.best_source:
+            self.publish()
+        content = super().complete(command)
+        kept = self.record.best_source != self.prior.source
+        share = float(kept)
+        if kept and not self._alone:
+            share = self.files.share(self.record.best_source, self.prior, self.seeds)
+        del content["final"]  # the last network is tested only where it is the best
+        content |= self._additions(content, share)
+        self.publish(content)
+        return content
+
+    def _additions(self, content: dict[str, Any], share: float) -> dict[str, Any]:
+        given, record = self.settings.prior or {}, self.record
+        best, tally = record.best or {}, self.beside.tally
+        network = network_of(self.model, self.envs, self._passed)
+        return {
+            "method": "refine",
+            "reported": "the best of the program and the checkpoints on validation seeds",
+            "steps": {**content["steps"], "program": given["steps"]},
+            "program": {
+                "run": given["run"],
+                "steps": given["steps"],
+                "validation": {key: record.curve[0][key] for key in ("outcome", "mean_return")},
+                "notes": given["notes"],
+                "asking_share": round(tally.asking_seconds / max(record.train_seconds, 1e-9), 4),
+                "episodes": tally.episodes,
+                "failures": tally.failures,
+            },
+            "residual": {
+                "kept": bool(best.get("steps")),
+                "alone": self._alone,
+                "scale": given["scale"],
+                "weights": network.numbers,
+                "share": round(share, 4),
+            },
+        }
+
+    def close(self) -> None:
+        """Close all environments."""
+        super().close()
+        self.files.close()

@@ -1,0 +1,209 @@
+"""Observations and actions as the vectors that a network reads and writes, and the same in Python text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.errors import UnsupportedSpaceError
+from promptpo_baselines.environments import AnySpace
+
+MOST_INPUTS = 2_000
+"""Numbers of an observation beyond which the network would not fit into a readable file: images, mostly."""
+
+
+@dataclass(frozen=True)
+class Actions:
+    """An action space as numbers.
+
+    Attributes:
+        space: The environment's.
+        size: How many numbers the program's action is: one per dimension of a box, one for each choice of a
+            discrete action, one per switch of a MultiBinary.
+        middle: Of a box's bounds; 0 where there are none.
+        half: Half the distance of a box's bounds; 1 where there are none.
+    """
+
+    space: AnySpace
+    size: int
+    middle: np.ndarray[Any, Any]
+    half: np.ndarray[Any, Any]
+
+    @classmethod
+    def of(cls, space: AnySpace) -> Actions:
+        """The numbers of a space.
+
+        Raises:
+            UnsupportedSpaceError: Neither a box of floats, nor discrete from 0 on.
+        """
+        none = np.zeros(0)
+        if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+            low, high = np.asarray(space.low, float).ravel(), np.asarray(space.high, float).ravel()
+            bounded = np.isfinite(low) & np.isfinite(high)
+            middle = np.where(bounded, (np.where(bounded, low, 0) + np.where(bounded, high, 0)) / 2, 0.0)
+            half = np.where(bounded, (np.where(bounded, high, 0) - np.where(bounded, low, 0)) / 2, 1.0)
+            return cls(space, low.size, middle, np.maximum(half, 1e-12))
+        if isinstance(space, spaces.Discrete) and space.start == 0:
+            return cls(space, int(space.n), none, none)
+        if isinstance(space, spaces.MultiDiscrete) and not np.any(space.start) and space.nvec.ndim == 1:
+            return cls(space, int(space.nvec.sum()), none, none)
+        if isinstance(space, spaces.MultiBinary) and len(space.shape) == 1:
+            return cls(space, int(space.shape[0]), none, none)
+        raise UnsupportedSpaceError(f"refine has no network for actions of {space}.")
+
+    @property
+    def continuous(self) -> bool:
+        """Whether actions are a box of floats."""
+        return isinstance(self.space, spaces.Box)
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """How many choices each part of a discrete action has; empty for other spaces."""
+        if isinstance(self.space, spaces.Discrete):
+            return (int(self.space.n),)
+        if isinstance(self.space, spaces.MultiDiscrete):
+            return tuple(int(n) for n in self.space.nvec)
+        return ()
+
+    def reading(self, action: str) -> str:
+        """An expression for the program's action as numbers; it raises where the action is none.
+
+        Args:
+            action: The expression of what the program returned.
+        """
+        if self.continuous:
+            low, high = (_array(bound) for bound in (self.space.low, self.space.high))  # type: ignore[attr-defined]
+            shape = tuple(int(n) for n in self.space.shape or ())
+            numbers = f"finite(np.asarray({action}, dtype=float).reshape({shape}).ravel())"
+            return f"(np.clip({numbers}, {low}, {high}) - {_array(self.middle)}) / {_array(self.half)}"
+        if isinstance(self.space, spaces.Discrete):
+            return f"one_hot(np.asarray({action}).item(), {self.choices[0]})"
+        if isinstance(self.space, spaces.MultiDiscrete):
+            parts = f"zip(np.asarray({action}).reshape(-1).tolist(), {list(self.choices)}, strict=True)"
+            return f"np.concatenate([one_hot(choice, n) for choice, n in {parts}])"
+        return f"np.where(finite(np.asarray({action}, dtype=float).reshape({self.size})) > 0.5, 1.0, -1.0)"
+
+    def played(self, prior: np.ndarray[Any, Any], added: np.ndarray[Any, Any], scale: float) -> Any:
+        """Environment actions of continuous spaces: the program's and what the network adds, clipped.
+
+        Args:
+            prior: The programs' actions as numbers, one row per environment.
+            added: What the network says, likewise.
+            scale: Of the second.
+        """
+        space = self.space
+        assert isinstance(space, spaces.Box)  # noqa: S101 - discrete actions are the network's own
+        low, high = np.asarray(space.low, float).ravel(), np.asarray(space.high, float).ravel()
+        flat = np.clip(self.middle + self.half * (prior + scale * added), low, high)
+        return flat.reshape(len(prior), *space.shape).astype(space.dtype)
+
+    def writing(self, output: str, prior: str, scale: float | None) -> str:
+        """An expression for the environment's action, as `played` makes it, or as the largest logits say.
+
+        Args:
+            output: The expression of the network's last layer.
+            prior: That of the program's action as numbers.
+            scale: Of what the network says; None where it acts alone.
+        """
+        if self.continuous:
+            low, high = (_array(bound) for bound in (self.space.low, self.space.high))  # type: ignore[attr-defined]
+            shape = tuple(int(n) for n in self.space.shape or ())
+            mixed = output if scale is None else f"{prior} + {scale!r} * {output}"
+            name = np.dtype(self.space.dtype).name
+            moved = f"{_array(self.middle)} + {_array(self.half)} * ({mixed})"
+            return f"np.clip({moved}, {low}, {high}).reshape({shape}).astype(np.{name})"
+        if isinstance(self.space, spaces.Discrete):
+            return f"int(np.argmax({output}))"
+        if isinstance(self.space, spaces.MultiDiscrete):
+            ends = np.cumsum(self.choices)[:-1].tolist()
+            return f"np.array([np.argmax(part) for part in np.split({output}, {ends})])"
+        return f"({output} > 0).astype(np.int8)"
+
+
+def flat_size(space: AnySpace, name: str) -> int:
+    """How many numbers an observation is, text left out.
+
+    Raises:
+        UnsupportedSpaceError: There are none, or too many for a network in a file.
+    """
+    size = _size(space)
+    if size == 0:
+        raise UnsupportedSpaceError(f"{name} observes no numbers, which is all that refine's network reads.")
+    if size > MOST_INPUTS:
+        raise UnsupportedSpaceError(
+            f"{name} observes {size} numbers; refine writes networks of at most {MOST_INPUTS} inputs, and "
+            "none for images."
+        )
+    return size
+
+
+def flat_numbers(space: AnySpace, obs: Any) -> np.ndarray[Any, Any]:
+    """An observation as one vector of float64; `flat_text` says the same in Python."""
+    parts = _parts(space, obs)
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def flat_text(space: AnySpace, obs: str) -> str:
+    """An expression for an observation as one vector, for a file that has numpy only."""
+    parts = _texts(space, obs)
+    return parts[0] if len(parts) == 1 else f"np.concatenate([{', '.join(parts)}])"
+
+
+def _size(space: AnySpace) -> int:
+    if isinstance(space, spaces.Dict):
+        return sum(_size(inner) for inner in space.spaces.values())
+    if isinstance(space, spaces.Tuple):
+        return sum(_size(inner) for inner in space.spaces)
+    if isinstance(space, spaces.Discrete):
+        return int(space.n)
+    if isinstance(space, spaces.MultiDiscrete):
+        return int(space.nvec.sum())
+    if isinstance(space, spaces.Box | spaces.MultiBinary):
+        return int(np.prod(space.shape))
+    if isinstance(space, spaces.Text):
+        return 0
+    raise UnsupportedSpaceError(f"refine's network does not read observations of {space}.")
+
+
+def _parts(space: AnySpace, obs: Any) -> list[np.ndarray[Any, Any]]:
+    if isinstance(space, spaces.Dict):
+        return [part for key, inner in space.spaces.items() for part in _parts(inner, obs[key])]
+    if isinstance(space, spaces.Tuple):
+        return [part for i, inner in enumerate(space.spaces) for part in _parts(inner, obs[i])]
+    if isinstance(space, spaces.Discrete):
+        return [(np.arange(space.n) == int(obs) - space.start).astype(float)]
+    if isinstance(space, spaces.MultiDiscrete):
+        chosen = (np.asarray(obs) - space.start).ravel()
+        return [(np.arange(n) == c).astype(float) for n, c in zip(space.nvec.ravel(), chosen, strict=True)]
+    if isinstance(space, spaces.Text):
+        return []
+    return [np.array(obs, dtype=float).ravel()]
+
+
+def _texts(space: AnySpace, obs: str) -> list[str]:
+    if isinstance(space, spaces.Dict):
+        return [t for key, inner in space.spaces.items() for t in _texts(inner, f"{obs}[{key!r}]")]
+    if isinstance(space, spaces.Tuple):
+        return [t for i, inner in enumerate(space.spaces) for t in _texts(inner, f"{obs}[{i}]")]
+    if isinstance(space, spaces.Discrete):
+        return [f"(np.arange({int(space.n)}) == {obs} - {int(space.start)}).astype(float)"]
+    if isinstance(space, spaces.MultiDiscrete):
+        chosen = zip(space.nvec.ravel().tolist(), np.asarray(space.start).ravel().tolist(), strict=True)
+        flat = f"np.ravel({obs})"
+        return [
+            f"(np.arange({n}) == {flat}[{i}] - {start}).astype(float)" for i, (n, start) in enumerate(chosen)
+        ]
+    if isinstance(space, spaces.Text):
+        return []
+    return [f"np.array({obs}, dtype=float).ravel()"]
+
+
+def _array(values: Any) -> str:
+    """Numbers as an expression: once where they are all the same."""
+    flat = np.asarray(values, float).ravel()
+    same = bool(flat.size) and bool((flat == flat[0]).all())
+    text = repr(float(flat[0])) if same else f"np.array({flat.tolist()})"
+    return text.replace("inf", "np.inf")

@@ -1,0 +1,218 @@
+"""From a run, or a policy file, to the settings of its refinement."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from promptpo.envs.task import RewardProgram, Task
+from promptpo.errors import UsageError
+from promptpo.files import read_text
+from promptpo.output.exporting import policy_part
+from promptpo.output.policy_file import check_made_for, file_and_task
+from promptpo.output.report import RESULT, write_atomically
+from promptpo.program import Program
+from promptpo.search.given import check_policy
+from promptpo_baselines.refine.checking import AUTO, better_alone, check_alone
+from promptpo_baselines.refine.environments import build_env
+from promptpo_baselines.refine.programs import Prior, note_names, program_steps
+from promptpo_baselines.refine.run import PROGRAM, RefineRun
+from promptpo_baselines.refine.shapes import Actions, flat_size
+from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, save_settings
+from promptpo_baselines.training import prepare, train
+from promptpo_sandbox import Limits, Sandbox, check_source
+
+if TYPE_CHECKING:
+    from promptpo_baselines.algorithms import Algorithm
+
+FLAGS = {
+    "algorithm": "--algorithm", "hyperparameters": "--hyperparams", "seed": "--seed", "n_envs": "--n-envs",
+    "eval_every": "--eval-every", "validation_episodes": "--validation-episodes",
+    "test_episodes": "--test-episodes", "threads": "--threads", "device": "--device",
+}  # fmt: skip
+"""The flag of `refine` for each setting that may differ from what it is by default."""
+
+HEADER_END = "\n\nTo play it (needs gymnasium):"
+"""The last paragraph of an exported file's header begins so."""
+
+
+def prior_of(
+    run: Path,
+    task: Task | None,
+    *,
+    scale: float,
+    allow_weaker: bool = False,
+    max_episode_steps: int | None = None,
+    reward: RewardProgram | None = None,
+    trust: bool = False,
+) -> tuple[str, Task, dict[str, Any]]:
+    """What a network is added to.
+
+    Args:
+        run: A run directory, an exported file, or a bare policy module.
+        task: What the user named; None asks the run or the file.
+        scale: Of what the network adds.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+        max_episode_steps: Longest episode; None keeps the task's.
+        reward: What steps earn; None keeps what they earn in the run.
+        trust: Build the environment that the run or the file names, whoever made it.
+
+    Returns:
+        The program's module, the task, and the rest as plain data.
+
+    Raises:
+        UsageError: There is no policy, nobody says for what, or it is not one that can be refined.
+    """
+    if not run.exists():
+        raise UsageError(f"there is no run or policy {run}.")
+    file, task = file_and_task(run, task, trust=trust)
+    if max_episode_steps is not None:
+        task = replace(task, max_episode_steps=max_episode_steps)
+    check_made_for(file, read_text(file), task)
+    if reward is not None:
+        task = replace(task, reward=reward)
+    source, result = _program_of(file)
+    env = build_env(task, allow_weaker=allow_weaker)
+    try:
+        flat_size(env.observation_space, task.name)
+        Actions.of(env.action_space)
+        first, _ = env.reset(seed=0)
+        check_policy(source, env, task, f"the program in {file}", allow_weaker=allow_weaker)
+        prior = Prior(source, env.observation_space, env.action_space)
+    finally:
+        env.close()
+    with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
+        found = box.call(prior.probe_source, "Probe.names", first)
+    given = {
+        "run": str(run),
+        "digest": prior.program.digest,
+        "model": result.get("model") or _author(file),
+        "candidate": str((result.get("best") or {}).get("candidate") or file.name),
+        "steps": program_steps(result),
+        "notes": list(note_names(found.value or "")),
+        "scale": scale,
+        "allow_weaker": allow_weaker,
+    }
+    return source, task, given
+
+
+def _program_of(file: Path) -> tuple[str, dict[str, Any]]:
+    """The module of a file that can be refined, and the result of its run, if it has one.
+
+    Raises:
+        UsageError: The sandbox does not take it, or it is refined already.
+    """
+    source, result = without_header(policy_part(read_text(file))), _result_of(file)
+    failure = check_source(source)
+    if failure is not None:
+        raise UsageError(f"the sandbox does not take {file}: {failure.message}")
+    if result.get("method") == "refine":
+        raise UsageError(f"{file} is refined already; go on with its training: {resuming(file.parent)}")
+    return source, result
+
+
+def trainer_for(
+    asked: Algorithm | Literal["auto"], task: Task, directory: Path, *, allow_weaker: bool = False
+) -> Algorithm:
+    """Who trains: whom the user named, who has trained the run in the directory, or who is best for such actions.
+
+    Args:
+        asked: What the user said.
+        task: What is played.
+        directory: Where the run is, or will be.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+    """
+    if asked != AUTO:
+        return asked
+    if (directory / CONFIG).exists():
+        return load_settings(directory).algorithm
+    env = build_env(task, allow_weaker=allow_weaker)
+    try:
+        return "crossq" if Actions.of(env.action_space).continuous else "ppo"
+    finally:
+        env.close()
+
+
+def acts_alone(
+    *, asked: bool | None, algorithm: Algorithm, scale: float, steps: int, directory: Path
+) -> bool:
+    """Whether the network acts alone: as the user said, as the run in the directory does, or as does better.
+
+    Raises:
+        UsageError: It cannot, and the user wants it.
+    """
+    if asked:
+        check_alone(algorithm, scale)
+    if asked is None and (directory / CONFIG).exists():
+        return bool((load_settings(directory).prior or {}).get("alone"))
+    return better_alone(algorithm, scale, steps) if asked is None else asked
+
+
+def without_header(source: str) -> str:
+    """An exported program with what it says of itself alone: its own file's results are not those of the next."""
+    program = Program.parse(source)
+    _, header, rest = program.docstring.partition(HEADER_END)
+    if not header:
+        return source
+    own = rest.partition("\n\n")[2].replace("\\", "\\\\").replace('"""', "'''")
+    docstring = f'"""{own}\n"""\n' if own else ""
+    return docstring + program.without_docstring.lstrip("\n")
+
+
+def refine(
+    settings: TrainingSettings, source: str, directory: Path, *, resume: bool, display: Any, command: str
+) -> dict[str, Any]:
+    """Train a network on top of a program; see `promptpo_baselines.training.train`.
+
+    Args:
+        settings: With `prior` as `prior_of` gave it.
+        source: The program's module.
+        directory: Where to.
+        resume: Go on with what is there.
+        display: Told what happens.
+        command: The command line, for the result.
+    """
+    prepare(settings, directory, resume=resume)
+    if not (directory / CONFIG).exists():
+        write_atomically(directory / PROGRAM, source)
+        save_settings(settings, directory)  # from here on it is this run's directory
+    return train(settings, directory, resume=True, display=display, command=command, kind=RefineRun)
+
+
+def _result_of(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((file.parent / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _author(file: Path) -> str:
+    """Who wrote a file, as its header says."""
+    match = re.search(r"written by (.+?)\.\n", read_text(file)[:2000])
+    return match[1] if match else "its user (given to refine)"
+
+
+def resuming(directory: Path) -> str:
+    """The command that goes on with a refinement, with all settings that it was given."""
+    settings = load_settings(directory)
+    given = settings.prior or {}
+    plain = TrainingSettings("ppo", settings.task, settings.steps, hyperparameters="ours")
+    words = ["promptpo", "refine", str(given.get("run", "RUN"))]
+    if not (Path(words[-1]) / RESULT).exists():  # a file may not say what it is for
+        words += ["--env", settings.task.env_id]
+    if settings.task.max_episode_steps is not None:
+        words += ["--max-episode-steps", str(settings.task.max_episode_steps)]
+    for name, flag in FLAGS.items():
+        value = getattr(settings, name)
+        if value != getattr(plain, name):
+            words += [flag, str(value)]
+    if given.get("scale", 1.0) != 1.0:
+        words += ["--scale", f"{given['scale']:g}"]
+    words += ["--alone"] if given.get("alone") else []
+    words += ["--allow-weaker-sandbox"] if given.get("allow_weaker") else []
+    return f"{shlex.join([*words, '--out', str(directory)])} --resume --steps MORE"

@@ -1,0 +1,172 @@
+"""``result.json`` of a baseline, in the format of ``promptpo optimize``."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.envs.task import Task
+from promptpo.output.report import RESULT, scored, versions
+from promptpo.output.report.result import setting
+from promptpo.output.report.variants import by_variant
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo_baselines.checkpoints import Record
+from promptpo_baselines.hyperparameters import Hyperparameters
+from promptpo_baselines.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+FORMAT = 1
+RECENT_EPISODES = 100
+NO_MODEL = {"calls": 0, "input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
+"""Nothing is asked of a language model, also where one is the network."""
+
+
+def read_result(directory: Path) -> dict[str, Any] | None:
+    """The result of a complete run; None where there is none."""
+    try:
+        found: dict[str, Any] = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def curve_point(record: Record, evaluation: Evaluation) -> dict[str, Any]:
+    """One point of the learning curve; ``wall_seconds`` counts training only.
+
+    Args:
+        record: Of the run so far.
+        evaluation: On validation seeds.
+    """
+    recent = [return_ for _, return_, _ in record.episodes[-RECENT_EPISODES:]]
+    return {
+        "steps": record.steps,
+        "wall_seconds": round(record.train_seconds, 3),
+        **_scored(evaluation),
+        "train_mean_return": statistics.fmean(recent) if recent else None,
+        "train_episodes": len(record.episodes),
+    }
+
+
+def trained_result(
+    settings: TrainingSettings,
+    row: Hyperparameters,
+    record: Record,
+    *,
+    best_test: Evaluation,
+    final_test: Evaluation,
+    held_out: Evaluation | None,
+    model: BaseAlgorithm,
+    command: str,
+) -> dict[str, Any]:
+    """The result of a training run; `held_out` is the best agent's test on variants held out from training."""
+    best, final = record.best or {}, record.curve[-1]
+    tests = [best_test] if final_test is best_test else [best_test, final_test]
+    tests += [held_out] if held_out is not None else []
+    test_seconds = sum(test.seconds for test in tests)
+    seconds = max(record.train_seconds, 1e-9)
+    return {
+        **_head(
+            settings.algorithm if settings.language is None else "llm-policy", settings.task, settings.seed
+        ),
+        "algorithm": settings.algorithm,
+        "reported": "the best agent on validation seeds",
+        "hyperparameters": row.as_json(),
+        "n_envs": row.n_envs,
+        "device": str(model.device),
+        "threads": settings.threads,
+        "network": _network(settings, model),
+        "best": {"steps": best.get("steps")},
+        "validation": _validation(best),
+        "test": _whole_test(settings.task, best_test, held_out),
+        "final": {
+            "steps": final["steps"],
+            "validation": _validation(final),
+            "test": _tested(settings.task, final_test),
+        },
+        "steps": _steps(record.steps, record.validation_steps, sum(test.steps for test in tests)),
+        "llm": NO_MODEL,
+        "curve": [{k: v for k, v in point.items() if k != "returns"} for point in record.curve],
+        "train_episodes": len(record.episodes),
+        "train_seconds": round(record.train_seconds, 3),
+        "steps_per_second": round(record.steps / seconds, 1),
+        "stop_reason": "step budget spent",
+        "wall_seconds": round(record.train_seconds + record.evaluation_seconds + test_seconds, 3),
+        "versions": versions(),
+        "command": command,
+    }
+
+
+def fixed_result(
+    method: str,
+    task: Task,
+    seed: int,
+    *,
+    validation: Evaluation,
+    test: Evaluation,
+    held_out: Evaluation | None,
+    command: str,
+) -> dict[str, Any]:
+    """The result of a method that does not learn."""
+    return {
+        **_head(method, task, seed),
+        "best": {"steps": 0},
+        "validation": _tested(task, validation),
+        "test": _whole_test(task, test, held_out),
+        "steps": _steps(0, validation.steps, test.steps + (held_out.steps if held_out else 0)),
+        "llm": NO_MODEL,
+        "curve": [{"steps": 0, "wall_seconds": 0.0, **_scored(validation)}],
+        "stop_reason": "nothing to learn",
+        "wall_seconds": round(validation.seconds + test.seconds + (held_out.seconds if held_out else 0.0), 3),
+        "versions": versions(),
+        "command": command,
+    }
+
+
+def _head(method: str, task: Task, seed: int) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "method": method,
+        **setting(task),
+        "max_episode_steps": task.max_episode_steps,
+        "seed": seed,
+    }
+
+
+def _tested(task: Task, evaluation: Evaluation) -> dict[str, Any]:
+    return {**_scored(evaluation), **by_variant(task, evaluation.episodes)}
+
+
+def _whole_test(task: Task, test: Evaluation, held_out: Evaluation | None) -> dict[str, Any]:
+    """The test, with that on held-out variants inside it where there is one."""
+    content = _tested(task, test)
+    return content if held_out is None else {**content, "held_out": _tested(task, held_out)}
+
+
+def _scored(evaluation: Evaluation) -> dict[str, Any]:
+    return scored(evaluation) or {}
+
+
+def _validation(point: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("outcome", "mean_return", "ci95", "episodes", "success_rate", "returns")
+    return {key: point[key] for key in keys if key in point}
+
+
+def _steps(train: int, validation: int, test: int) -> dict[str, int]:
+    return {
+        "train": train,
+        "validation": validation,
+        "test": test,
+        "tune": 0,
+        "total": train + validation + test,
+    }
+
+
+def _network(settings: TrainingSettings, model: BaseAlgorithm) -> dict[str, Any]:
+    parameters = sum(p.numel() for p in model.policy.parameters() if p.requires_grad)
+    network: dict[str, Any] = {"policy": type(model.policy).__name__, "trainable_parameters": parameters}
+    return network if settings.language is None else {**network, "language": dict(settings.language)}

@@ -1,0 +1,328 @@
+"""One training run: learn, look at validation seeds at set step counts, checkpoint, test, write the result."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+
+from promptpo.errors import UsageError
+from promptpo.output.report import RESULT, write_atomically, write_result
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.records import Seeds
+from promptpo_baselines.algorithms import called
+from promptpo_baselines.building import (
+    agent_of,
+    build_envs,
+    build_model,
+    hyperparameters_of,
+    load_model,
+    save_normalizers,
+)
+from promptpo_baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
+from promptpo_baselines.evaluation import Evaluator
+from promptpo_baselines.pausing import PAUSE, restore_pause
+from promptpo_baselines.play import load_agent
+from promptpo_baselines.progress import Display
+from promptpo_baselines.replay_buffers import load_filled
+from promptpo_baselines.results import curve_point, read_result, trained_result
+from promptpo_baselines.rollout_lengths import rollout_lengths
+from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
+
+REWARD = "reward.py"
+"""What steps earn, where a program says so."""
+PAUSED = "paused; the same command with --resume goes on with it"
+MATMUL = {"float32": "highest", "tf32": "high", "bfloat16": "medium"}
+"""What torch calls the precisions of products of matrices."""
+FINAL = "final"
+"""Folder of the agent as training left it."""
+
+
+def train(
+    settings: TrainingSettings,
+    directory: Path,
+    *,
+    resume: bool,
+    display: Display,
+    command: str,
+    kind: type[TrainingRun] | None = None,
+    max_seconds: float | None = None,
+) -> dict[str, Any]:
+    """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
+
+    The agent that is reported is the best on validation seeds; the final one is tested too.
+
+    Args:
+        settings: What to train.
+        directory: Where to; made if need be.
+        resume: Go on with what is there. A run that was complete is not run again, unless it gets more steps.
+        display: Told what happens.
+        command: The command line, for the result.
+        kind: What trains; `TrainingRun` where none is named.
+        max_seconds: Of this piece of the run; between two rollouts after that it pauses, and the same call with
+            `resume` goes on as if it had never stopped.
+
+    Returns:
+        The content of ``result.json``; of a run that paused only why it stopped (`PAUSED`) and its steps.
+
+    Raises:
+        UsageError: The directory holds something else, or the settings do not fit together.
+    """
+    prepare(settings, directory, resume=resume)
+    done = read_result(directory)
+    if done is not None and load_settings(directory) == settings:
+        display.line(f"{directory} is complete.")
+        return done
+    torch.set_num_threads(settings.threads)
+    torch.set_float32_matmul_precision(MATMUL[(settings.language or {}).get("matmul", "float32")])
+    try:
+        run = (kind or TrainingRun)(settings, directory, display)
+    except Exception:  # an environment that cannot be built leaves no empty directory
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+        raise
+    run.pause_at = None if max_seconds is None else time.monotonic() + max_seconds
+    try:
+        (directory / RESULT).unlink(missing_ok=True)
+        save_settings(settings, directory)
+        if settings.task.reward is not None:
+            write_atomically(directory / REWARD, settings.task.reward.source)
+        content = run.complete(command)
+    except _PausedRun:
+        display.line(f"  paused after {run.record.steps:,} of {settings.steps:,} steps")
+        return {"stop_reason": PAUSED, "steps": {"train": run.record.steps}}
+    finally:
+        run.close()
+    write_result(directory, content)
+    return content
+
+
+class _PausedRun(Exception):  # noqa: N818 - no error
+    """The time of this piece is over."""
+
+
+def prepare(settings: TrainingSettings, directory: Path, *, resume: bool) -> None:
+    """Make a directory ready for a run.
+
+    Raises:
+        UsageError: It holds something else than this run, or `resume` was not said.
+    """
+    if (directory / CONFIG).exists():
+        if not resume:
+            raise UsageError(
+                f"{directory} already holds a run; go on with it by --resume, or name another by --out."
+            )
+        if not same_run(load_settings(directory), settings):
+            raise UsageError(
+                f"{directory} holds a run with other settings (see its {CONFIG}); only --steps may change."
+            )
+    elif directory.exists() and any(directory.iterdir()):
+        raise UsageError(f"{directory} is not empty and holds no run of a baseline; name another by --out.")
+    directory.mkdir(parents=True, exist_ok=True)
+
+
+class TrainingRun:
+    """The state of one process's work on a run.
+
+    Args:
+        settings: Of the run.
+        directory: Of the run.
+        display: Told what happens.
+    """
+
+    def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
+        self.settings, self.directory, self.display = settings, directory, display
+        self.row = hyperparameters_of(settings)
+        self.seeds = Seeds(settings.seed)
+        self.checkpoints = Checkpoints(directory)
+        self.evaluator = Evaluator(settings.task)
+        saved = self.checkpoints.latest()
+        self.record = self.checkpoints.read(saved) if saved else Record()
+        self.envs = self._envs(saved)
+        self.model = self._model(saved)
+        self.lengths = rollout_lengths(self.model, self.row.values, settings.steps)
+        self.pause_at: float | None = None
+        self._begun_at = self.record.steps
+        self._since = time.monotonic()
+
+    def _envs(self, saved: Path | None) -> VecEnv:
+        return build_envs(self.settings, self.row, steps_taken=self.record.steps, saved=saved)
+
+    def _new_model(self) -> BaseAlgorithm:
+        return build_model(self.settings, self.row, self.envs)
+
+    def _model(self, saved: Path | None) -> BaseAlgorithm:
+        if saved is None:
+            return self._new_model()
+        model = load_model(self.settings, saved / MODEL, self.envs, steps_taken=self.record.steps)
+        if (saved / BUFFER).exists():
+            load_filled(model, saved / BUFFER)
+        if (saved / PAUSE).exists() and not restore_pause(model, self.envs, saved / PAUSE):
+            self.display.line("  the episodes under way cannot be gone on with: new ones begin")
+        return model
+
+    @property
+    def next_look(self) -> int:
+        """Steps at which the next evaluation is due."""
+        return self.record.curve[-1]["steps"] + self.settings.evaluate_every if self.record.curve else 0
+
+    @property
+    def called(self) -> str:
+        """What is done, in words."""
+        return f"{called(self.settings.algorithm)} on {self.settings.task.name}"
+
+    def complete(self, command: str) -> dict[str, Any]:
+        """Train to the end and test.
+
+        Returns:
+            The content of ``result.json``.
+        """
+        settings, record = self.settings, self.record
+        planned = self.lengths.planned
+        self.display.started(
+            f"{self.called}, seed {settings.seed} ({self.row.source})", record.steps, planned
+        )
+        if self.lengths.full is None:
+            self.display.line(
+                "  train_freq counts episodes: the one that passes this number is played to its end"
+            )
+        elif planned != settings.steps:
+            self.display.line(f"  {planned} of {settings.steps} steps: the rest is too short for an update")
+        self._since = time.monotonic()
+        if record.steps < planned:
+            self.lengths.prepare()
+            self.model.learn(
+                planned - record.steps, callback=self._callbacks(), reset_num_timesteps=record.steps == 0
+            )
+        if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
+            self.look()
+        self._save_final()
+        best, final, held_out = self._tests()
+        return trained_result(
+            settings,
+            self.row,
+            record,
+            best_test=best,
+            final_test=final,
+            held_out=held_out,
+            model=self.model,
+            command=command,
+        )
+
+    def _callbacks(self) -> list[BaseCallback]:
+        """What watches learning, in this order."""
+        return [_Watcher(self)]
+
+    def look(self) -> None:
+        """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
+        record, now = self.record, time.monotonic()
+        record.train_seconds += now - self._since
+        record.steps = self.model.num_timesteps
+        seeds = self.seeds.validation(self.settings.validation_episodes)
+        evaluation = self._validated(seeds)
+        record.validation_steps += evaluation.steps
+        point = curve_point(record, evaluation)
+        record.curve.append(point)
+        is_best = record.best is None or self._better(_rank(point), _rank(record.best))
+        if is_best:
+            record.best = point
+        self._checkpoint(is_best=is_best)
+        self.display.evaluated(point)
+        self._since = time.monotonic()
+        record.evaluation_seconds += self._since - now
+
+    def pause_if_due(self) -> None:
+        """Between rollouts: where the time of this piece is over and it has learned something, stop.
+
+        Raises:
+            _PausedRun: It is; a checkpoint has all that the next piece needs.
+        """
+        steps = self.model.num_timesteps
+        if self.pause_at is None or time.monotonic() < self.pause_at or steps == self._begun_at:
+            return
+        record, now = self.record, time.monotonic()
+        record.train_seconds += now - self._since
+        record.steps, self._since = steps, now
+        self._checkpoint(is_best=False)
+        raise _PausedRun
+
+    def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
+        """Whether a look replaces the best; ties go to what was trained longer."""
+        return rank >= best
+
+    def _validated(self, seeds: Sequence[int]) -> Evaluation:
+        """The agent as it is now, on validation seeds."""
+        return self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
+
+    def _checkpoint(self, *, is_best: bool) -> None:
+        self.checkpoints.write(self.model, self.envs, self.record, is_best=is_best)
+
+    def _save_final(self) -> None:
+        folder = self.directory / FINAL
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        self.model.save(folder / MODEL)
+        save_normalizers(self.envs, folder)
+
+    def _tests(self) -> tuple[Evaluation, Evaluation, Evaluation | None]:
+        """The best and the final agent on test seeds, and the best on variants held out from training."""
+        seeds = self.seeds.test(self.settings.test_episodes)
+        final = self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
+        agent = agent_of(self.model, self.envs)
+        best = final
+        if self.record.best != self.record.curve[-1]:
+            agent = load_agent(self.directory / BEST_MODEL)
+            best = self.evaluator.evaluate(agent, seeds)
+        if not self.settings.task.held_out:
+            return best, final, None
+        beyond = self.seeds.held_out(self.settings.test_episodes)
+        return best, final, self.evaluator.evaluate(agent, beyond)
+
+    def close(self) -> None:
+        """Close all environments."""
+        self.envs.close()
+        self.evaluator.close()
+
+
+def _rank(point: dict[str, Any]) -> tuple[float, float]:
+    """Success rate, then mean return; a mean that is no number is worst, and so is a policy that failed."""
+    if point.get("outcome", "ok") != "ok":
+        return -1.0, float("-inf")
+    mean = point["mean_return"]
+    return (point["success_rate"] or 0.0, float("-inf") if mean is None else mean)
+
+
+class _Watcher(BaseCallback):
+    """Looks at the agent between rollouts, when its network is up to date with all steps taken."""
+
+    def __init__(self, run: TrainingRun) -> None:
+        super().__init__()
+        self._run = run
+
+    def _on_rollout_start(self) -> None:
+        self._run.lengths.fit_buffer()
+        if self.num_timesteps >= self._run.next_look:
+            self._run.look()
+        self._run.pause_if_due()
+
+    def _on_rollout_end(self) -> None:
+        self._run.lengths.prepare()
+
+    def _on_step(self) -> bool:
+        for info in self.locals["infos"]:
+            episode = info.get("episode")
+            if episode is not None:
+                self._run.record.episodes.append((self.num_timesteps, float(episode["r"]), int(episode["l"])))
+        self._run.display.stepped(self.num_timesteps)
+        return True

@@ -1,0 +1,9 @@
+"""``python -m promptpo_benchmarks SUITE …``, the same as ``promptpo benchmark SUITE …``."""
+
+import sys
+
+from promptpo_benchmarks.cli import app
+from promptpo_benchmarks.measuring.telling import told
+
+if __name__ == "__main__":
+    sys.exit(told(lambda: app(prog_name="promptpo benchmark", standalone_mode=True)))

@@ -1,0 +1,143 @@
+"""A benchmark as a whole: plan, run, report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from promptpo.errors import UsageError
+from promptpo.output.report import write_atomically
+from promptpo.run.recording import SUFFIX, recording
+from promptpo_benchmarks.report.sections import sections
+from promptpo_benchmarks.report.writing import Report, publish, write_report
+from promptpo_benchmarks.runner.cells import Cell, plan
+from promptpo_benchmarks.runner.methods import BenchmarkMethod, CellBudget
+from promptpo_benchmarks.runner.processes import CellRunner, FailedCell, read_failures, write_failures
+from promptpo_benchmarks.runner.suite import Suite
+from promptpo_benchmarks.statistics.anchors import anchors_of
+from promptpo_benchmarks.statistics.rows import CSV, FinishedCell, read_rows, write_csv
+from promptpo_benchmarks.statistics.summary import summarise
+
+PLAN = "plan.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What is asked for.
+
+    Attributes:
+        suite: Tasks and budgets.
+        methods: Columns.
+        models: For the methods that ask one.
+        seeds: Runs of each task and column.
+        budget: What replaces the suite's budget.
+        root: Where it is written.
+        arguments: The command line, without the program's name.
+        published: Folder for what is worth keeping in a repository; None publishes nothing.
+    """
+
+    suite: Suite
+    methods: Sequence[BenchmarkMethod]
+    models: Sequence[str]
+    seeds: int
+    budget: CellBudget
+    root: Path
+    arguments: Sequence[str]
+    published: Path | None = None
+
+    def cells(self) -> list[Cell]:
+        """Every cell."""
+        return plan(self.suite, self.methods, self.models, self.seeds, self.root)
+
+
+def run(
+    benchmark: Benchmark, jobs: int, tell: Callable[[str], None], limit: float | None = None
+) -> list[FailedCell]:
+    """Run what is not finished, write the report after every pass, and return the cells that failed.
+
+    Raises:
+        UsageError: The directory holds a benchmark of other budgets.
+    """
+    cells = benchmark.cells()
+    benchmark.root.mkdir(parents=True, exist_ok=True)
+    _keep_to_plan(benchmark)
+    try:
+        failures = CellRunner(benchmark.suite, benchmark.budget, jobs, tell, limit).run(cells)
+        write_failures(benchmark.root, failures)
+    finally:
+        report(benchmark)
+    return failures
+
+
+def report(benchmark: Benchmark) -> None:
+    """Write the CSV and the reports from what is on disk."""
+    cells = benchmark.cells()
+    rows = read_rows(benchmark.suite, cells)
+    tasks = [task.label for task in benchmark.suite.tasks]
+    kinds = {task.label: benchmark.suite.score_of(task) for task in benchmark.suite.tasks}
+    anchors = anchors_of(kinds)
+    planned: dict[str, set[str]] = {}
+    for cell in cells:
+        planned.setdefault(cell.column, set()).add(cell.task.label)
+    summary = summarise(rows, anchors, tasks, planned)
+    command = shlex.join(["promptpo", "benchmark", *benchmark.arguments])
+    seeds_apart = (
+        "All numbers are held-out scores of the policy that each run chose on validation seeds, on the same "
+        "test seeds for every method; nothing else has seen those."
+    )
+    lead = [
+        f"{benchmark.suite.title}. {len(rows)} of {len(cells)} runs are finished.",
+        f"Written on {datetime.now(UTC):%Y-%m-%d}. {seeds_apart}",
+    ]
+    if any((model or "").startswith("replay:") for model in benchmark.models):
+        lead.append(
+            "replay: the answers of a model that were recorded earlier, played back; without feedback between them "
+            "unless the recording is a run of promptpo."
+        )
+    redraw = command if "--report-only" in benchmark.arguments else f"{command} --report-only"
+    found = sections(rows, read_failures(benchmark.root), summary, anchors, kinds)
+    write_csv(benchmark.root / CSV, rows, anchors)
+    title = f"Benchmark: {benchmark.suite.name}"
+    written = Report(title, lead, command.replace(" --report-only", ""), redraw, found)
+    write_report(benchmark.root, written)
+    if benchmark.published is not None:
+        csv = (benchmark.root / CSV).read_text(encoding="utf-8")
+        publish(benchmark.published, written, csv, _recordings(rows))
+
+
+def _recordings(rows: Sequence[FinishedCell]) -> dict[str, bytes]:
+    """What language models said in finished runs, where it was not a recording already.
+
+    Named so that ``--models "replay:FOLDER/{task}--{method}--seed-{seed}.jsonl.xz"`` hears all of one model again.
+    """
+    said = [
+        row.cell
+        for row in rows
+        if row.llm and row.cell.method.kind == "optimize" and not (row.cell.model or "").startswith("replay:")
+    ]
+    several = len({cell.model for cell in said}) > 1
+    return {
+        f"{cell.task.slug}--{cell.directory.parent.name if several else cell.method.name}--{cell.directory.name}{SUFFIX}": recording(
+            cell.directory
+        )
+        for cell in said
+    }
+
+
+def _keep_to_plan(benchmark: Benchmark) -> None:
+    """Cells of one folder have one budget; methods, models and seeds may be added."""
+    path = benchmark.root / PLAN
+    # The cap on answers is that of a pass, not of what a cell may do.
+    wanted = {"suite": benchmark.suite.name, "budget": asdict(replace(benchmark.budget, calls=None))}
+    if path.exists():
+        held = json.loads(path.read_text(encoding="utf-8"))
+        held["budget"].setdefault("calls", None)  # folders of older versions
+        if held != wanted:
+            raise UsageError(
+                f"{benchmark.root} holds a benchmark of suite {held['suite']} with another budget; choose another --out."
+            )
+    write_atomically(path, json.dumps(wanted, indent=2) + "\n")

@@ -1,0 +1,279 @@
+"""Whether prompts got better: those of two revisions on the same recorded states, answered by the same model.
+
+`python -m promptpo_benchmarks.paired_prompts render DIR --old REVISION` hears recorded runs again with the code of the revision
+and with that of the checkout, both untuned. So both stand before the same programs with the same returns, and each
+writes its own request. The prompts of later rounds become DIR/q/NNNN.prompt, system prompt and request in one text, in
+shuffled order; DIR/states.jsonl.xz knows which is whose and is not for whoever answers. Each is answered by itself, as
+DIR/q/NNNN.answer. `python -m promptpo_benchmarks.paired_prompts score DIR` plays answers and the programs that they were to beat
+on the same fresh starts, writes DIR/rows.jsonl and prints how often an answer beats its parent, and new beats old.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import lzma
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tarfile
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.program import Program, answers
+from promptpo.run.records import Seeds
+from promptpo_benchmarks.measuring.telling import told
+from promptpo_sandbox import Sandbox, Trial
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDINGS = ROOT / "benchmarks/results/proof/recordings"
+SUITE = ROOT / "benchmarks/promptpo_benchmarks/suites/proof.toml"
+
+VERSIONS = ("old", "new")
+
+STARTS, FIRST = 10, 5000
+"""Fresh validation starts on which answers are played, and the first of them: no run comes so far."""
+
+DRAWS = 2000
+
+Row = dict[str, Any]
+
+
+def tasks() -> dict[str, Mapping[str, Any]]:
+    """The recorded tasks by the name of their recording."""
+    listed = tomllib.loads(SUITE.read_text(encoding="utf-8"))["tasks"]
+    whole = [one if isinstance(one, dict) else {"env": one} for one in listed]
+    return {one["env"].rpartition("/")[2].rpartition(":")[2]: one for one in whole}
+
+
+def exported(revision: str, folder: Path) -> Path:
+    """The code of a revision, in a folder of its own.
+
+    Raises:
+        UsageError: There is no such revision.
+    """
+    found = subprocess.run(
+        [
+            "git",
+            "-C",
+            str(ROOT),
+            "archive",
+            revision,
+            "promptpo",
+            "sandbox",
+            "baselines",
+            "benchmarks",
+        ],
+        capture_output=True,
+        check=False,
+    )
+    if found.returncode:
+        raise UsageError(f"git knows no revision {revision} in {ROOT}; name one that has these folders.")
+    with tarfile.open(fileobj=io.BytesIO(found.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def heard_again(code: Path, task: Mapping[str, Any], recording: Path, out: Path) -> Path:
+    """Run the command of some code on a recording, without tuning; the folder of the run."""
+    if not (out / "result.json").exists():
+        command = [
+            sys.executable,
+            "-m",
+            "promptpo",
+            "optimize",
+            task["env"],
+            "--model",
+            f"replay:{recording}",
+        ]
+        command += [
+            "--rounds",
+            "3",
+            "-n",
+            "2",
+            "--seed",
+            "0",
+            "--max-steps",
+            "50000",
+            "--tune",
+            "none",
+            "--jobs",
+            "1",
+        ]
+        command += ["--test-episodes", "1", "--out", str(out)]
+        command += ["--env-kwargs", json.dumps(task["kwargs"])] if "kwargs" in task else []
+        out.parent.mkdir(parents=True, exist_ok=True)
+        place = {**os.environ, "PYTHONPATH": os.pathsep.join([str(code), *map(str, code.iterdir())])}
+        done = subprocess.run(command, cwd=out.parent, env=place, capture_output=True, text=True, check=False)
+        if not (out / "journal.jsonl").exists():
+            raise UsageError(f"{recording.name} could not be heard again: {done.stderr.strip()[-300:]}")
+    return out
+
+
+def states(run: Path) -> dict[str, Row]:
+    """By call: the prompt of a later round, and the program that was best when it was written."""
+    with (run / "journal.jsonl").open(encoding="utf-8") as lines:
+        events = [json.loads(line) for line in lines]
+    found = {
+        kind: {e["key"]: e["data"] for e in events if e["kind"] == kind}
+        for kind in ("prompt", "attempt", "round", "completion")
+    }
+    told_of: dict[str, Row] = {}
+    for key, answer in found["completion"].items():
+        round_ = int(key[1 : key.index(".")]) if key[:1] == "r" and key.count(".") == 1 and ".c" in key else 1
+        before = found["round"].get(f"r{round_ - 1}", {}).get("best")
+        if before in found["attempt"]:
+            asked = found["prompt"][answer["prompt"]]
+            text = f"{asked['system']}\n\n{asked['messages'][0]['content']}"
+            parent = found["attempt"][before]["candidate"]
+            told_of[key] = {"text": text, "parent": parent["id"], "source": parent["source"]}
+    return told_of
+
+
+def render(folder: Path, old: str, names: Sequence[str]) -> None:
+    """Write the prompts of both versions, and whose they are."""
+    if (folder / "states.jsonl.xz").exists():
+        raise UsageError(f"{folder} has prompts already; name another folder.")
+    code = {"old": exported(old, folder / "old"), "new": ROOT}
+    rows: list[Row] = []
+    for name, task in tasks().items():
+        recording = RECORDINGS / f"{name}--promptpo--seed-0.jsonl.xz"
+        if (names and name not in names) or not recording.exists():
+            continue
+        try:
+            runs = {
+                v: states(heard_again(code[v], task, recording, folder / "runs" / f"{name}-{v}"))
+                for v in VERSIONS
+            }
+        except UsageError as error:
+            print(error, file=sys.stderr)
+            continue
+        both = [key for key in runs["old"] if key in runs["new"]]
+        rows += [
+            {"env": name, "state": f"{name} {key}", "version": v, **runs[v][key]}
+            for key in both
+            for v in VERSIONS
+        ]
+        print(f"{name}: {len(both)} states", flush=True)
+    random.Random(0).shuffle(rows)  # noqa: S311 - an order, no secret
+    (folder / "q").mkdir(parents=True, exist_ok=True)
+    with lzma.open(folder / "states.jsonl.xz", "wt", encoding="utf-8") as file:
+        for n, row in enumerate(rows):
+            text = row.pop("text")
+            (folder / "q" / f"{n:04d}.prompt").write_text(text, encoding="utf-8")
+            file.write(json.dumps({"n": n, "characters": len(text), **row}) + "\n")
+    print(
+        f"{len(rows)} prompts in {folder / 'q'}, {len(rows) // 2} states of {len({r['env'] for r in rows})} environments"
+    )
+
+
+def played(task: Mapping[str, Any], source: str, box: Sandbox) -> float | None:
+    """Mean return of a program, its numbers as they are written, on the fresh starts; None where it fails."""
+    env = make_env(Task(task["env"], env_kwargs=dict(task.get("kwargs", {}))))
+    try:
+        trials = [
+            Trial(seed, Program.parse(source).values) for seed in Seeds(0).validation(STARTS, start=FIRST)
+        ]
+        rollout = box.rollout(source, [env], trials, clip_actions=True)
+    finally:
+        env.close()
+    if rollout.failure is not None or any(one.failure is not None for one in rollout.episodes):
+        return None
+    return statistics.fmean(one.return_ for one in rollout.episodes)
+
+
+def score(folder: Path) -> None:
+    """Play what has been answered, and print the table."""
+    rows, known, parents = [], tasks(), {}
+    with lzma.open(folder / "states.jsonl.xz", "rt", encoding="utf-8") as lines, Sandbox() as box:
+        for row in map(json.loads, lines):
+            answer = folder / "q" / f"{row['n']:04d}.answer"
+            if not answer.exists():
+                continue
+            task, source = known[row["env"]], row.pop("source")
+            if (row["env"], source) not in parents:
+                parents[row["env"], source] = played(task, source, box)
+            found = answers.extract(answer.read_text(encoding="utf-8"))
+            earned = None if found.problem else played(task, found.source, box)
+            rows.append({**row, "earned": earned, "parent_earned": parents[row["env"], source]})
+            print(rows[-1], flush=True)
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    print("\n".join(table(rows)))
+
+
+def beats(one: float | None, other: float | None) -> float:
+    """1 where the first earned more, a half where they earned the same; what fails loses."""
+    low = float("-inf")
+    mine, theirs = (low if value is None else value for value in (one, other))
+    return 0.5 if mine == theirs else float(mine > theirs)
+
+
+def table(rows: Iterable[Row]) -> list[str]:
+    """How often an answer beats its parent, by version, and new beats old, with intervals over environments."""
+    every = list(rows)
+    pairs: dict[str, dict[str, Row]] = {}
+    for row in every:
+        pairs.setdefault(row["state"], {})[row["version"]] = row
+    both = [pair for pair in pairs.values() if len(pair) == len(VERSIONS)]
+    lines = [
+        f"{len(every)} answers; {len(both)} states of {len({p['old']['env'] for p in both})} environments answered twice"
+    ]
+    for version in VERSIONS:
+        mine = [row for row in every if row["version"] == version]
+        length = statistics.fmean(row["characters"] for row in mine) if mine else 0
+        wins = [(row["env"], beats(row["earned"], row["parent_earned"])) for row in mine]
+        lines.append(
+            f"{version}: beats its parent in {share(wins)}; fails in {sum(r['earned'] is None for r in mine)}; {length:,.0f} characters a prompt"
+        )
+    wins = [(pair["old"]["env"], beats(pair["new"]["earned"], pair["old"]["earned"])) for pair in both]
+    lines.append(f"new beats old in {share(wins)}")
+    return lines
+
+
+def share(wins: Sequence[tuple[str, float]]) -> str:
+    """A share with its 95 % interval: environments are drawn again, since states of one are alike."""
+    groups: dict[str, list[float]] = {}
+    for env, win in wins:
+        groups.setdefault(env, []).append(win)
+    if not groups:
+        return "none of 0"
+    rng, means = random.Random(0), []  # noqa: S311 - repeats, no secret
+    for _ in range(DRAWS):
+        drawn = [win for env in rng.choices(list(groups), k=len(groups)) for win in groups[env]]
+        means.append(statistics.fmean(drawn))
+    means.sort()
+    low, high = means[int(0.025 * DRAWS)], means[int(0.975 * DRAWS)]
+    return f"{statistics.fmean(win for _, win in wins):.0%} [{low:.0%}, {high:.0%}] of {len(wins)}"
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m promptpo_benchmarks.paired_prompts", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "what", choices=["render", "score"], help="write prompts, or play answers and print the table"
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--old", default="baff004", help="the revision that is held against the checkout")
+    parser.add_argument(
+        "--only", nargs="*", default=[], metavar="NAME", help="recorded tasks, all by default"
+    )
+    asked = parser.parse_args()
+    steps: Mapping[str, Callable[[], None]] = {
+        "render": lambda: render(asked.folder.absolute(), asked.old, asked.only),
+        "score": lambda: score(asked.folder.absolute()),
+    }
+    steps[asked.what]()
+
+
+if __name__ == "__main__":
+    sys.exit(told(main))

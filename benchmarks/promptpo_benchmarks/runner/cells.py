@@ -1,0 +1,142 @@
+"""Cells of a benchmark: one method, model, task and seed each, and what the disk says about them."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import UsageError
+from promptpo.output.report import RESULT
+from promptpo_benchmarks.runner.methods import METHODS, BenchmarkMethod, CellBudget, command
+from promptpo_benchmarks.runner.suite import Suite, SuiteTask
+
+CONFIG = "config.toml"
+INTERRUPTED = "interrupted"
+"""How the stop reason of a run begins that Ctrl-C ended: it has a result, and more to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run.
+
+    Attributes:
+        task: What is to be solved.
+        method: How.
+        model: By which model, as ``--models`` says it; None where the method asks none.
+        seed: Of the run.
+        directory: The run directory.
+    """
+
+    task: SuiteTask
+    method: BenchmarkMethod
+    model: str | None
+    seed: int
+    directory: Path
+
+    @property
+    def column(self) -> str:
+        """The method, with the model where it asks one."""
+        return f"{self.method.name} ({self.model})" if self.model else self.method.name
+
+    @property
+    def asked(self) -> str | None:
+        """The model with the names of task, method and seed filled in."""
+        if not self.model:
+            return None
+        filled = {"{task}": self.task.slug, "{method}": self.method.name, "{seed}": str(self.seed)}
+        return functools.reduce(lambda text, part: text.replace(*part), filled.items(), self.model)
+
+    @property
+    def name(self) -> str:
+        """What messages call the cell."""
+        return f"{self.task.label} · {self.column} · seed {self.seed}"
+
+    @property
+    def log(self) -> Path:
+        """What its process printed."""
+        return self.directory.with_name(f"{self.directory.name}.log")
+
+    @property
+    def result(self) -> Mapping[str, Any] | None:
+        """Content of ``result.json``; None while the run is not finished, was interrupted, or cannot be read."""
+        try:
+            content = json.loads((self.directory / RESULT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        interrupted = str(content.get("stop_reason", "")).startswith(INTERRUPTED)
+        return None if interrupted else content
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether its answers are given by hand, which takes as long as it takes."""
+        return (self.model or "").startswith("inbox:")
+
+    def command(self, suite: Suite, budget: CellBudget, calls: int | None = None) -> list[str]:
+        """The command line that runs the cell, or goes on with it; `calls` bounds those of a language model."""
+        if self.method.kind == "optimize" and (self.directory / CONFIG).exists():
+            return [
+                sys.executable,
+                "-m",
+                "promptpo",
+                "resume",
+                str(self.directory),
+                "--no-film",
+                "--quiet",
+                "--json",
+            ]
+        return command(self.method, self.asked, suite, self.task, self.seed, budget, self.directory, calls)
+
+
+def plan(
+    suite: Suite, methods: Sequence[BenchmarkMethod], models: Sequence[str], seeds: int, root: Path
+) -> list[Cell]:
+    """All cells, seed by seed, so that an interrupted benchmark has every task once before any twice.
+
+    Args:
+        suite: Tasks.
+        methods: Columns.
+        models: For methods that ask a model. ``{task}``, ``{method}`` and ``{seed}`` stand for those of the
+            cell, so that one recording for each task is one model: ``replay:recordings/{task}``.
+        seeds: Runs of each task and method, from seed 0 on.
+        root: Directory of the benchmark.
+
+    Raises:
+        UsageError: A method asks a model and there is none, or there are models that no method asks.
+    """
+    asking = [method.name for method in methods if method.asks_model]
+    if models and not asking:
+        hint = " (icpi asks the oracle; promptpo baseline icpi --engine MODEL asks a model)"
+        raise UsageError(
+            f"--models is for {', '.join(name for name, method in METHODS.items() if method.asks_model)}, and "
+            f"--methods has none of them"
+            f"{hint if any(method.name == 'icpi' for method in methods) else ''}; leave --models out, or add one."
+        )
+    if asking and not models:
+        raise UsageError(f"{asking[0]} needs a model; give --models, for example --models anthropic,search.")
+    columns = [
+        (method, model)
+        for method in methods
+        for model in (models if method.asks_model else [None])
+        if model is None or method.takes(model)
+    ]
+    return [
+        Cell(task, method, model, seed, _directory(root, task, method, model, seed))
+        for seed, task, (method, model) in itertools.product(range(seeds), suite.tasks, columns)
+        if method.covers(task.env) and suite.has(task, method.name) and (method.seeds or seed == 0)
+    ]
+
+
+def _directory(root: Path, task: SuiteTask, method: BenchmarkMethod, model: str | None, seed: int) -> Path:
+    column = f"{method.name}--{_slug(model)}" if model else method.name
+    return root / "cells" / task.slug / column / f"seed-{seed}"
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-")

@@ -1,0 +1,222 @@
+"""Methods: how each is run from the command line."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from promptpo.errors import UsageError
+from promptpo_benchmarks.oracles import has_oracle
+from promptpo_benchmarks.runner.suite import Suite, SuiteTask
+
+Kind = Literal["optimize", "baseline", "oracle"]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkMethod:
+    """A way of getting a policy.
+
+    Attributes:
+        name: What tables call it.
+        about: One line for people.
+        kind: "optimize" runs ``promptpo optimize``, "baseline" runs ``promptpo baseline NAME``, "oracle"
+            plays an oracle of `promptpo_benchmarks.oracles`.
+        options: Command-line options of its own.
+        asks_model: Whether it runs once for every model of ``--models``.
+        learns: Whether it spends training steps.
+        seeds: Whether its runs differ by seed.
+        resumes: Whether it has to be told to go on with what its directory holds.
+        model_flag: How its command takes the model.
+        takes: Models that it can be asked with, as ``--models`` says them.
+        covers: Environment ids that it can be asked for.
+        at_once: Whether all its policies answer one and the same prompt: no round learns from another.
+    """
+
+    name: str
+    about: str
+    kind: Kind
+    options: tuple[str, ...] = ()
+    asks_model: bool = False
+    learns: bool = True
+    seeds: bool = True
+    resumes: bool = True
+    model_flag: str = "--model"
+    takes: Callable[[str], bool] = lambda _: True
+    covers: Callable[[str], bool] = lambda _: True
+    at_once: bool = False
+
+
+NO_LANGUAGE_MODELS = ("search", "replay")
+"""Models that write policies and cannot be asked anything else."""
+
+METHODS: Mapping[str, BenchmarkMethod] = {
+    method.name: method
+    for method in (
+        BenchmarkMethod(
+            "promptpo", "policies written by a language model, numbers tuned", "optimize", asks_model=True
+        ),
+        BenchmarkMethod(
+            "promptpo-paper",
+            "the published procedure, without tuning",
+            "optimize",
+            ("--recipe", "paper"),
+            asks_model=True,
+        ),
+        BenchmarkMethod(
+            "promptpo-anonymous",
+            "promptpo, without the names of the environment and its parts",
+            "optimize",
+            ("--reveal", "anonymous"),
+            asks_model=True,
+        ),
+        BenchmarkMethod(
+            "promptpo-bare",
+            "promptpo, told the spaces only",
+            "optimize",
+            ("--reveal", "bare"),
+            asks_model=True,
+        ),
+        BenchmarkMethod(
+            "best-of-n",
+            "as many policies, all asked for at once: no feedback, no experiments; numbers tuned",
+            "optimize",
+            ("--option", "feedback_class=false", "--option", "probe=false"),
+            asks_model=True,
+            at_once=True,
+        ),
+        BenchmarkMethod(
+            "search",
+            "program search without a language model and without tuning",
+            "optimize",
+            ("--model", "search", "--tune", "none"),
+        ),
+        BenchmarkMethod(
+            "tune",
+            "program search without a language model, numbers tuned",
+            "optimize",
+            ("--model", "search"),
+        ),
+        BenchmarkMethod("ppo", "PPO of stable-baselines3", "baseline"),
+        BenchmarkMethod("trpo", "TRPO of sb3-contrib", "baseline"),
+        BenchmarkMethod("sac", "SAC of stable-baselines3", "baseline"),
+        BenchmarkMethod("tqc", "TQC of sb3-contrib", "baseline"),
+        BenchmarkMethod("crossq", "CrossQ of sb3-contrib", "baseline", ("--hyperparams", "ours")),
+        BenchmarkMethod("dqn", "DQN of stable-baselines3", "baseline"),
+        BenchmarkMethod("qrdqn", "QR-DQN of sb3-contrib", "baseline"),
+        BenchmarkMethod(
+            "icpi",
+            "in-context policy iteration, the oracle as its model",
+            "baseline",
+            ("--engine", "oracle"),
+            resumes=False,
+            covers=lambda env_id: env_id.startswith("promptpo_baselines.icpi:"),
+        ),
+        BenchmarkMethod(
+            "llm-agent",
+            "a language model that acts by itself, a call for each step",
+            "baseline",
+            asks_model=True,
+            learns=False,
+            seeds=False,
+            resumes=False,
+            model_flag="--engine",
+            takes=lambda model: model.partition(":")[0] not in NO_LANGUAGE_MODELS,
+        ),
+        BenchmarkMethod("random", "uniformly random actions", "baseline", learns=False, seeds=False),
+        BenchmarkMethod("zero", "the zero action, or action 0", "baseline", learns=False, seeds=False),
+        BenchmarkMethod(
+            "oracle",
+            "Meta-World's scripted policies; the optimum of NoiseWorld",
+            "oracle",
+            learns=False,
+            seeds=False,
+            covers=has_oracle,
+        ),
+    )
+}
+
+
+def choose(names: Sequence[str]) -> list[BenchmarkMethod]:
+    """The methods of these names, each once.
+
+    Raises:
+        UsageError: There is no such method.
+    """
+    for name in names:
+        if name not in METHODS:
+            near = difflib.get_close_matches(name, METHODS, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise UsageError(f"--methods takes {', '.join(METHODS)}, not {name!r}.{hint}")
+    return [METHODS[name] for name in dict.fromkeys(names)]
+
+
+@dataclass(frozen=True, slots=True)
+class CellBudget:
+    """What a cell may spend, where it is not the suite's.
+
+    Attributes:
+        steps: Environment steps; None takes the suite's.
+        rounds: Prompts; None takes the suite's.
+        candidates: Samples of a prompt; None takes the suite's.
+        test_episodes: Held-out episodes; None takes the suite's.
+        usd: Money of a cell that asks a model; None sets no limit.
+        calls: Answers of a language model, all cells together; None sets no limit.
+        executor: "local", or "ray" for rollouts on a Ray cluster.
+    """
+
+    steps: int | None = None
+    rounds: int | None = None
+    candidates: int | None = None
+    test_episodes: int | None = None
+    usd: float | None = None
+    calls: int | None = None
+    executor: str = "local"
+
+
+def samples_of(method: BenchmarkMethod, suite: Suite, budget: CellBudget) -> tuple[int, int]:
+    """(rounds, policies asked for in each) of a cell that writes policies."""
+    rounds, samples = budget.rounds or suite.rounds, budget.candidates or suite.candidates
+    return (1, rounds * samples) if method.at_once else (rounds, samples)
+
+
+def command(
+    method: BenchmarkMethod,
+    model: str | None,
+    suite: Suite,
+    task: SuiteTask,
+    seed: int,
+    budget: CellBudget,
+    out: Path,
+    calls: int | None = None,
+) -> list[str]:
+    """The command line that runs a cell into `out`; `calls` bounds those of a language model."""
+    steps = budget.steps or suite.steps_of(task)
+    episodes = str(budget.test_episodes or suite.test_episodes)
+    words = [sys.executable, "-m", "promptpo"]
+    if method.kind == "oracle":
+        words = [sys.executable, "-m", "promptpo_benchmarks.oracles", task.env, "--test-episodes", episodes]
+    elif method.kind == "baseline":
+        words += ["baseline", method.name, task.env, "--test-episodes", episodes, "--steps", str(steps)]
+        words += ["--resume", "--quiet"] if method.resumes else ["--quiet"]
+    else:
+        words += ["optimize", task.env, "--max-steps", str(steps), "--test-episodes", episodes]
+        rounds, samples = samples_of(method, suite, budget)
+        words += ["--rounds", str(rounds), "--candidates", str(samples)]
+        words += ["--max-calls", str(calls)] if calls else []
+        words += ["--jobs", "1", "--executor", budget.executor, "--no-film", "--quiet"]
+    if method.kind != "oracle":
+        words += [method.model_flag, model] if model else []
+        words += ["--max-usd", str(budget.usd)] if budget.usd and method.asks_model else []
+    words += list(method.options)
+    if task.kwargs:
+        words += ["--env-kwargs", json.dumps(dict(task.kwargs), sort_keys=True)]
+    if task.max_episode_steps:
+        words += ["--max-episode-steps", str(task.max_episode_steps)]
+    if method.kind != "oracle":
+        words += ["--seed", str(seed), "--json"]
+    return [*words, "--out", str(out)]

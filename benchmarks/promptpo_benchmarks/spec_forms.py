@@ -1,0 +1,145 @@
+"""What a spec has to hold: four forms of it on ten environments that stand in no training data.
+
+`python -m promptpo_benchmarks.spec_forms render DIR` writes the first prompt of each environment in each form, as often as
+`--answers` says, as DIR/q/NNNN.prompt in shuffled order; DIR/forms.jsonl knows which is whose and is not for whoever
+answers. Each is answered by itself, as DIR/q/NNNN.answer. `python -m promptpo_benchmarks.spec_forms score DIR` plays the answers
+on the same starts, their numbers as they are written, writes DIR/rows.jsonl, and prints the mean return by environment and
+form, the rank of the forms and how often each beats the checked code, with intervals over environments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.program import answers
+from promptpo.run.config import Config
+from promptpo.spec import describe_env
+from promptpo.telling.prompting import render as template
+from promptpo.telling.prompting import system_prompt_for
+from promptpo_benchmarks.environments.inventions import INVENTIONS
+from promptpo_benchmarks.measuring.telling import told
+from promptpo_benchmarks.paired_prompts import beats, played, share
+from promptpo_sandbox import Sandbox
+
+FORMS: Mapping[str, Mapping[str, Any]] = {
+    "source": {"reveal": "source"},
+    "checked": {},
+    "words": {"code": False},
+    "shapes": {"reveal": "bare"},
+}
+"""Form to how the spec is made: the whole source, lines that passed their check, words alone, shapes alone."""
+
+Row = dict[str, Any]
+
+
+def first_prompt(env_id: str, form: str) -> str:
+    """System prompt and request of a run that knows nothing yet."""
+    task = Task(env_id)
+    env = make_env(task)
+    try:
+        spec, _ = describe_env(env, task, **FORMS[form])
+    finally:
+        env.close()
+    request = template(
+        "first",
+        variant=1,
+        where="",
+        start="",
+        teacher="",
+        experiments="",
+    )
+    config = Config(task=task, model="inbox:", reveal=FORMS[form].get("reveal", "named"))
+    return f"{system_prompt_for(spec, config)}\n\n{request}"
+
+
+def render(folder: Path, repeats: int) -> None:
+    """Write the prompts, and whose they are."""
+    if (folder / "forms.jsonl").exists():
+        raise UsageError(f"{folder} has prompts already; name another folder.")
+    texts = {
+        (name, form): first_prompt(env_id, form) for name, env_id in INVENTIONS.items() for form in FORMS
+    }
+    order = [pair for pair in texts for _ in range(repeats)]
+    random.Random(0).shuffle(order)  # noqa: S311 - an order, no secret
+    (folder / "q").mkdir(parents=True, exist_ok=True)
+    lines = []
+    for n, (name, form) in enumerate(order):
+        text = texts[name, form]
+        (folder / "q" / f"{n:04d}.prompt").write_text(text, encoding="utf-8")
+        lines.append(json.dumps({"n": n, "env": name, "form": form, "characters": len(text)}) + "\n")
+    (folder / "forms.jsonl").write_text("".join(lines), encoding="utf-8")
+    print(f"{len(order)} prompts in {folder / 'q'}: {len(INVENTIONS)} environments, {len(FORMS)} forms")
+
+
+def score(folder: Path) -> None:
+    """Play what has been answered, and print the table."""
+    rows: list[Row] = []
+    with (folder / "forms.jsonl").open(encoding="utf-8") as lines, Sandbox() as box:
+        for row in map(json.loads, lines):
+            answer = folder / "q" / f"{row['n']:04d}.answer"
+            if answer.exists():
+                found = answers.extract(answer.read_text(encoding="utf-8"))
+                task = {"env": INVENTIONS[row["env"]]}
+                rows.append({**row, "earned": None if found.problem else played(task, found.source, box)})
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    print("\n".join(table(rows)))
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """Mean returns by environment and form, then each form beside the checked code, with intervals over environments."""
+    lines = [f"{'environment':14}" + "".join(f"{form:>24}" for form in FORMS)]
+    for name in INVENTIONS:
+        cells = [" ".join(_earned(rows, name, form)) or "-" for form in FORMS]
+        lines.append(f"{name:14}" + "".join(f"{cell:>24}" for cell in cells))
+    for form in FORMS:
+        mine = [row for row in rows if row["form"] == form]
+        pairs = [
+            (row["env"], beats(row["earned"], other["earned"]))
+            for row in mine
+            for other in rows
+            if (other["env"], other["form"]) == (row["env"], "checked") and other is not row
+        ]
+        failed = sum(row["earned"] is None for row in mine)
+        length = statistics.fmean(row["characters"] for row in mine) if mine else 0
+        against = f"; beats checked code in {share(pairs)}" if form != "checked" else ""
+        lines.append(
+            f"{form}: {len(mine)} answers, {failed} fail, {length:,.0f} characters a prompt{against}"
+        )
+    return lines
+
+
+def _earned(rows: Sequence[Row], name: str, form: str) -> list[str]:
+    found = [row["earned"] for row in rows if (row["env"], row["form"]) == (name, form)]
+    return ["fails" if value is None else f"{value:.4g}" for value in found]
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m promptpo_benchmarks.spec_forms", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "what", choices=["render", "score"], help="write prompts, or play answers and print the table"
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--answers", type=int, default=2, metavar="N", help="to each prompt")
+    asked = parser.parse_args()
+    steps: Mapping[str, Callable[[], None]] = {
+        "render": lambda: render(asked.folder.absolute(), asked.answers),
+        "score": lambda: score(asked.folder.absolute()),
+    }
+    steps[asked.what]()
+
+
+if __name__ == "__main__":
+    sys.exit(told(main))

@@ -1,0 +1,260 @@
+"""Finished cells as rows: what they scored and what that cost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import RunError
+from promptpo.output.report import write_atomically
+from promptpo.run.state import read_state
+from promptpo_benchmarks.runner.cells import Cell
+from promptpo_benchmarks.runner.suite import Score, Suite
+from promptpo_benchmarks.statistics.anchors import Anchors
+from promptpo_benchmarks.statistics.bootstrap import mean_interval
+
+CSV = "results.csv"
+
+COLUMNS = (
+    "task", "method", "model", "seed", "score_kind", "score", "score_low", "score_high", "mean_return", "success_rate", "test_episodes",
+    "failure", "steps_searched", "steps_test", "calls", "input_tokens", "output_tokens", "usd", "wall_seconds",
+    "steps_to_95", "calls_to_95", "seconds_to_95", "stop_reason", "directory",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Something on a learning curve.
+
+    Attributes:
+        steps: Environment steps spent until then, all of them.
+        seconds: Wall time until then.
+        usd: Money until then.
+        value: Best mean return on validation seeds so far.
+        calls: Answers of a language model until then.
+        success: Success rate of the same episodes; None where the environment does not report success.
+    """
+
+    steps: int
+    seconds: float
+    usd: float
+    value: float
+    calls: int = 0
+    success: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedCell:
+    """One finished cell.
+
+    Attributes:
+        cell: Which one.
+        kind: What `values` are: returns or successes of the held-out episodes.
+        values: One number for each held-out episode, those that the policy failed in with the worst of the
+            others; empty where none finished.
+        content: Its ``result.json``.
+        curve: How it got there; empty for what does not learn.
+        outcomes: How many candidates ended in each way; empty for what proposes none.
+        acting: What a held-out episode took: "calls", "seconds", "cost_usd" (None: not known); None where that
+            was not recorded.
+    """
+
+    cell: Cell
+    kind: Score
+    values: tuple[float, ...]
+    content: Mapping[str, Any]
+    curve: tuple[Point, ...]
+    outcomes: Mapping[str, int]
+    acting: Mapping[str, float | None] | None = None
+
+    @property
+    def failure(self) -> str:
+        """Why the run counts as a failure, in words: no policy, or one that failed in the final test; else empty."""
+        test = self.content.get("test")
+        if not test:
+            return "no policy ran"
+        failed = _failed_episodes(test)
+        if not failed and self.values:
+            return ""
+        said = str(test.get("failure") or test["outcome"])
+        return f"{failed} held-out episodes failed: {said}" if failed else f"no score ({said})"
+
+    @property
+    def score(self) -> float:
+        """Mean of `values`; NaN where there are none."""
+        return math.fsum(self.values) / len(self.values) if self.values else math.nan
+
+    @property
+    def searched(self) -> int:
+        """Environment steps of everything but the final test; what does not learn needs none."""
+        if not self.cell.method.learns:
+            return 0
+        steps = self.content["steps"]
+        return int(self.content.get("searched_steps", steps["total"] - steps.get("test", 0)))
+
+    @property
+    def llm(self) -> Mapping[str, Any]:
+        """What was asked of a language model; empty where none was (program search is asked, too)."""
+        return self.content.get("llm") or {} if self.content.get("language_model") else {}
+
+    @property
+    def usd(self) -> float:
+        """Money spent, where prices are known."""
+        return float(self.llm.get("cost_usd", 0.0))
+
+
+ENOUGH = 0.95
+"""Normalised score from which a policy is sufficient."""
+
+
+def reached(row: FinishedCell, anchors: Anchors) -> Point | None:
+    """The first point of a run's learning curve that is sufficient, on validation seeds; None where none is."""
+    for point in row.curve:
+        score = point.value if row.kind == "return" else point.success
+        if score is not None and anchors.normalised(score) >= ENOUGH:
+            return point
+    return None
+
+
+def read_rows(suite: Suite, cells: Sequence[Cell]) -> list[FinishedCell]:
+    """The rows of all cells that are finished."""
+    return [_row(suite, cell, content) for cell in cells if (content := cell.result) is not None]
+
+
+def _row(suite: Suite, cell: Cell, content: Mapping[str, Any]) -> FinishedCell:
+    kind = suite.score_of(cell.task)
+    values = _values(content.get("test"), kind)
+    if cell.method.kind != "optimize":
+        return FinishedCell(cell, kind, values, content, _recorded(content), {}, content.get("per_episode"))
+    return FinishedCell(cell, kind, values, content, *_from_journal(cell))
+
+
+def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
+    """Held-out returns; or ones and zeros that make up the success rate, whose order does not matter."""
+    if not test:
+        return ()
+    if kind == "success":
+        if test["success_rate"] is None:
+            return (0.0,) * _failed_episodes(test)  # an episode that failed is none that succeeded
+        episodes = int(test["episodes"])
+        successes = round(float(test["success_rate"]) * episodes)
+        return (1.0,) * successes + (0.0,) * (episodes - successes)
+    finished = [float(value) for value in test["returns"] if value is not None]
+    mean = test["mean_return"]
+    if not finished or mean is None:
+        return ()
+    if not math.isclose(math.fsum(finished) / len(finished), mean, rel_tol=1e-9, abs_tol=1e-9):
+        finished += [min(finished)] * _failed_episodes(test)  # the mean counts them, the list does not
+    return tuple(finished)
+
+
+def _failed_episodes(test: Mapping[str, Any]) -> int:
+    """Held-out episodes that the policy failed in; older results tell only that there was one."""
+    return int(test.get("failed_episodes", test["outcome"] != "ok"))
+
+
+def _from_journal(
+    cell: Cell,
+) -> tuple[tuple[Point, ...], Mapping[str, int], Mapping[str, float | None] | None]:
+    """Learning curve, outcomes of the candidates, and what an episode of the tested program took."""
+    try:
+        state = read_state(cell.directory)
+    except RunError:
+        return (), {}, None
+    acting: Mapping[str, float | None] | None = None
+    if state.test is not None and state.test.episodes:
+        acting = {
+            "calls": 0,
+            "seconds": state.test.policy_seconds / len(state.test.episodes),
+            "cost_usd": 0.0,
+        }
+    curve = tuple(
+        Point(s.steps, s.seconds, s.usd, one.mean_return, s.calls, one.success_rate)
+        for one in state.best_so_far
+        for s in (one.spent,)
+    )
+    outcomes: Counter[str] = Counter(candidate.attempt.evaluation.outcome for candidate in state.candidates)
+    return curve, outcomes, acting
+
+
+def _recorded(content: Mapping[str, Any]) -> tuple[Point, ...]:
+    """The learning curve that a baseline wrote into its result: its best validation so far."""
+    points: list[Point] = []
+    for entry in content.get("curve") or ():
+        value = entry["mean_return"]
+        if value is not None and (not points or value > points[-1].value):
+            points.append(
+                Point(
+                    int(entry["steps"]),
+                    float(entry["wall_seconds"]),
+                    0.0,
+                    float(value),
+                    success=entry.get("success_rate"),
+                )
+            )
+    return tuple(points)
+
+
+def write_csv(path: Path, rows: Sequence[FinishedCell], anchors: Mapping[str, Anchors]) -> None:
+    """One line for each finished cell; `anchors` say when one was sufficient."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(_flat(row, path.parent, anchors.get(row.cell.task.label)))
+    write_atomically(path, text.getvalue())
+
+
+def _flat(row: FinishedCell, root: Path, anchors: Anchors | None) -> dict[str, Any]:
+    content, cell = row.content, row.cell
+    test, llm = content.get("test") or {}, row.llm
+    spread = mean_interval([row.values]) if row.values else None
+    enough = reached(row, anchors) if anchors is not None else None
+    return {
+        "task": cell.task.label,
+        "method": cell.method.name,
+        "model": cell.model or "",
+        "seed": cell.seed,
+        "score_kind": row.kind,
+        "score": "" if math.isnan(row.score) else f"{row.score:.6g}",
+        "score_low": "" if spread is None else f"{spread.low:.6g}",
+        "score_high": "" if spread is None else f"{spread.high:.6g}",
+        "mean_return": test.get("mean_return", ""),
+        "success_rate": test.get("success_rate", ""),
+        "test_episodes": test.get("episodes", 0),
+        "failure": row.failure,
+        "steps_searched": row.searched,
+        "steps_test": content["steps"].get("test", 0),
+        "calls": llm.get("calls", 0),
+        "input_tokens": llm.get("input_tokens", 0),
+        "output_tokens": llm.get("output_tokens", 0),
+        "usd": row.usd,
+        "wall_seconds": content.get("wall_seconds", ""),
+        "steps_to_95": "" if enough is None else enough.steps,
+        "calls_to_95": "" if enough is None else enough.calls,
+        "seconds_to_95": "" if enough is None else round(enough.seconds, 1),
+        "stop_reason": content.get("stop_reason", ""),
+        "directory": cell.directory.relative_to(root).as_posix(),
+    }
+
+
+def read_csv(root: Path) -> list[dict[str, Any]]:
+    """The rows of the CSV file, numbers as numbers; what is empty is None."""
+    with (root / CSV).open(encoding="utf-8", newline="") as file:
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:
+            continue
+        return value if math.isfinite(value) else None
+    return text or None

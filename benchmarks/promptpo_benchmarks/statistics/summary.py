@@ -1,0 +1,199 @@
+"""From rows to the numbers that a report shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from promptpo_benchmarks.statistics.anchors import Anchors
+from promptpo_benchmarks.statistics.bootstrap import (
+    Interval,
+    Scores,
+    complete,
+    improvement_interval,
+    interval,
+    iqm,
+    mean_interval,
+)
+from promptpo_benchmarks.statistics.rows import FinishedCell
+
+FLOOR = 0.0
+"""Most that a run counts, normalised, whose policy failed in the final test: it is no better than random actions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One column over all tasks that every column has and that have anchors.
+
+    Attributes:
+        iqm: Interquartile mean of the normalised scores.
+        scores: Normalised scores, shape (runs, tasks).
+    """
+
+    iqm: Interval
+    scores: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Columns side by side on the tasks that all of them have.
+
+    Attributes:
+        columns: Those for which the tasks were chosen; all, or those that play these tasks only.
+        shared: Tasks that went into the aggregates.
+        left_out: Tasks that did not, with the reason.
+        aggregates: Column to its aggregate; columns without learning runs included.
+        improvements: (column, other) to the probability that a run of the first beats one of the other.
+    """
+
+    columns: tuple[str, ...]
+    shared: tuple[str, ...]
+    left_out: Mapping[str, str]
+    aggregates: Mapping[str, Aggregate]
+    improvements: Mapping[tuple[str, str], Interval]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All numbers of a report.
+
+    Attributes:
+        columns: Methods with their models, in the order in which they were asked for.
+        tasks: Labels, in the order of the suite.
+        cells: (task, column) to the mean score with its interval; a run without a score counts with the
+            low anchor of the task, and where there is none the whole entry is missing.
+        runs: (task, column) to the number of finished runs, those that failed included.
+        failed: (task, column) to how many of them failed in the final test, where any did.
+        overall: The columns that play every task of the suite.
+        partial: Those that play some only, beside these, on the same tasks.
+        outcomes: Column to how its candidates ended.
+    """
+
+    columns: tuple[str, ...]
+    tasks: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Interval]
+    runs: Mapping[tuple[str, str], int]
+    failed: Mapping[tuple[str, str], int]
+    overall: Comparison
+    partial: tuple[Comparison, ...]
+    outcomes: Mapping[str, Mapping[str, int]]
+
+
+def summarise(
+    rows: Sequence[FinishedCell],
+    anchors: Mapping[str, Anchors],
+    tasks: Sequence[str],
+    planned: Mapping[str, Collection[str]] | None = None,
+) -> Summary:
+    """Fold the rows.
+
+    Args:
+        rows: Finished cells.
+        anchors: Task label to its anchors.
+        tasks: All task labels, in the order of the suite.
+        planned: Column to the tasks that it is to play; what is not in it plays all.
+    """
+    columns = tuple(dict.fromkeys(row.cell.column for row in rows))
+    grouped: dict[tuple[str, str], list[FinishedCell]] = {}
+    for row in rows:
+        grouped.setdefault((row.cell.task.label, row.cell.column), []).append(row)
+    compared = tuple(c for c in columns if c != "oracle")
+    plays = {c: tuple(t for t in tasks if t in (planned or {}).get(c, tasks)) for c in compared}
+    everywhere = tuple(c for c in compared if len(plays[c]) == len(tasks)) or compared
+    partly: dict[tuple[str, ...], list[str]] = {}
+    for column in compared:
+        if column not in everywhere and plays[column]:
+            partly.setdefault(plays[column], []).append(column)
+    return Summary(
+        columns=columns,
+        tasks=tuple(tasks),
+        cells={
+            key: mean_interval(values)
+            for key, group in grouped.items()
+            if all(values := [_counted(row, anchors.get(key[0])) for row in group])
+        },
+        runs={key: len(group) for key, group in grouped.items()},
+        failed={key: n for key, group in grouped.items() if (n := sum(bool(row.failure) for row in group))},
+        overall=_compared(everywhere, everywhere, tasks, grouped, anchors),
+        partial=tuple(
+            _compared(tuple(some), (*everywhere, *some), theirs, grouped, anchors)
+            for theirs, some in partly.items()
+        ),
+        outcomes=_outcomes(rows),
+    )
+
+
+def _compared(
+    chosen: tuple[str, ...],
+    columns: Sequence[str],
+    tasks: Sequence[str],
+    grouped: Mapping[tuple[str, str], list[FinishedCell]],
+    anchors: Mapping[str, Anchors],
+) -> Comparison:
+    left_out = {t: r for t in tasks if (r := _why_left_out(t, columns, grouped, anchors))}
+    by_task = {
+        column: {
+            task: [normalised(row, anchors[task]) for row in grouped[task, column]]
+            for task in tasks
+            if task not in left_out
+        }
+        for column in columns
+    }
+    shared, matrices = complete(by_task)
+    return Comparison(
+        columns=chosen,
+        shared=tuple(shared),
+        left_out=left_out,
+        aggregates={c: Aggregate(interval(scores, iqm), scores) for c, scores in matrices.items()},
+        improvements={
+            (a, b): improvement_interval(matrices[a], matrices[b])
+            for a in matrices
+            for b in matrices
+            if a != b
+        },
+    )
+
+
+def normalised(row: FinishedCell, anchors: Anchors) -> float:
+    """What a run counts: at most `FLOOR` where its policy failed in the final test, which is never left out."""
+    if not row.values:
+        return FLOOR
+    value = anchors.normalised(row.score)
+    return min(value, FLOOR) if row.failure else value
+
+
+def _counted(row: FinishedCell, anchors: Anchors | None) -> tuple[float, ...]:
+    """Held-out scores of a run; the low anchor where it has none; empty where that is not known either."""
+    return row.values or ((anchors.low,) if anchors else ())
+
+
+def _why_left_out(
+    task: str,
+    columns: Sequence[str],
+    grouped: Mapping[tuple[str, str], list[FinishedCell]],
+    anchors: Mapping[str, Anchors],
+) -> str:
+    """Why a task cannot be in the aggregates; empty when it can."""
+    if task not in anchors:
+        return "no anchors to normalise by"
+    missing = [column for column in columns if (task, column) not in grouped]
+    return f"no finished run of {', '.join(missing)}" if missing else ""
+
+
+def _outcomes(rows: Sequence[FinishedCell]) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for row in rows:
+        if row.outcomes:
+            found.setdefault(row.cell.column, Counter()).update(row.outcomes)
+    return found
+
+
+def best_rows(rows: Sequence[FinishedCell]) -> dict[tuple[str, str], FinishedCell]:
+    """(task, column) to its best run, of those that did not fail in the final test."""
+    best: dict[tuple[str, str], FinishedCell] = {}
+    for row in rows:
+        key = (row.cell.task.label, row.cell.column)
+        if not row.failure and (key not in best or row.score > best[key].score):
+            best[key] = row
+    return best

@@ -1,0 +1,1 @@
+"""The tuner alone: ``python -m promptpo_benchmarks.tuning.paired``."""

@@ -1,0 +1,68 @@
+"""A plain tuner to hold ours against: CMA-ES in short episodes, then in whole ones, then a choice on shared starts."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptpo.cma_es import evolution_strategy
+from promptpo.search.tuning.space import ParamSpace
+from promptpo_sandbox import Trial
+
+if TYPE_CHECKING:
+    from promptpo.program import Program
+    from promptpo_sandbox import Rollout
+
+PARTS = ((4, 0.70, 0.2), (1, 0.85, 0.1))
+"""Each search: the part of an episode that is played, the share of the steps at which it ends, its first step."""
+
+
+def tuned(
+    program: Program,
+    roll: Callable[[Sequence[Trial]], Rollout],
+    seeds: Callable[[int, int], Sequence[int]],
+    horizon: int,
+    steps: int,
+    rng: np.random.Generator,
+) -> Program:
+    """The program with other numbers, or with its own.
+
+    Args:
+        program: With ``PARAMS``.
+        roll: Plays trials.
+        seeds: (start, n) to n training seeds.
+        horizon: Full episode length, in steps.
+        steps: Environment steps that may be taken; the last generation may pass them.
+        rng: Decides everything random.
+    """
+    space, spent, used = ParamSpace(program.params), 0, 1000
+
+    def means(vectors: Sequence[np.ndarray], episodes: int, length: int) -> list[float]:
+        nonlocal spent, used
+        starts, returns = seeds(used, episodes), []
+        used += episodes
+        for vector in vectors:
+            rollout = roll([Trial(start, space.decode(vector), length) for start in starts])
+            spent += rollout.steps
+            failed = any(one.failure is not None for one in rollout.episodes)
+            returns.append(-1e9 if failed else statistics.fmean(one.return_ for one in rollout.episodes))
+        return returns
+
+    place = space.encode(space.defaults)
+    finalists = [place]
+    for part, share, width in PARTS:
+        search, best, top = evolution_strategy(place, width, rng), None, -math.inf
+        while spent < share * steps:
+            asked = [np.asarray(one) for one in search.ask()]
+            got = means([one[: len(space)] for one in asked], 1, horizon // part)
+            search.tell(asked, [-one for one in got])
+            if max(got) > top:
+                top, best = max(got), asked[int(np.argmax(got))][: len(space)]
+        place = np.clip(np.asarray(search.result.xfavorite)[: len(space)], 0, 1)
+        finalists += [place] if best is None else [place, best]
+    each = max(1, (steps - spent) // (len(finalists) * horizon))
+    return program.with_values(space.decode(finalists[int(np.argmax(means(finalists, each, horizon)))]))

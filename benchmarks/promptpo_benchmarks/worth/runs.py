@@ -1,0 +1,91 @@
+"""One run of one version, and what the best of each of its rounds earns on fresh starts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import PromptPOError
+from promptpo.output.evaluating import evaluate
+from promptpo.run.journal import JOURNAL
+from promptpo_benchmarks.worth.cases import STEPS, WorthCase
+
+FRESH, EPISODES = 900_000, 20
+"""The first seed that all are judged on, and how many: none is a seed of a run."""
+
+LONGEST = 600.0
+"""Seconds after which a run is given up and has no row; decides nothing else."""
+
+Judged = dict[tuple[str, str], float]
+"""Task and digest of a source to its score."""
+
+
+def measure(
+    case: WorthCase, python: Sequence[str], switches: Sequence[str], judged: Judged
+) -> dict[str, Any]:
+    """Run a case with a version of the code and judge the best after each round.
+
+    Args:
+        case: What to run.
+        python: How that version's interpreter is called.
+        switches: Further words of its command line.
+        judged: Scores of programs that were judged before; gains those of this run.
+
+    Raises:
+        subprocess.SubprocessError: The run took too long, or ended with an error.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        model = f"replay:{case.recording}" if case.recording else "search"
+        limits = f"--max-steps {STEPS} --test-episodes 1 --jobs 1 --no-film --quiet --json"
+        words = [
+            *python,
+            "-m",
+            "promptpo",
+            "optimize",
+            case.task.env,
+            *case.options,
+            *switches,
+            *limits.split(),
+        ]
+        words += ["--model", model, "--out", str(run), "--env-kwargs", json.dumps(dict(case.task.kwargs))]
+        subprocess.run(words, cwd=folder, check=True, capture_output=True, timeout=LONGEST)
+        result = json.loads((run / "result.json").read_text(encoding="utf-8"))
+        bests = [*rounds(run), str((result.get("best") or {}).get("candidate", ""))]
+        digests = [_judged(case, run / "policies" / f"{best}.py", judged) for best in bests]
+    task = case.task.label
+    return {
+        "kind": case.kind, "task": task, "success": case.success, "bests": bests, "digests": digests,
+        "judged": {digest: judged[task, digest] for digest in digests if digest},
+        "steps": result["searched_steps"], "calls": result["llm"]["calls"], "stopped": result["stop_reason"][:60],
+    }  # fmt: skip
+
+
+def rounds(run: Path) -> list[str]:
+    """The best candidate after each round that was finished."""
+    lines = (run / JOURNAL).read_text(encoding="utf-8").splitlines()
+    events: list[Mapping[str, Any]] = [json.loads(line) for line in lines]
+    return [str(event["data"]["best"] or "") for event in events if event["kind"] == "round"]
+
+
+def _judged(case: WorthCase, policy: Path, judged: Judged) -> str:
+    """The digest of a policy whose score on the fresh starts is known now; empty where none plays them."""
+    if not policy.exists():
+        return ""
+    key = (case.task.label, hashlib.sha256(policy.read_bytes()).hexdigest()[:12])
+    if key not in judged:
+        try:
+            evaluation = evaluate(policy, case.task.as_task(), episodes=EPISODES, seed=FRESH).evaluation
+        except PromptPOError:
+            return ""
+        if not evaluation.episodes:
+            return ""
+        each = [float(bool(one.success)) if case.success else one.return_ for one in evaluation.episodes]
+        judged[key] = round(statistics.fmean(each), 6)
+    return key[1]

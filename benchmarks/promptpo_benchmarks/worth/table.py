@@ -1,0 +1,110 @@
+"""The table: for each mechanism its size, what its absence does, with an interval, and what became of it."""
+
+from __future__ import annotations
+
+import statistics
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpo_benchmarks.statistics.across_tasks import mean_lead
+from promptpo_benchmarks.statistics.anchors import SUCCESS, known_anchors
+from promptpo_benchmarks.tuning.paired import STRUCTURES
+
+MECHANISMS = Path(__file__).with_name("mechanisms.toml")
+
+Row = Mapping[str, Any]
+Differences = Mapping[str, Sequence[float]]
+"""Task to what each pair of runs differs by, normalised: without the mechanism less with it."""
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Markdown, one line for each mechanism of `mechanisms.toml`.
+
+    A mechanism says what it was measured by: ``rows`` ("recorded", "search" or "tuning 131072") with the labels of the
+    code that has it and of the code that lacks it, or ``count``, a sentence.
+    """
+    lines = ["| mechanism | nodes | its absence | verdict |", "|---|--:|---|---|"]
+    for one in tomllib.loads(MECHANISMS.read_text(encoding="utf-8"))["mechanism"]:
+        effect = one.get("count") or told(rows, one["rows"], one["with"], one["without"])
+        lines.append(f"| {one['name']} | {one['nodes']:,} | {effect} | {one['verdict']} |")
+    return "\n".join(lines)
+
+
+def told(rows: Sequence[Row], kind: str, having: str, lacking: str) -> str:
+    """What the absence does, in words: at the end, after each round, and to the steps and calls."""
+    mine = [row for row in rows if row["label"] in {having, lacking} and _kind(row) == kind]
+    pairs = list(_pairs(mine, having, lacking))
+    if not pairs:
+        return "not measured"
+    if kind.startswith("tuning"):
+        return f"{_interval(tuned(pairs))} in {len(pairs)} pairs"
+    ends, rounds = ended(pairs), between(pairs)
+    words = f"{_interval(ends)} at the end, {_interval(rounds)} over the rounds, {len(pairs)} pairs"
+    shares = [f"{_ratio(pairs, what):.0%} of the {what}" for what in ("steps", "calls") if _sum(pairs, what)]
+    return f"{words}; {', '.join(shares)}"
+
+
+def ended(pairs: Sequence[tuple[Row, Row]]) -> Differences:
+    """Differences of what the runs ended with."""
+    return _by_task(pairs, lambda row, _: _scores(row)[-1])
+
+
+def between(pairs: Sequence[tuple[Row, Row]]) -> Differences:
+    """Differences of the mean over the rounds; a run that ended early keeps what it has for the rounds that it saved."""
+    return _by_task(pairs, lambda row, n: statistics.fmean([*_scores(row), *[_scores(row)[-1]] * n][:n]))
+
+
+def tuned(pairs: Sequence[tuple[Row, Row]]) -> Differences:
+    """Differences of what tuning alone ended with."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for having, lacking in pairs:
+        task = STRUCTURES[having["env"]][0]
+        anchors = known_anchors()[f"{task.env_id}-continuous" if task.env_kwargs else task.env_id]
+        found[task.env_id].append(anchors.normalised(lacking["after"]) - anchors.normalised(having["after"]))
+    return found
+
+
+def _by_task(pairs: Sequence[tuple[Row, Row]], value: Any) -> Differences:
+    found: dict[str, list[float]] = defaultdict(list)
+    for having, lacking in pairs:
+        n = max(len(having["digests"]), len(lacking["digests"]))
+        found[having["task"]].append(value(lacking, n) - value(having, n))
+    return found
+
+
+def _scores(row: Row) -> list[float]:
+    """Normalised, and never below what random actions earn; the same for a round without a policy."""
+    anchors = SUCCESS if row["success"] else known_anchors()[row["task"]]
+    judged = row["judged"]
+    return [max(0.0, anchors.normalised(judged[digest])) if digest else 0.0 for digest in row["digests"]]
+
+
+def _pairs(rows: Sequence[Row], having: str, lacking: str) -> Iterator[tuple[Row, Row]]:
+    by = {(row["label"], _key(row)): row for row in rows}
+    for (label, key), row in by.items():
+        if label == having and (lacking, key) in by:
+            yield row, by[lacking, key]
+
+
+def _kind(row: Row) -> str:
+    return str(row.get("kind") or f"tuning {row['budget']}")
+
+
+def _key(row: Row) -> object:
+    return row.get("case") or (row["env"], row["seed"])
+
+
+def _sum(pairs: Sequence[tuple[Row, Row]], what: str) -> int:
+    return sum(int(having[what]) for having, _ in pairs)
+
+
+def _ratio(pairs: Sequence[tuple[Row, Row]], what: str) -> float:
+    return sum(int(lacking[what]) for _, lacking in pairs) / _sum(pairs, what)
+
+
+def _interval(differences: Differences) -> str:
+    found = mean_lead(differences)
+    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"

@@ -1,1 +1,0 @@
-"""The tuner alone: ``python -m benchmarks.tuning.paired``."""

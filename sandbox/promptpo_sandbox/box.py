@@ -1,0 +1,392 @@
+"""The sandbox as its users see it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import gymnasium
+
+from promptpo_sandbox import worlds
+from promptpo_sandbox.cores import CoreClaim
+from promptpo_sandbox.errors import SandboxBrokenError, SandboxUnavailableError
+from promptpo_sandbox.guest import wire
+from promptpo_sandbox.guest.plain import encode
+from promptpo_sandbox.guest.wire import message
+from promptpo_sandbox.lockstep.asking import AskedPolicies
+from promptpo_sandbox.lockstep.progress import MAX_BYTES_PER_CHARACTER, Progress
+from promptpo_sandbox.lockstep.rollout import Guests, Runner
+from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from promptpo_sandbox.process import GuestUsage, Zygote
+from promptpo_sandbox.results import (
+    CallResult,
+    Failure,
+    Layers,
+    Level,
+    Limits,
+    PlainData,
+    Record,
+    Rollout,
+    SandboxStatus,
+    Trial,
+)
+from promptpo_sandbox.rewards import AskedReward
+from promptpo_sandbox.seeds import digest_of
+from promptpo_sandbox.text import clean
+from promptpo_sandbox.worlds import Imagine, Predictions, Replay, WorldFailedError
+
+_LEVELS: tuple[Level, ...] = ("strong", "medium", "weak")
+_WORLD_GONE = "the world ended or disturbed its process; return (observation, reward, terminated) instead"
+_ESSENTIAL = ("rlimits", "no_new_privileges", "landlock", "seccomp")
+
+
+class Sandbox:
+    """Runs untrusted policies in confined processes.
+
+    A clean process (the zygote) starts with the first use; every source then runs in a fresh child of it,
+    without environment variables, files, network or the right to start programs. Use from one thread::
+
+        with Sandbox(Limits(step_seconds=0.5)) as box:
+            rollout = box.rollout(source, [gymnasium.make("CartPole-v1")], [Trial(seed=0)])
+            print(rollout.failure or rollout.episodes[0].return_)
+
+    What a policy does wrong is a `Failure` in the result, never an exception. What an environment raises
+    comes out as it is.
+
+    Args:
+        limits: What policies may use.
+        layers: Which layers of protection to apply; all by default.
+        allow_weaker: Work although this system lacks layers.
+        core: The core that host and guest share during a rollout; None claims a free one, -1 leaves
+            them to the scheduler.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        layers: Layers | None = None,
+        allow_weaker: bool = False,
+        core: int | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.layers = layers or Layers()
+        self.allow_weaker = allow_weaker
+        self._core = core
+        self._claim: CoreClaim | None = None
+        self._zygote: Zygote | None = None
+        self._status: SandboxStatus | None = None
+        self._beside: Sandbox | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def status(self) -> SandboxStatus:
+        """Which layers hold here.
+
+        Raises:
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+        """
+        if self._status is None:
+            self._new_guest()
+            self._end_guest()
+        assert self._status is not None  # noqa: S101 - set with the first guest
+        return self._status
+
+    def rollout(
+        self,
+        source: str,
+        envs: Sequence[gymnasium.Env[Any, Any]],
+        trials: Sequence[Trial],
+        *,
+        record: Record = False,
+        clip_actions: bool = False,
+        stop_on_failure: bool = True,
+        on_step_limit: int | None = None,
+        reward: str = "",
+    ) -> Rollout:
+        """Roll a policy out.
+
+        ``min(len(envs), len(trials))`` episodes advance in lockstep, each in an environment and a fresh
+        ``Policy`` of its own. Results do not depend on how many there are.
+
+        Args:
+            source: A module with ``class Policy``.
+            envs: Environments of one kind; the caller owns and may reuse them.
+            trials: The episodes.
+            record: Whether to keep trajectories; "seen" keeps what ``perceive`` returned in the place of observations,
+                which may be pictures; "info" keeps the numeric entries of the environment's ``info`` as well.
+            clip_actions: Whether continuous actions outside their bounds are clipped and counted; they are
+                a failure otherwise.
+            stop_on_failure: Whether the first failing trial, in order, ends the rollout: those before it
+                finish, those after it are left out. Otherwise each trial has its own result.
+            on_step_limit: Environment steps that may be taken in all; trials unfinished then are left out.
+            reward: A module with ``class Reward`` that says what steps earn instead of the environment; it runs in
+                a guest of its own. See `promptpo_sandbox.guest.rewards`.
+
+        Returns:
+            Episodes in the order of the trials.
+
+        Raises:
+            RewardFailedError: The reward program failed.
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+            UnsupportedSpaceError: Observations or actions cannot cross the border.
+            ValueError: There is no environment.
+        """
+        if not trials:
+            return Rollout((), None, 0, "", 0.0)
+        if not envs:
+            raise ValueError("rollout needs at least one environment")
+        runner = self._runner(source)
+        claim = self._claimed_core()
+        before = claim.enter()
+        asked: AskedReward | None = None
+        try:
+            asked = self.rewarding(reward) if reward else None
+            progress = Progress(trials, stop_on_failure, on_step_limit, self.limits.output_bytes)
+            return runner.run(
+                list(envs)[: len(trials)], progress, record=record, clip_actions=clip_actions, reward=asked
+            )
+        except BaseException:
+            self._end_guest()
+            raise
+        finally:
+            if asked is not None:
+                asked.close()
+            claim.leave(before)
+
+    def rewarding(self, source: str) -> AskedReward:
+        """A reward program that is asked what steps earn, beside whatever else runs here; one at a time.
+
+        Args:
+            source: A module with ``class Reward``; see `promptpo_sandbox.guest.rewards`.
+
+        Raises:
+            RewardFailedError: The source is refused.
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+        """
+        if self._beside is None:  # a sandbox has one guest at a time
+            self._beside = Sandbox(self.limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1)
+        return AskedReward(self._beside._runner(source))  # noqa: SLF001 - another of this class
+
+    def asked(
+        self,
+        source: str,
+        observation_space: gymnasium.Space[Any],
+        action_space: gymnasium.Space[Any],
+    ) -> AskedPolicies:
+        """Policies that a caller with environments of its own asks for actions; one set at a time.
+
+        Args:
+            source: A module with ``class Policy``.
+            observation_space: What policies see.
+            action_space: What they return; continuous actions are clipped into its bounds.
+
+        Raises:
+            UnsupportedSpaceError: Observations or actions cannot cross the border.
+        """
+        return AskedPolicies(self._runner(source), observation_space, action_space, self._end_guest)
+
+    def _claimed_core(self) -> CoreClaim:
+        if self._claim is None:
+            self._claim = CoreClaim(self._core)
+        return self._claim
+
+    def call(self, source: str, target: str, argument: PlainData) -> CallResult:
+        """Call one function, or one method of a freshly constructed class, that returns text.
+
+        Args:
+            source: A module.
+            target: ``"function"`` or ``"Class.method"``.
+            argument: Its one argument: plain data.
+
+        Raises:
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+            PlainDataError: The argument is not plain data.
+        """
+        asked = {
+            "target": target,
+            "argument": argument,
+            "digest": digest_of(0),
+            "text_bytes": self.limits.text_bytes,
+        }
+        request = message(wire.CALL, encode(asked))
+        runner = self._runner(source)
+        output: list[str] = []
+        try:
+            guest, failure = runner.load(("tuple", []))
+            value = None
+            if failure is None:
+                value, failure = self._answer(guest, request, output)
+        except GuestTimeoutError:
+            value, failure = (
+                None,
+                Failure("timeout", f"{target} took longer than {self.limits.call_seconds:g} s"),
+            )
+        except GuestGoneError:
+            value, failure = (
+                None,
+                Failure("crashed", f"{target} ended or disturbed its process; return a str instead"),
+            )
+        finally:
+            self._end_guest()
+        printed = clean("".join(output)[: self.limits.output_bytes])
+        return CallResult(None if value is None else clean(value), failure, printed)
+
+    def _answer(self, guest: Guest, request: bytes, output: list[str]) -> tuple[str | None, Failure | None]:
+        guest.send(request, self.limits.call_seconds)
+        deadline = Deadline(guest, self.limits.call_seconds)
+        room = MAX_BYTES_PER_CHARACTER * self.limits.output_bytes
+        while True:
+            kind, _, payload = guest.chunk(deadline)
+            if kind == wire.OUTPUT:
+                room -= len(payload)
+                if room < 0:
+                    raise GuestGoneError("the guest sent more output than it may")
+                output.append(payload.decode("utf-8", "replace"))
+            elif kind == wire.TEXT and len(payload) <= self.limits.text_bytes:
+                return payload.decode("utf-8", "replace"), None
+            elif kind == wire.FAILED:
+                return None, Failure(*decode_failure(payload))
+            else:
+                raise GuestGoneError("the guest sent a message out of order")
+
+    def replay(self, request: Replay) -> Predictions:
+        """Have a world model predict recorded steps; what it does wrong is its failure.
+
+        Raises:
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+            SpaceBorderError: A space cannot cross the border.
+        """
+        if not request.episodes:
+            return worlds.failed(Failure("rejected", "there is nothing to predict"))
+        try:
+            payload, failure = self._simulated(request.source, worlds.replay_message(request))
+            return worlds.failed(failure) if failure else worlds.predictions(payload, request)
+        except GuestGoneError:
+            return worlds.failed(Failure("crashed", _WORLD_GONE))
+
+    def imagine(self, request: Imagine) -> Rollout:
+        """Let a policy act in a world model; what the policy does wrong is its episodes' failure.
+
+        Raises:
+            WorldFailedError: The world failed, or world and policy together took too long or died.
+            SandboxUnavailableError: Layers are missing and that was not accepted.
+            SpaceBorderError: A space cannot cross the border.
+        """
+        if not request.trials:
+            return Rollout((), None, 0, "", 0.0)
+        try:
+            payload, failure = self._simulated(request.source, worlds.imagine_message(request, self.limits))
+            if failure is not None:
+                raise WorldFailedError(failure)
+            return worlds.imagined(payload, request)
+        except GuestGoneError:
+            raise WorldFailedError(Failure("crashed", _WORLD_GONE)) from None
+
+    def _simulated(self, source: str, request: bytes) -> tuple[bytes, Failure | None]:
+        """A fresh guest's answer about a world."""
+        try:
+            guest, failure = self._runner(source).load(("tuple", []))
+            if failure is not None:
+                return b"", failure
+            guest.send(request, self.limits.call_seconds)
+            kind, _, payload = guest.chunk(Deadline(guest, self.limits.call_seconds))
+            guest.finish()
+        except GuestTimeoutError:
+            text = f"the world took longer than {self.limits.call_seconds:g} s for its steps; do less work in step"
+            return b"", Failure("timeout", text)
+        finally:
+            self._end_guest()
+        if kind == wire.FAILED:
+            return b"", Failure(*decode_failure(payload))
+        if kind != wire.PREDICTED:
+            raise GuestGoneError("the guest sent a message out of order")
+        return payload, None
+
+    def check(self, source: str) -> Failure | None:
+        """Whether the gate lets a source pass and it compiles; nothing of it is run."""
+        runner = self._runner(source)
+        try:
+            return runner.load(("tuple", []))[1]
+        finally:
+            self._end_guest()
+
+    def close(self) -> None:
+        """End all processes; the sandbox starts them again if it is used again."""
+        if self._zygote is not None:
+            self._zygote.close()
+            self._zygote = None
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
+        if self._beside is not None:
+            self._beside.close()
+            self._beside = None
+
+    def _runner(self, source: str) -> Runner:
+        return Runner(Guests(self._new_guest, self._end_guest), self.limits, source, gate=self.layers.gate)
+
+    def _new_guest(self) -> Guest:
+        for attempt in (1, 2):
+            zygote = self._zygote
+            if zygote is None or not zygote.alive:
+                if zygote is not None:
+                    zygote.close()
+                zygote = self._zygote = Zygote(self.limits, self.layers)
+            try:
+                guest, active, missing = zygote.fork(None if self._claim is None else self._claim.core)
+            except SandboxBrokenError:
+                zygote.close()
+                self._zygote = None
+                if attempt == 2:  # noqa: PLR2004
+                    raise
+                continue
+            self._note_status(active, missing)
+            return guest
+        raise AssertionError  # unreachable
+
+    def _end_guest(self) -> GuestUsage | None:
+        """End the guest; where its parent is gone, too, nobody knows what it used, and the next one gets another."""
+        if self._zygote is not None:
+            with contextlib.suppress(SandboxBrokenError):
+                return self._zygote.end()
+        return None
+
+    def _note_status(self, active: list[str], missing: list[str]) -> None:
+        status = self._judged(active, missing)
+        if self._status is None or _LEVELS.index(status.level) > _LEVELS.index(self._status.level):
+            self._status = status
+        if status.level != "strong" and not self.allow_weaker:
+            lacking = "; ".join(status.missing)
+            self._end_guest()
+            raise SandboxUnavailableError(
+                f"the sandbox lacks layers of protection here ({lacking}); "
+                "accept that explicitly, or run on Linux 5.13 or newer with Landlock"
+            )
+
+    def _judged(self, active: list[str], missing: list[str]) -> SandboxStatus:
+        """What the layers of one guest amount to."""
+        names = [name for name in ("gate", "environment") if getattr(self.layers, name)]
+        off = [f"{name}: switched off" for name in ("gate", "environment") if not getattr(self.layers, name)]
+        still_root = any(reason.startswith("user:") for reason in missing)
+        level: Level = "weak"
+        if "seccomp" in active:
+            level = "strong" if {*active} >= {*_ESSENTIAL} and not still_root else "medium"
+        return SandboxStatus(level, (*names, *active), (*off, *missing))
+
+
+def check_source(source: str, limits: Limits | None = None) -> Failure | None:
+    """Whether the gate lets a source pass, in this process: it is parsed, never compiled or run."""
+    from promptpo_sandbox.gate import check
+
+    rejected = check(source, source_bytes=(limits or Limits()).source_bytes)
+    return None if rejected is None else Failure("rejected", rejected.message, rejected.detail)

@@ -1,0 +1,106 @@
+"""From source text to a tree that may be compiled, or to the reasons why not."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+
+from promptpo_sandbox.gate.declared import params_problems
+from promptpo_sandbox.gate.review import Review
+from promptpo_sandbox.gate.second import refused
+from promptpo_sandbox.gate.untyped import without_annotations
+
+MAX_NODES = 60_000
+MAX_BRACKETS = 60
+MAX_PREFIX_OPERATORS = 100
+MAX_REASONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Why a source may not run: one sentence per construct, the first few."""
+
+    message: str
+    detail: str = ""
+
+
+def check(source: str, *, source_bytes: int = 100_000) -> Rejected | None:
+    """Whether the gate lets a source pass; nothing is run."""
+    result = admit(source, source_bytes=source_bytes)
+    return result if isinstance(result, Rejected) else None
+
+
+def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast.Module | Rejected:
+    """Parse a source and check it.
+
+    Args:
+        source: The module.
+        source_bytes: Its greatest length in UTF-8.
+        gate: Whether to check the tree and drop its annotations; the limits on its size hold anyway.
+
+    Returns:
+        The tree to compile, or the reasons against it.
+    """
+    problem = size_problem(source, source_bytes)
+    if problem:
+        return Rejected(problem)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+            if not gate:
+                return tree
+            nodes = list(ast.walk(tree))
+            if len(nodes) > MAX_NODES:
+                return Rejected(
+                    f"the source has {len(nodes)} syntax nodes; write a shorter one (at most {MAX_NODES})"
+                )
+            review = Review(tree, nodes, source)
+            problems = {*review.problems(), *params_problems(tree)}
+    except SyntaxError as error:
+        line = (error.text or "").rstrip()
+        return Rejected(f"line {error.lineno}: syntax error: {error.msg}", line[:200])
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Rejected(f"the source cannot be parsed: {error or 'it is nested too deeply'}")
+    if not problems:
+        doubts = refused(ast.parse(source))
+        return (
+            Rejected("; also ".join(doubts[:MAX_REASONS]))
+            if doubts
+            else without_annotations(tree, nodes, review.bindings)
+        )
+    ordered = sorted(problems)
+    reasons = [f"line {line}: {info}" for line, info in ordered[:MAX_REASONS]]
+    more = len(ordered) - MAX_REASONS
+    detail = f"and {more} more" if more > 0 else ""
+    return Rejected("; also ".join(reasons), detail)
+
+
+_PREFIX = re.compile(r"(?:[-+~]\s*|\bnot\b\s*|\blambda\s*:\s*)+")
+
+
+def size_problem(source: str, source_bytes: int) -> str:
+    """What could exhaust the parser itself, found by looking at characters alone."""
+    try:
+        size = len(source.encode())
+    except UnicodeEncodeError:
+        return "the source is not valid text; write plain UTF-8"
+    if size > source_bytes:
+        return f"the source has {size} bytes; write a shorter one (at most {source_bytes})"
+    if "\0" in source:
+        return "the source contains a null character; remove it"
+    depth = deepest = 0
+    for character in source:
+        if character in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]}":
+            depth = max(0, depth - 1)
+    if deepest > 4 * MAX_BRACKETS:
+        return f"brackets are nested {deepest} deep; split long expressions into statements"
+    longest = max((len(match.group()) for match in _PREFIX.finditer(source)), default=0)
+    if longest > MAX_PREFIX_OPERATORS:
+        return "there are too many prefix operators in a row; simplify the expression"
+    return ""

@@ -1,0 +1,88 @@
+"""Entries of PARAMS that nobody could read, told before the policy fails for want of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from promptpo_sandbox.arrays import MOST_NUMBERS, is_meant_as_array, read_array
+from promptpo_sandbox.entries import TRIPLE, Constants, Entry, entries_of
+
+_WAY = (
+    "write (np.zeros((2, 3)), low, high), or np.ones, np.full, np.array or nested lists of numbers, all rows as long, "
+    f"of at most {MOST_NUMBERS} numbers"
+)
+MOST_SAID = 60
+"""Characters of an expression that are told."""
+
+_OUT = "write it out: (1.5, 0.0, 5.0), or (np.zeros((2, 3)), -1.0, 1.0) for an array"
+
+
+def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and reason of what PARAMS is to hold, as the policy's constructor asks for it, and cannot be read off the source."""
+    constants = Constants(tree)
+    entries, unread = entries_of(tree)
+    asked = _asked_for(tree)
+    missing = asked - {entry.name for entry in entries}
+    for entry in entries:
+        if _is_unread_array(entry, constants):
+            yield entry.node.lineno, f"the array {entry.name!r} in PARAMS cannot be read: {_WAY}"
+        elif entry.name in asked and not constants.reads(entry):
+            said = _text(entry.node)
+            yield (
+                entry.node.lineno,
+                f"the entry {entry.name!r} in PARAMS cannot be read without running the program ({said}): {_OUT}",
+            )
+    for node in unread if missing else ():
+        names = ", ".join(sorted(map(repr, missing - {""}))) or "what the policy asks for"
+        yield (
+            node.lineno,
+            f'what PARAMS gets from {_text(node)} cannot be read without running the program: write {names} as "name": (value, low, high)',
+        )
+
+
+def _text(node: ast.expr) -> str:
+    """The beginning of an expression as it is written."""
+    try:
+        return ast.unparse(node)[:MOST_SAID]
+    except (ValueError, RecursionError):  # integers beyond Python's limit of digits, say
+        return "..."
+
+
+def _asked_for(tree: ast.Module) -> set[str]:
+    """The keys by which the constructor of Policy asks for its parameters; empty text for one that is computed."""
+    found: set[str] = set()
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef) or node.name != "Policy":
+            continue
+        for method in node.body:
+            if (
+                isinstance(method, ast.FunctionDef)
+                and method.name == "__init__"
+                and len(method.args.args) > 1
+            ):
+                given = method.args.args[1].arg
+                keys = (
+                    inner.slice
+                    for inner in ast.walk(method)
+                    if isinstance(inner, ast.Subscript)
+                    and isinstance(inner.value, ast.Name)
+                    and inner.value.id == given
+                    and isinstance(inner.ctx, ast.Load)
+                )
+                found |= {str(key.value) if isinstance(key, ast.Constant) else "" for key in keys}
+    return found
+
+
+def _is_unread_array(entry: Entry, constants: Constants) -> bool:
+    item = entry.value
+    if not isinstance(item, ast.Tuple | ast.List) or len(item.elts) != TRIPLE:
+        return False
+    value, *bounds = item.elts
+    value = constants.resolved(value)
+    return all(map(_is_number, bounds)) and is_meant_as_array(value) and read_array(value) is None
+
+
+def _is_number(node: ast.expr) -> bool:
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(inner, ast.Constant) and isinstance(inner.value, int | float)

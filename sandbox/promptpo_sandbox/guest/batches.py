@@ -1,0 +1,113 @@
+"""The actions of one round on their way to the host: the fastest safe encoding for each kind of space."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from promptpo_sandbox.guest import wire
+from promptpo_sandbox.guest.actions import Layout, coerce
+from promptpo_sandbox.guest.plain import encode
+from promptpo_sandbox.guest.wire import WRITE, message
+
+MAX_TEXT = 8000
+
+
+def send(data: bytes) -> None:
+    """Write to the host."""
+    sent = os.write(WRITE, data)
+    while sent < len(data):
+        data = data[sent:]
+        sent = os.write(WRITE, data)
+
+
+def send_failure(kind: str, text: str, detail: str) -> None:
+    """Tell the host about a failure, in no more text than it takes."""
+    send(message(wire.FAILED, encode((kind, text[:MAX_TEXT], detail[:MAX_TEXT]))))
+
+
+class ActionBatch:
+    """Actions of consecutive lanes that have not been sent yet.
+
+    Args:
+        layout: The action space.
+
+    Attributes:
+        fast_type: Values of exactly this type may be appended to `pending` as they are.
+        pending: The actions: one for each lane that has acted.
+    """
+
+    fast_type: type = type(None)
+
+    def __init__(self, layout: Layout = ("tuple", [])) -> None:
+        self.layout = layout
+        self.pending: list[Any] = []
+
+    def add(self, value: Any) -> None:
+        """Take what ``act`` returned.
+
+        Raises:
+            InvalidActionError: It is no action; bounds are the host's to check.
+        """
+        self.pending.append(coerce(self.layout, value, bounds=False))
+
+    def send(self) -> None:
+        """Send what is pending, if anything."""
+        if self.pending:
+            send(message(wire.ACTIONS, self._encoded(), len(self.pending)))
+            self.pending.clear()
+
+    def _encoded(self) -> bytes:
+        raise NotImplementedError
+
+
+class DiscreteBatch(ActionBatch):
+    """Numbers of a Discrete space."""
+
+    fast_type = int
+
+    def _encoded(self) -> bytes:
+        try:
+            return struct.pack(f"<{len(self.pending)}q", *self.pending)
+        except struct.error:  # an int that needs more than 64 bits: out of bounds in any case
+            return struct.pack(
+                f"<{len(self.pending)}q", *(max(-(2**63), min(2**63 - 1, a)) for a in self.pending)
+            )
+
+
+class BoxBatch(ActionBatch):
+    """Arrays of one shape and dtype."""
+
+    def __init__(self, layout: Layout) -> None:
+        super().__init__(layout)
+        self.dtype, self.shape = np.dtype(layout[1]), tuple(layout[2])
+        self.accepted = (self.dtype, np.dtype(np.float64)) if self.dtype.kind == "f" else (self.dtype,)
+
+    def add(self, value: Any) -> None:
+        """See `ActionBatch.add`; arrays as they should be need no more than a look."""
+        if type(value) is np.ndarray and value.shape == self.shape and value.dtype in self.accepted:
+            # a copy, for the policy may go on using the array before the round is sent
+            self.pending.append(value.astype(self.dtype, "C"))
+        else:
+            self.pending.append(coerce(self.layout, value, bounds=False).tobytes())
+
+    def _encoded(self) -> bytes:
+        return b"".join(self.pending)
+
+
+class PlainBatch(ActionBatch):
+    """Whatever has no fixed layout."""
+
+    def _encoded(self) -> bytes:
+        return encode(self.pending)
+
+
+def batch_of(layout: Layout) -> Callable[[], ActionBatch]:
+    """What makes an empty batch for a space."""
+    kinds = {"discrete": DiscreteBatch, "box": BoxBatch}
+    return partial(kinds.get(layout[0], PlainBatch), layout)

@@ -1,0 +1,174 @@
+"""Taking away from this process all that untrusted code must not have, layer by layer.
+
+Each function applies one layer and raises OSError where the system lacks it. They run in a freshly forked,
+single-threaded child, in the order of `LAYERS`: each may need what a later one takes away.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from promptpo_sandbox.guest import landlock, seccomp, wire
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_NOBODY = 65534
+_FIRST_FREE_UID = 1_900_000_000
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What the layers need to know.
+
+    Attributes:
+        wanted: Names of the layers to apply.
+        directory: Descriptor of an empty directory that has no name any more.
+        memory_bytes: Address space beyond what is in use now.
+        cpu_seconds: CPU time.
+    """
+
+    wanted: frozenset[str]
+    directory: int
+    memory_bytes: int
+    cpu_seconds: int
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_architecture = seccomp.here() if sys.platform == "linux" else None
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform != "linux":
+        raise OSError("prctl is a Linux call")
+    if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl {option} failed")
+
+
+def _session(_settings: Confinement) -> None:
+    os.setsid()
+
+
+def _directory(settings: Confinement) -> None:
+    os.fchdir(settings.directory)
+    if os.geteuid() == 0:
+        os.chroot(".")
+
+
+def _rlimits(settings: Confinement) -> None:
+    limits = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_FSIZE": 0,
+        "RLIMIT_NPROC": 0,
+        "RLIMIT_MEMLOCK": 0,
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_CPU": settings.cpu_seconds,
+        "RLIMIT_AS": _address_space() + settings.memory_bytes,
+    }
+    for name, value in limits.items():
+        if hasattr(resource, name):
+            _, hard = resource.getrlimit(getattr(resource, name))
+            if hard != resource.RLIM_INFINITY:
+                value = min(value, hard)  # noqa: PLW2901
+            resource.setrlimit(getattr(resource, name), (value, value))
+
+
+def _address_space() -> int:
+    """Bytes of address space in use now."""
+    return _in_use
+
+
+def measure() -> None:
+    """Note the address space in use; called once before files are out of reach."""
+    global _in_use  # noqa: PLW0603 - a fact about this process
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+            _in_use = int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:  # not Linux
+        _in_use = 1 << 30
+
+
+_in_use = 1 << 30
+
+
+def _user(_settings: Confinement) -> None:
+    """For root only: a user id of its own, which owns nothing; 65534 where ids are scarce."""
+    os.setgroups([])
+    for uid in (_FIRST_FREE_UID + os.getpid(), _NOBODY):
+        try:
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+        except OSError:
+            continue
+        return
+    raise OSError("no unprivileged user id can be taken")
+
+
+def _parent_death(_settings: Confinement) -> None:
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def _no_new_privileges(_settings: Confinement) -> None:
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _landlock(_settings: Confinement) -> None:
+    if _architecture is None:
+        raise OSError("Landlock is a Linux feature")
+    landlock.restrict(_libc, _architecture.landlock)
+
+
+def _seccomp(_settings: Confinement) -> None:
+    if _architecture is None:
+        raise OSError("the system-call filter knows Linux on x86-64 and arm64")
+    seccomp.install(_libc, _architecture)
+
+
+def _descriptors(_settings: Confinement) -> None:
+    os.closerange(wire.WRITE + 1, 65536 if sys.platform != "linux" else _highest_descriptor() + 1)
+    if hasattr(resource, "RLIMIT_NOFILE"):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wire.WRITE + 1, wire.WRITE + 1))
+
+
+def _highest_descriptor() -> int:
+    return 1 << 20
+
+
+LAYERS: dict[str, Callable[[Confinement], None]] = {
+    "session": _session,
+    "directory": _directory,
+    "rlimits": _rlimits,
+    "user": _user,
+    "parent_death": _parent_death,
+    "no_new_privileges": _no_new_privileges,
+    "landlock": _landlock,
+    "descriptors": _descriptors,
+    "seccomp": _seccomp,
+}
+
+
+def confine(settings: Confinement) -> tuple[list[str], list[str]]:
+    """Apply every wanted layer that the system has.
+
+    Returns:
+        The names of the layers in force, and "name: reason" for those that are not.
+    """
+    active, missing = [], []
+    for name, apply in LAYERS.items():
+        if name == "user" and os.geteuid() != 0:
+            continue
+        if name not in settings.wanted:
+            missing.append(f"{name}: switched off")
+            continue
+        try:
+            apply(settings)
+        except (OSError, ValueError) as error:
+            missing.append(f"{name}: {error}")
+        else:
+            active.append(name)
+    return active, missing

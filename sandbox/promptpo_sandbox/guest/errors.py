@@ -1,0 +1,66 @@
+"""Failures of untrusted code as text: kind, one sentence, and the policy's own lines of the traceback."""
+
+from __future__ import annotations
+
+import linecache
+from types import TracebackType
+
+from promptpo_sandbox.guest.actions import InvalidActionError
+
+POLICY_FILE = "<policy>"
+MAX_FRAMES = 6
+MAX_TEXT = 2000
+
+
+class ContractError(TypeError):
+    """The module lacks the class or method that it must have."""
+
+
+def remember_source(source: str) -> None:
+    """Let tracebacks show the policy's lines."""
+    lines = source.splitlines(keepends=True)
+    linecache.cache[POLICY_FILE] = (len(source), None, lines, POLICY_FILE)
+
+
+def describe_failure(error: BaseException) -> tuple[str, str, str]:
+    """Kind, message and detail of what untrusted code raised; never raises itself."""
+    try:
+        return _describe(error)
+    except BaseException as second:  # noqa: BLE001 - the exception's own methods are untrusted
+        return "crashed", f"the code raised an exception that raises {type(second).__name__} when shown", ""
+
+
+def _describe(error: BaseException) -> tuple[str, str, str]:
+    if isinstance(error, InvalidActionError):
+        return "invalid_action", str(error)[: 2 * MAX_TEXT], ""
+    if isinstance(error, ContractError):
+        return "rejected", str(error), ""
+    frames = policy_frames(error.__traceback__)
+    where = f"line {frames[-1][0]}: " if frames else ""
+    name = type(error).__name__
+    if isinstance(error, MemoryError):
+        return "memory", f"{where}the code needs more memory than it may use", _traceback(frames, name, "")
+    text = " ".join(str(error).split())[:MAX_TEXT]
+    if isinstance(error, SystemExit | KeyboardInterrupt | GeneratorExit):
+        return "crashed", f"{where}the code raised {name} to leave; return from act instead", ""
+    message = f"{where}{name}: {text}" if text else f"{where}{name}"
+    return "crashed", message, _traceback(frames, name, text)
+
+
+def policy_frames(trace: TracebackType | None) -> list[tuple[int, str]]:
+    """Line and function of each frame that belongs to the policy, outermost first."""
+    frames = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == POLICY_FILE:
+            frames.append((trace.tb_lineno, code.co_name))
+        trace = trace.tb_next
+    return frames
+
+
+def _traceback(frames: list[tuple[int, str]], name: str, text: str) -> str:
+    lines = []
+    for number, function in frames[-MAX_FRAMES:]:
+        source = linecache.getline(POLICY_FILE, number).strip()
+        lines.append(f"line {number}, in {function}: {source[:200]}")
+    return "\n".join([*lines, f"{name}: {text}" if text else name])

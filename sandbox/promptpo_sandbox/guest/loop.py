@@ -1,0 +1,403 @@
+"""The guest's main loop: reads messages, runs the policies, answers. Runs confined."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from time import perf_counter
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from promptpo_sandbox.gate.check import Rejected, admit
+from promptpo_sandbox.guest import rewards, wire
+from promptpo_sandbox.guest.actions import sample
+from promptpo_sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
+from promptpo_sandbox.guest.construct import construct
+from promptpo_sandbox.guest.debug import kept_in
+from promptpo_sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
+from promptpo_sandbox.guest.facades import EpisodeModules, Modules, names_in
+from promptpo_sandbox.guest.namespace import Output, restricted, unrestricted
+from promptpo_sandbox.guest.plain import decode, encode
+from promptpo_sandbox.guest.seen import kept, watch
+from promptpo_sandbox.guest.simulating import simulate
+from promptpo_sandbox.guest.wire import HEADER, READ, message
+
+SLOW_SECONDS = 0.001
+"""An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
+
+
+LARGEST_READ = 1 << 20
+"""Bytes that are read at once where messages are as long: as many as the pipe holds."""
+
+
+class RunningPolicy:
+    """One running policy, in the lane of this number."""
+
+    __slots__ = ("act", "index", "output", "policy", "seen", "slow")
+
+    def __init__(self, index: int, act: Any, output: Output) -> None:
+        self.index = index
+        self.act = act
+        self.policy: Any = None
+        self.output = output
+        self.slow = False
+        self.seen: Any = None
+
+    def note_seen(self, value: Any) -> None:
+        """Keep what the policy's ``perceive`` has returned last."""
+        self.seen = value
+
+
+class Prints:
+    """Stands in for ``sys.stdout``: what a library prints belongs to the lane that has called it.
+
+    Args:
+        output: Of the lane that is running, if one is.
+    """
+
+    def __init__(self, output: Callable[[], Output | None]) -> None:
+        self._output = output
+
+    def write(self, text: str) -> int:
+        """Keep the text as the lane's own print would."""
+        output = self._output()
+        return len(text) if output is None else output.write(text)
+
+    def flush(self) -> None:
+        """Nothing is buffered elsewhere."""
+
+
+class GuestLoop:
+    """Runs one source for the host at the other end of two pipes.
+
+    Args:
+        modules: What policies may import.
+    """
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
+        self.code: CodeType | None = None
+        self._modules_of: dict[CodeType, Callable[[bytes], EpisodeModules]] = {}
+        self._apart = False
+        self.gate = True
+        self.output_limit = 0
+        self.slow_seconds = SLOW_SECONDS
+        self.debug = False
+        self.seen = False
+        self._batch: ActionBatch = PlainBatch()
+        self.lanes: list[RunningPolicy] = []
+        self._running: Output | None = None
+        self._acts: list[Callable[[Any], Any]] = []
+        self._watchful = False
+        self.row_dtype: np.dtype[Any] = np.dtype(float)
+        self.row_shape: tuple[int, ...] | None = None
+        self.read_size = 65536
+        self._rest = b""
+        self.printed: list[tuple[int, str]] = []
+        self._rewards = rewards.Rewards(lambda digest: self._module(digest, self._unread()))
+
+    def serve(self) -> None:
+        """Answer messages until the host closes the pipe."""
+        while True:
+            kind, payload = self._receive()
+            if kind == wire.STEP_FIXED:
+                self._step(self._rows(payload))
+            elif kind == wire.STEP_PLAIN:
+                self._step(decode(payload[HEADER.size :]))
+            elif kind == wire.LANES:
+                self._change_lanes(decode(payload[HEADER.size :]))
+            elif kind == wire.LAYOUT:
+                name, shape = decode(payload[HEADER.size :])
+                self.row_dtype, self.row_shape = np.dtype(name), None if shape is None else tuple(shape)
+            elif kind == wire.LOAD:
+                self._load(decode(payload[HEADER.size :]))
+            elif kind == wire.CALL:
+                self._call(decode(payload[HEADER.size :]))
+            elif kind in (wire.REPLAY, wire.IMAGINE):
+                self._simulate(kind, decode(payload[HEADER.size :]))
+            elif kind == wire.SCORE:
+                self._score(decode(payload[HEADER.size :]))
+
+    def _rows(self, payload: bytes) -> list[Any]:
+        """Observations in the announced layout: ints, or arrays that a policy may write to."""
+        flat = np.frombuffer(payload, self.row_dtype, offset=HEADER.size)
+        if self.row_shape is None:
+            integers: list[Any] = flat.tolist()
+            return integers
+        if not self.row_shape:
+            return [np.array(number) for number in flat]
+        rows = flat.reshape(len(self.lanes), *self.row_shape)
+        return [row.copy() for row in rows] if self._apart else list(rows.copy())
+
+    def _receive(self) -> tuple[int, bytes]:
+        """The kind of the next message and the message, header included."""
+        data = self._rest or os.read(READ, self.read_size)
+        while len(data) < HEADER.size:
+            data += self._more(HEADER.size - len(data))
+        kind, _, _, length = HEADER.unpack_from(data)
+        total = HEADER.size + length
+        if len(data) == total:
+            self._rest = b""
+            return kind, data
+        if len(data) > total:
+            self._rest = data[total:]
+            return kind, data[:total]
+        self._rest = b""
+        self.read_size = max(self.read_size, min(total, LARGEST_READ))
+        parts = [data]
+        missing = total - len(data)
+        while missing:
+            parts.append(self._more(missing))
+            missing -= len(parts[-1])
+        return kind, b"".join(parts)
+
+    @staticmethod
+    def _more(n: int) -> bytes:
+        data = os.read(READ, n)
+        if not data:
+            os._exit(0)
+        return data
+
+    def _fail(self, error: BaseException) -> None:
+        send_failure(*describe_failure(error))
+
+    def _printing(self) -> Output | None:
+        """The output of the lane that is running; in a round without trouble it is the next to answer."""
+        if self._running is not None:
+            return self._running
+        done = len(self._batch.pending)
+        return self.lanes[done].output if done < len(self.lanes) else None
+
+    def _flush_output(self) -> None:
+        for index, parts in groupby(self.printed, key=itemgetter(0)):
+            text = "".join(part for _, part in parts)
+            send(message(wire.OUTPUT, text.encode("utf-8", "replace"), index))
+        self.printed.clear()
+
+    # Loading and lanes
+
+    def _load(self, request: dict[str, Any]) -> None:
+        self.gate = request["gate"]
+        self.slow_seconds = -1.0 if request["careful"] else SLOW_SECONDS
+        self.output_limit = request["output_bytes"]
+        self.debug = request["debug"]
+        self.seen = request["seen"]
+        self._batch = batch_of(request["layout"])()
+        source = request["source"]
+        try:
+            tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
+            if isinstance(tree, Rejected):
+                send_failure("rejected", tree.message, tree.detail)
+                return
+            self.code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
+        except SyntaxError as error:  # what only the compiler finds, such as return outside a function
+            text = f"line {error.lineno}: syntax error: {error.msg}"
+            send_failure("rejected", text, "")
+            return
+        except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways
+            text = f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}"
+            send_failure("rejected", text, "")
+            return
+        self._apart = "base" in names_in(self.code)  # an array's base would show the other lanes' rows
+        remember_source(source)
+        send(message(wire.READY))
+
+    def _module(self, digest: bytes, output: Output, code: CodeType | None = None) -> dict[str, Any]:
+        """A fresh copy of the module, or of another that was admitted as well."""
+        code = code or self.code
+        assert code is not None  # noqa: S101 - the host loads first
+        if self.gate:
+            sys.stdout = Prints(self._printing)
+            sys.stderr = Prints(lambda: None)
+            episodes = self._modules_of.get(code)
+            if episodes is None:
+                episodes = self._modules_of[code] = self.modules.episodes(code)
+            namespace = restricted(episodes(digest), output)
+        else:
+            namespace = unrestricted()
+            sys.stdout = sys.stderr = output
+        exec(code, namespace)  # noqa: S102 - this process exists to do this
+        return namespace
+
+    def _change_lanes(self, request: dict[str, Any]) -> None:
+        """Stop some lanes, then start others; those that start quickly are acknowledged together."""
+        stopped = set(request["stop"])
+        self.lanes = [lane for lane in self.lanes if lane.index not in stopped]
+        ready = 0
+        for index, digest, params in request["start"]:
+            began = perf_counter()
+            output = self._running = Output(self.output_limit, self.printed, index)
+            lane = RunningPolicy(index, None, output)
+            try:
+                lane.policy = construct(self._module(digest, output), params)
+                lane.act = lane.policy.act
+                if self.seen:
+                    watch(lane.policy, lane.note_seen)
+            except BaseException as error:  # noqa: BLE001 - reported to the host
+                self._acknowledge(ready)
+                ready = 0
+                self._flush_output()
+                self._fail(error)
+                continue
+            self._flush_output()
+            self.lanes.append(lane)
+            ready += 1
+            if perf_counter() - began > self.slow_seconds:
+                self._acknowledge(ready)
+                ready = 0
+        self._running = None
+        self._acknowledge(ready)
+        self._set_lanes(sorted(self.lanes, key=lambda lane: lane.index))
+
+    def _set_lanes(self, lanes: list[RunningPolicy]) -> None:
+        self.lanes = lanes
+        self._acts = [lane.act for lane in lanes]
+
+    @staticmethod
+    def _acknowledge(ready: int) -> None:
+        if ready:
+            send(message(wire.READY, b"", ready))
+
+    # Steps
+
+    def _step(self, observations: Sequence[Any]) -> None:
+        """Ask every lane for its action and send them.
+
+        This loop is what a rollout's speed hangs on. It goes on watchfully where a lane fails, and the next
+        round begins so where a round was slow.
+        """
+        if self._watchful or self.slow_seconds < 0:
+            self._step_watchfully(observations)
+            return
+        batch = self._batch
+        add, append, fast_type = batch.add, batch.pending.append, batch.fast_type
+        began = perf_counter()
+        try:
+            for act, obs in zip(self._acts, observations, strict=True):
+                action = act(obs)
+                if type(action) is fast_type:
+                    append(action)
+                else:
+                    add(action)
+        except BaseException as error:  # noqa: BLE001 - reported to the host
+            self._step_watchfully(observations, error)
+            return
+        if self.printed:
+            self._flush_output()
+        if self.debug:
+            for lane in self.lanes:
+                _send_debug(lane)
+        batch.send()
+        self._watchful = perf_counter() - began > self.slow_seconds
+
+    def _step_watchfully(self, observations: Sequence[Any], error: BaseException | None = None) -> None:
+        """A round in which slow lanes answer on their own, so that the host can tell the lanes' times apart.
+
+        Whatever goes wrong in one lane is reported in its place and ends that lane alone.
+
+        Args:
+            observations: One for each lane.
+            error: What the first lane that has not answered yet has raised, if it did.
+        """
+        batch = self._batch
+        done = len(batch.pending)
+        failed: list[RunningPolicy] = []
+        if error is not None:
+            self._report(error, observations[done])
+            failed.append(self.lanes[done])
+            done += 1
+        self._watchful = False
+        before = perf_counter()
+        for lane, obs in zip(self.lanes[done:], observations[done:], strict=True):
+            if lane.slow:
+                batch.send()
+            self._running = lane.output
+            try:
+                batch.add(lane.act(obs))
+            except BaseException as wrong:  # noqa: BLE001 - reported to the host
+                self._report(wrong, obs)
+                failed.append(lane)
+            if self.printed:
+                self._flush_output()
+            if self.debug:
+                _send_debug(lane)
+            now = perf_counter()
+            lane.slow = now - before > self.slow_seconds
+            if lane.slow:
+                self._watchful = True
+                batch.send()
+            before = now
+        self._running = None
+        batch.send()
+        if failed:
+            self._set_lanes([lane for lane in self.lanes if lane not in failed])
+
+    def _report(self, error: BaseException, obs: Any) -> None:
+        """Send what is pending, then a lane's failure."""
+        self._batch.send()
+        self._flush_output()
+        kind, text, detail = describe_failure(error)
+        send_failure(kind, text, f"{detail}\nobs was {sample(obs)}".strip())
+
+    # Calls
+
+    def _call(self, request: dict[str, Any]) -> None:
+        output = self._running = Output(self.output_limit, self.printed, 0)
+        try:
+            module = self._module(request["digest"], output)
+            owner, _, method = request["target"].partition(".")
+            if owner not in module:
+                raise ContractError(f"the code defines no {owner}; define it with a method {method}")
+            target = module[owner]
+            result = getattr(target(), method)(request["argument"]) if method else target(request["argument"])
+            if not isinstance(result, str):
+                raise ContractError(f"{request['target']} returned {sample(result)}; return a str")
+            data = str(result).encode("utf-8", "replace")
+            if len(data) > request["text_bytes"]:
+                raise ContractError(
+                    f"{request['target']} returned {len(data)} bytes of text; return at most {request['text_bytes']}"
+                )
+        except BaseException as error:  # noqa: BLE001 - reported to the host
+            self._flush_output()
+            self._fail(error)
+        else:
+            self._flush_output()
+            send(message(wire.TEXT, data))
+
+    def _simulate(self, kind: int, request: dict[str, Any]) -> None:
+        simulate(
+            kind, request, lambda digest, code: self._module(digest, self._unread(), code), gate=self.gate
+        )
+
+    def _unread(self) -> Output:
+        """The output of what is no policy: nobody reads it."""
+        self._running = Output(0, self.printed, 0)
+        return self._running
+
+    def _score(self, request: dict[str, Any]) -> None:
+        """Answer with what steps earn; a failure says in which step it happened."""
+        try:
+            data = encode(self._rewards.score(request))
+        except rewards.StepError as error:
+            kind, text, detail = describe_failure(error.__cause__ or error)
+            send_failure(kind, text if error.step is None else f"at step {error.step}: {text}", detail)
+        else:
+            send(message(wire.SCORED, data))
+
+
+def _send_debug(lane: RunningPolicy) -> None:
+    """Tell the host what a policy keeps in its ``debug``, and has perceived, before its action, with which it belongs."""
+    debug = kept_in(lane.policy)
+    if debug:
+        data = encode(debug)
+        if len(data) <= wire.MAX_DEBUG_BYTES:
+            send(message(wire.DEBUG, data, lane.index))
+    if lane.seen is not None:
+        data, lane.seen = encode(kept(lane.seen)), None
+        if len(data) <= wire.MAX_SEEN_BYTES:
+            send(message(wire.SEEN, data, lane.index))

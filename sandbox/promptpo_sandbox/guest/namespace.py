@@ -1,0 +1,82 @@
+"""The namespace a policy's module runs in: restricted builtins, imports of facades, captured prints."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from promptpo_sandbox.gate.names import BUILTINS, MODULES
+from promptpo_sandbox.guest.facades import EpisodeModules, Facade, facade
+
+MODULE_NAME = "policy"
+
+
+class Output:
+    """Captured prints of one episode, with a cap.
+
+    Args:
+        limit: Bytes that are kept.
+        parts: Where they go, each with the lane's number.
+        lane: The lane's number.
+    """
+
+    def __init__(self, limit: int, parts: list[tuple[int, str]], lane: int) -> None:
+        self.left = limit
+        self.parts = parts
+        self.lane = lane
+
+    def write(self, text: str) -> int:
+        """Keep the text as far as there is room."""
+        if self.left > 0:
+            kept = text[: self.left]
+            self.left -= len(kept.encode("utf-8", "replace"))
+            self.parts.append((self.lane, kept))
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is buffered elsewhere."""
+
+
+_FIXED: dict[str, Any] = {name: getattr(builtins, name) for name in BUILTINS} | {
+    "__build_class__": builtins.__build_class__
+}
+_INERT = facade({})
+
+
+def importer(modules: EpisodeModules) -> Callable[..., Facade]:
+    """An ``__import__`` that hands out facades.
+
+    numpy's C code imports its own modules through the calling frame's ``__import__`` and then takes them
+    from ``sys.modules``; it gets an empty stand-in, and so would a policy.
+    """
+
+    def import_(
+        name: str, _globals: Any = None, _locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Facade:
+        if level == 0 and name in MODULES:
+            return modules[name if fromlist else name.split(".", maxsplit=1)[0]]
+        if level == 0 and name in sys.modules:
+            return _INERT
+        raise ImportError(f"the module {name} is not available to a policy")
+
+    return import_
+
+
+def restricted(modules: EpisodeModules, output: Output) -> dict[str, Any]:
+    """Globals for one episode's copy of the module."""
+
+    def print_(*values: Any, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
+        if output.left > 0:
+            print(*values, sep=sep, end=end, file=output)
+
+    return {
+        "__name__": MODULE_NAME,
+        "__builtins__": {**_FIXED, "__import__": importer(modules), "print": print_},
+    }
+
+
+def unrestricted() -> dict[str, Any]:
+    """Globals for a module that did not pass the gate: everything the interpreter has, under the kernel's rules."""
+    return {"__name__": MODULE_NAME, "__builtins__": builtins}

@@ -1,0 +1,191 @@
+"""Running reward programs: what each step of an episode earns, by a program that is no part of the environment.
+
+A reward program is a module with ``class Reward``. It is made anew for every episode (``__init__(self)``);
+``step(obs, action, next_obs, env_reward, info)`` returns a number, or a number and a dict of its named parts;
+``success()``, where there is one, is asked once, when the episode is over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from promptpo_sandbox.guest.actions import sample
+from promptpo_sandbox.guest.errors import ContractError
+from promptpo_sandbox.guest.worlds import MAX_REWARD, copied, value_at
+
+MOST_PARTS = 16
+LONGEST_NAME = 40
+
+New: TypeAlias = Callable[[bytes], dict[str, Any]]
+"""A fresh copy of the module from the bytes that decide its random numbers."""
+
+
+class InvalidRewardError(ContractError):
+    """What ``step`` or ``success`` returned is no reward."""
+
+
+class StepError(Exception):
+    """A program failed; the cause is what it raised.
+
+    Args:
+        step: Index of the step in its episode; None for construction and ``success``.
+    """
+
+    def __init__(self, step: int | None) -> None:
+        super().__init__(step)
+        self.step = step
+
+
+class RunningReward:
+    """The program of one episode.
+
+    Args:
+        module: A fresh copy of it.
+    """
+
+    __slots__ = ("_reward", "_step", "steps")
+
+    def __init__(self, module: dict[str, Any]) -> None:
+        reward = module.get("Reward")
+        if not isinstance(reward, type):
+            raise ContractError("the module defines no class Reward; define class Reward with a method step")
+        if not callable(getattr(reward, "step", None)):
+            raise ContractError(
+                "the class Reward has no method step; define step(self, obs, action, next_obs, env_reward, info)"
+            )
+        self._reward = reward()
+        self._step = self._reward.step
+        self.steps = 0
+
+    def step(
+        self, obs: Any, action: Any, next_obs: Any, env_reward: float, info: dict[str, float]
+    ) -> tuple[float, dict[str, float]]:
+        """What a step earns, and its parts.
+
+        Raises:
+            InvalidRewardError: The program returned something else.
+        """
+        answer = self._step(obs, action, next_obs, env_reward, info)
+        earned = self._earned(answer)
+        self.steps += 1
+        return earned
+
+    @staticmethod
+    def _earned(answer: Any) -> tuple[float, dict[str, float]]:
+        if not isinstance(answer, tuple):
+            return _number(answer, "the reward"), {}
+        if len(answer) != 2 or not isinstance(answer[1], dict):  # noqa: PLR2004
+            raise InvalidRewardError(
+                f"Reward.step returned {sample(answer)}; return a number, or a number and a dict of its parts"
+            )
+        parts = {_name(name): _number(value, f"the part {name}") for name, value in answer[1].items()}
+        if len(parts) > MOST_PARTS:
+            raise InvalidRewardError(f"Reward.step returned {len(parts)} parts; return at most {MOST_PARTS}")
+        return _number(answer[0], "the reward"), parts
+
+    def success(self) -> bool | None:
+        """Whether the goal was reached; None where the program does not say.
+
+        Raises:
+            InvalidRewardError: It said something else than yes or no.
+        """
+        asked = getattr(self._reward, "success", None)
+        if not callable(asked):
+            return None
+        answer = asked()
+        if answer is None or isinstance(answer, bool):
+            return answer
+        if isinstance(answer, (np.bool_, int, np.integer)):
+            return bool(answer)
+        raise InvalidRewardError(f"Reward.success returned {sample(answer)}; return True or False")
+
+
+def _number(value: Any, what: str) -> float:
+    if not isinstance(value, (bool, int, float, np.number, np.bool_)) and not (
+        isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf"
+    ):
+        raise InvalidRewardError(f"Reward.step returned {sample(value)} as {what}; return a number")
+    number = float(value)
+    if not abs(number) <= MAX_REWARD:
+        raise InvalidRewardError(f"Reward.step returned {number} as {what}; return a finite number")
+    return number
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME:
+        return value
+    raise InvalidRewardError(
+        f"Reward.step returned a part named {sample(value)}; name parts by texts of 1 to {LONGEST_NAME} characters"
+    )
+
+
+class Rewards:
+    """The reward programs of several episodes, by the number of the lane.
+
+    Args:
+        new: Makes a fresh copy of the module.
+    """
+
+    def __init__(self, new: New) -> None:
+        self._new = new
+        self._running: dict[int, RunningReward] = {}
+
+    def score(self, request: dict[str, Any]) -> tuple[Any, dict[str, float], bool | None]:
+        """Rewards of consecutive steps, the sums of their parts, and at an episode's end whether it succeeded.
+
+        Raises:
+            StepError: The program failed.
+        """
+        lane = request["lane"]
+        if request["digest"] is not None:
+            self._running.pop(lane, None)
+            try:
+                self._running[lane] = RunningReward(self._new(request["digest"]))
+            except BaseException as wrong:
+                raise StepError(None) from wrong
+        reward = self._running[lane]
+        sums: dict[str, float] = {}
+        earned = self._earned(reward, request, sums)
+        if not all(map(math.isfinite, sums.values())):
+            raise StepError(reward.steps) from InvalidRewardError(
+                "the parts of Reward.step add up to no finite number"
+            )
+        success = None
+        if request["over"]:
+            del self._running[lane]
+            try:
+                success = reward.success()
+            except BaseException as wrong:
+                raise StepError(None) from wrong
+        return np.array(earned, float), sums, success
+
+    @staticmethod
+    def _earned(reward: RunningReward, request: dict[str, Any], sums: dict[str, float]) -> list[float]:
+        observations, actions, rewards = (request[name] for name in ("observations", "actions", "rewards"))
+        names, table, infos = request["names"], request["table"], request["infos"]
+        earned: list[float] = []
+        for i, env_reward in enumerate(rewards.tolist()):
+            info = infos[i] if names is None else dict(zip(names, table[i].tolist(), strict=True))
+            try:
+                value, parts = reward.step(
+                    _own(observations, i),
+                    _own(actions, i),
+                    _own(observations, i + 1),
+                    env_reward,
+                    info,
+                )
+            except BaseException as wrong:
+                raise StepError(reward.steps) from wrong
+            earned.append(value)
+            for name, part in parts.items():
+                sums[name] = sums.get(name, 0.0) + part
+        return earned
+
+
+def _own(values: Any, index: int) -> Any:
+    """One of several values, which may be written to."""
+    return value_at(values, index) if isinstance(values, np.ndarray) else copied(values[index])

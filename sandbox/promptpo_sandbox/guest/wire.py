@@ -1,0 +1,74 @@
+"""The messages between host and guest: an 8-byte header and a payload.
+
+Host and guest take turns. The host sends one message; the guest answers with chunks that together
+account for every lane the message was about. A chunk has the same header.
+"""
+
+from __future__ import annotations
+
+import struct
+
+READ, WRITE = 0, 3
+"""The guest's descriptors. What libraries print goes to 1 and 2, which lead nowhere."""
+
+HEADER = struct.Struct("<BBHI")
+"""Kind, flags (unused, zero), count of lanes, bytes of payload."""
+
+# host to zygote and back
+REQUEST = struct.Struct("<ch")
+"""What to do, and the core to run on (-1: any)."""
+FORKED = struct.Struct("<q")
+ENDED = struct.Struct("<qdq")
+"""Wait status, CPU seconds, greatest resident KiB."""
+
+# host to guest
+LOAD = 1
+"""Check and compile a source: plain data, see `promptpo_sandbox.guest.loop`."""
+LANES = 2
+"""Stop and start lanes: plain data."""
+STEP_FIXED = 3
+"""Observations of all running lanes as raw rows of one dtype and shape, in lane order."""
+STEP_PLAIN = 4
+"""Observations of all running lanes as one list in plain data."""
+CALL = 5
+"""Construct a class and call a method: plain data."""
+LAYOUT = 6
+"""The dtype and shape of the rows that follow: plain data; not answered."""
+REPLAY = 7
+"""Predict recorded steps with the module's World: plain data, see `promptpo_sandbox.guest.worlds`."""
+IMAGINE = 8
+"""Let a policy act in the module's World: plain data, see `promptpo_sandbox.guest.worlds`."""
+SCORE = 9
+"""What steps earn by the module's Reward: plain data, see `promptpo_sandbox.guest.rewards`."""
+
+# guest to host
+READY = 32
+"""The source was accepted, or `count` lanes were started."""
+ACTIONS = 33
+"""The next `count` lanes' actions: raw rows, or a list in plain data."""
+FAILED = 34
+"""The next lane (or the source) failed: plain data (kind, message, detail)."""
+OUTPUT = 35
+"""Text printed by lane number `count`; accounts for no lane."""
+TEXT = 36
+"""What a call returned."""
+DEBUG = 37
+"""What the policy of lane number `count` keeps in its ``debug``: plain data; accounts for no lane."""
+
+MAX_DEBUG_BYTES = 2048
+"""Of one such message."""
+
+MAX_SEEN_BYTES = 16384
+"""Of what one `SEEN` message tells."""
+
+PREDICTED = 38
+"""What a replay gave, or the episodes that a policy played in a world: plain data."""
+SCORED = 39
+"""What steps have earned: plain data."""
+SEEN = 40
+"""What the ``perceive`` of lane number `count` has returned in this step: plain data; accounts for no lane."""
+
+
+def message(kind: int, payload: bytes = b"", count: int = 0) -> bytes:
+    """One message or chunk."""
+    return HEADER.pack(kind, 0, count, len(payload)) + payload

@@ -1,0 +1,195 @@
+"""Policies that are asked for one action after the other, while their caller steps the environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import gymnasium
+
+from promptpo_sandbox.guest import wire
+from promptpo_sandbox.guest.actions import InvalidActionError
+from promptpo_sandbox.guest.plain import encode
+from promptpo_sandbox.guest.wire import HEADER, message
+from promptpo_sandbox.lockstep.acting import ActionDecoder, Clipped
+from promptpo_sandbox.lockstep.observing import ObservationEncoder
+from promptpo_sandbox.lockstep.rollout import Runner
+from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from promptpo_sandbox.results import Failure, Trial
+from promptpo_sandbox.seeds import digest_of
+from promptpo_sandbox.spaces import layout_of
+
+Answers: TypeAlias = dict[int, Any]
+"""By the number of the lane: the action, or the `Failure` that ended its policy."""
+
+
+class AskedPolicies:
+    """Fresh policies of one source, one per lane, in one guest; one message asks all of them.
+
+    A policy that fails is gone until its lane is started again. Where the whole guest has to be given up
+    (it hangs or dies), all policies in it are, and the next `start` brings another guest.
+
+    Args:
+        runner: Brings guests with the source.
+        observation_space: What policies see.
+        action_space: What they return; continuous actions are clipped into its bounds.
+        end: Ends the guest.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        observation_space: gymnasium.Space[Any],
+        action_space: gymnasium.Space[Any],
+        end: Callable[[], Any],
+    ) -> None:
+        self._runner, self._limits, self._end = runner, runner.limits, end
+        self._layout = layout_of(action_space)
+        layout_of(observation_space)
+        self._observation_space = observation_space
+        self._encoder = ObservationEncoder(observation_space)
+        self._decoder = ActionDecoder(action_space, self._layout, clip=True)
+        self._guest: Guest | None = None
+        self._running: list[int] = []
+
+    @property
+    def running(self) -> tuple[int, ...]:
+        """The lanes that have a policy."""
+        return tuple(self._running)
+
+    def start(self, trials: Mapping[int, Trial]) -> dict[int, Failure]:
+        """Give lanes fresh policies, in the place of those that they had.
+
+        Args:
+            trials: By the number of the lane; of each, the seed decides the policy's random numbers.
+
+        Returns:
+            Why lanes have none.
+        """
+        if self._guest is None:
+            self._encoder = ObservationEncoder(self._observation_space)
+            self._guest, failure = self._runner.load(self._layout)
+            if failure is not None:
+                self._give_up()
+                return dict.fromkeys(trials, failure)
+        starting = sorted(trials)
+        request = {
+            "stop": [lane for lane in starting if lane in self._running],
+            "start": [
+                (lane, digest_of(trial.seed), None if trial.params is None else dict(trial.params))
+                for lane, trial in sorted(trials.items())
+            ],
+        }
+        self._running = [lane for lane in self._running if lane not in trials]
+        failures: dict[int, Failure] = {}
+        try:
+            self._guest.send(message(wire.LANES, encode(request)), self._limits.construct_seconds)
+            while starting:
+                kind, count, payload = self._chunk(self._guest, self._limits.construct_seconds)
+                if kind == wire.READY and 0 < count <= len(starting) and not payload:
+                    self._running += starting[:count]
+                    del starting[:count]
+                elif kind == wire.FAILED:
+                    failures[starting.pop(0)] = Failure(*decode_failure(payload))
+                else:
+                    raise GuestGoneError("the guest sent a message out of order")
+            self._guest.finish()
+        except (GuestTimeoutError, GuestGoneError) as error:
+            failures.update(dict.fromkeys([*trials, *self._running], self._lost(error)))
+        self._running.sort()
+        return failures
+
+    def act(self, observations: Mapping[int, Any]) -> Answers:
+        """Ask every running policy for an action.
+
+        Args:
+            observations: One for each lane of `running`, and for no other.
+
+        Returns:
+            An action or a failure for each of them.
+        """
+        waiting = list(self._running)
+        if sorted(observations) != waiting:
+            raise ValueError(f"the running lanes are {waiting}, not {sorted(observations)}")
+        if self._guest is None or not waiting:
+            return {}
+        try:
+            batch = self._encoder.message([observations[lane] for lane in waiting])
+            answers = self._exchanged(self._guest, batch, waiting)
+        except (GuestTimeoutError, GuestGoneError) as error:
+            return dict.fromkeys(observations, self._lost(error))
+        self._drop([lane for lane, answer in answers.items() if isinstance(answer, Failure)])
+        return answers
+
+    def _exchanged(self, guest: Guest, batch: bytes, waiting: list[int]) -> Answers:
+        """Send one message and read its answer, which is nearly always one message too."""
+        limits, decoder, n = self._limits, self._decoder, len(waiting)
+        guest.send(batch, limits.step_seconds)
+        size = decoder.row_bytes * n
+        data = guest.read(max(HEADER.size + size + 1, 4096), limits.step_seconds)
+        whole = size and len(data) == HEADER.size + size
+        if whole and data.startswith(HEADER.pack(wire.ACTIONS, 0, n, size)):
+            actions = decoder.decode(memoryview(data)[HEADER.size :], n)
+            if decoder.clean:
+                return dict(zip(waiting, actions, strict=True))
+            return {lane: _explained(action) for lane, action in zip(waiting, actions, strict=True)}
+        guest.push_back(data)
+        return self._slowly(guest, waiting)
+
+    def _slowly(self, guest: Guest, waiting: list[int]) -> Answers:
+        """Read an answer that comes in several chunks."""
+        answers: Answers = {}
+        lanes = list(waiting)
+        while lanes:
+            kind, count, payload = self._chunk(guest, self._limits.step_seconds)
+            if kind == wire.ACTIONS and 0 < count <= len(lanes):
+                for action in self._decoder.decode(payload, count):
+                    answers[lanes.pop(0)] = _explained(action)
+            elif kind == wire.FAILED:
+                answers[lanes.pop(0)] = Failure(*decode_failure(payload))
+            else:
+                raise GuestGoneError("the guest sent a message out of order")
+        guest.finish()
+        return answers
+
+    def close(self) -> None:
+        """End the guest; `start` brings another."""
+        self._give_up()
+
+    def _chunk(self, guest: Guest, seconds: float) -> tuple[int, int, bytes]:
+        """The next chunk that is no output."""
+        deadline = Deadline(guest, seconds)
+        while True:
+            kind, count, payload = guest.chunk(deadline)
+            if kind != wire.OUTPUT:
+                return kind, count, payload
+
+    def _drop(self, failed: list[int]) -> None:
+        """Take lanes out; the guest itself keeps those whose action was of no use."""
+        if failed and self._guest is not None:
+            self._running = [lane for lane in self._running if lane not in failed]
+            try:
+                self._guest.send(
+                    message(wire.LANES, encode({"stop": failed, "start": []})), self._limits.construct_seconds
+                )
+            except (GuestTimeoutError, GuestGoneError):
+                self._give_up()
+
+    def _lost(self, error: GuestTimeoutError | GuestGoneError) -> Failure:
+        self._give_up()
+        if isinstance(error, GuestTimeoutError):
+            return Failure("timeout", f"a call took longer than {self._limits.step_seconds:g} s")
+        return Failure("crashed", f"the code ended or disturbed its process ({error})")
+
+    def _give_up(self) -> None:
+        self._guest, self._running = None, []
+        self._end()
+
+
+def _explained(action: Any) -> Any:
+    """The action, clipped where it had to be, or what is wrong with it."""
+    if type(action) is Clipped:
+        return action.action
+    if type(action) is InvalidActionError:
+        return Failure("invalid_action", str(action))
+    return action

@@ -1,0 +1,133 @@
+"""One place in a batch: an environment and the episode that runs in it now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import gymnasium
+
+from promptpo_sandbox.results import Episode, Failure, Trajectory, Trial
+
+if TYPE_CHECKING:
+    from promptpo_sandbox.rewards import RewardedEpisode
+
+
+Tape: TypeAlias = tuple[list[Any], list[Any], list[float], list[Mapping[str, Any]], list[Mapping[str, float]]]
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """An episode in progress.
+
+    Attributes:
+        index: Number of the lane, the same on both sides.
+        env: Its environment, owned by the caller.
+        position: Index of the trial in the order given.
+        trial: What to run.
+        step: ``env.step``, or that of `rewarded`.
+        obs: The observation to send next.
+        steps: Steps taken.
+        last_round: The round whose step the horizon makes the last; -1 for none.
+        total: Sum of rewards.
+        least: The least reward of a step; infinity before the first.
+        most: The most; minus infinity before the first.
+        success: See `Episode`.
+        clipped: See `Episode`.
+        seconds: Policy time charged to this lane alone.
+        share_before: The guest's shared policy time per lane when it started.
+        output_bytes: What the guest has sent of its prints.
+        taken: Actions of an earlier attempt at this episode, which are its first actions again.
+        debug: What its policy kept in ``debug`` at its latest action.
+        seen: What its policy's ``perceive`` returned last in its latest action.
+        recorded: Observations, actions, rewards, what policies kept and numbers of ``info``, if asked for.
+        rewarded: What its steps earn where a reward program says so; None where the environment does.
+    """
+
+    index: int
+    env: gymnasium.Env[Any, Any]
+    position: int
+    trial: Trial
+    step: Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
+    obs: Any = None
+    steps: int = 0
+    last_round: int = -1
+    total: float = 0.0
+    least: float = math.inf
+    most: float = -math.inf
+    success: bool | None = None
+    clipped: int = 0
+    seconds: float = 0.0
+    share_before: float = 0.0
+    output_bytes: int = 0
+    taken: Sequence[Any] = ()
+    debug: Mapping[str, Any] = field(default_factory=dict)
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    recorded: Tape | None = field(default=None)
+    rewarded: RewardedEpisode | None = None
+
+    def episode(
+        self,
+        *,
+        seconds: float,
+        terminated: bool = False,
+        truncated: bool = False,
+        failure: Failure | None = None,
+    ) -> Episode:
+        """The finished episode.
+
+        Raises:
+            RewardFailedError: The reward program failed.
+        """
+        episode = Episode(
+            seed=self.trial.seed,
+            return_=float(self.total),
+            steps=self.steps,
+            terminated=bool(terminated),
+            truncated=bool(truncated),
+            success=self.success,
+            clipped=self.clipped,
+            policy_seconds=seconds,
+            trajectory=None if self.recorded is None else self._trajectory(*self.recorded),
+            failure=failure,
+            extremes=(self.least, self.most) if self.least <= self.most else (),
+        )
+        return episode if self.rewarded is None or self.obs is None else self._scored(episode, self.rewarded)
+
+    @staticmethod
+    def _scored(episode: Episode, rewarded: RewardedEpisode) -> Episode:
+        """The episode by what the reward program says of it."""
+        scored = rewarded.end()
+        seen = episode.trajectory
+        return replace(
+            episode,
+            return_=math.fsum(scored.rewards),
+            env_return=episode.return_,
+            parts=scored.parts,
+            success=scored.success,
+            extremes=(min(scored.rewards), max(scored.rewards)) if scored.rewards else (),
+            trajectory=None if seen is None else replace(seen, rewards=scored.rewards),
+        )
+
+    @staticmethod
+    def _trajectory(
+        observations: list[Any],
+        actions: list[Any],
+        rewards: list[float],
+        debug: list[Mapping[str, Any]],
+        infos: list[Mapping[str, float]],
+    ) -> Trajectory:
+        return Trajectory(observations, actions, rewards, debug if any(debug) else (), infos)
+
+    def widen(self, reward: float) -> None:
+        """Take a reward beyond those so far into account; one that is not finite is none."""
+        if math.isfinite(reward):
+            self.least, self.most = min(self.least, float(reward)), max(self.most, float(reward))
+
+    def note_success(self, info: dict[str, Any]) -> None:
+        """Remember what an info says about success."""
+        for key in ("success", "is_success"):
+            if key in info:
+                self.success = bool(self.success) or bool(info[key])

@@ -1,0 +1,92 @@
+"""What a rollout has so far, and how the episodes of one guest can end early."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from promptpo_sandbox.lockstep.lane import Lane
+from promptpo_sandbox.pipes import GuestGoneError
+from promptpo_sandbox.results import Episode, Trial
+
+MAX_BYTES_PER_CHARACTER = 4
+
+
+@dataclass
+class Progress:
+    """What a rollout has so far, over all the guests it took.
+
+    Attributes:
+        trials: All of them, in order.
+        stop_on_failure: Whether a failure cancels the trials after it.
+        step_limit: How many environment steps may be taken.
+        output_bytes: What is kept of an episode's prints.
+        episodes: By index of the trial.
+        outputs: Captured prints by index of the trial.
+        taken: The actions that the environment got in an episode that was cut short because its guest was given
+            up, by index of the trial: when it is repeated, these are its actions again, whatever the policy says.
+        steps: Environment steps taken.
+        policy_seconds: Time spent waiting for guests.
+        first_failure: Index of the first failing trial so far.
+    """
+
+    trials: Sequence[Trial]
+    stop_on_failure: bool
+    step_limit: int | None = None
+    output_bytes: int = 0
+    episodes: dict[int, Episode] = field(default_factory=dict)
+    outputs: dict[int, str] = field(default_factory=dict)
+    taken: dict[int, list[Any]] = field(default_factory=dict)
+    steps: int = 0
+    policy_seconds: float = 0.0
+    first_failure: int | None = None
+
+    def add(self, position: int, episode: Episode) -> None:
+        """Note a finished or failed episode."""
+        self.episodes[position] = episode
+        self.taken.pop(position, None)
+        if episode.failure is not None and (self.first_failure is None or position < self.first_failure):
+            self.first_failure = position
+
+    def cancelled(self, position: int) -> bool:
+        """Whether a failure before it makes this trial pointless."""
+        return self.stop_on_failure and self.first_failure is not None and position > self.first_failure
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no environment step is left."""
+        return self.step_limit is not None and self.steps >= self.step_limit
+
+    def note_output(self, lanes: Sequence[Lane], index: int, payload: bytes) -> None:
+        """Keep what a lane printed, as far as there is room.
+
+        Raises:
+            GuestGoneError: There is no such lane, or the guest sent more than it keeps itself.
+        """
+        lane = next((lane for lane in lanes if lane.index == index), None)
+        if lane is None:
+            raise GuestGoneError("the guest sent output for no lane")
+        lane.output_bytes += len(payload)
+        if lane.output_bytes > MAX_BYTES_PER_CHARACTER * self.output_bytes:
+            raise GuestGoneError("the guest sent more output than it may")
+        before = self.outputs.get(lane.position, "")
+        room = max(0, self.output_bytes - len(before))
+        self.outputs[lane.position] = before + payload.decode("utf-8", "replace")[:room]
+
+
+class LaneTimeoutError(Exception):
+    """A policy took too long.
+
+    Args:
+        lane: Whose it is; None if that cannot be told.
+        text: What took too long.
+    """
+
+    def __init__(self, lane: Lane | None, text: str) -> None:
+        super().__init__(text)
+        self.lane = lane
+
+
+class MemoryShortError(Exception):
+    """A policy ran out of the memory that it shares with the other lanes."""

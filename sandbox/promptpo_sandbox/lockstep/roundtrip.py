@@ -1,0 +1,173 @@
+"""One round's message to the guest and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, TypeAlias
+
+from promptpo_sandbox.guest import wire
+from promptpo_sandbox.guest.actions import InvalidActionError, sample
+from promptpo_sandbox.guest.wire import HEADER
+from promptpo_sandbox.lockstep.acting import ActionDecoder, Clipped
+from promptpo_sandbox.lockstep.lane import Lane
+from promptpo_sandbox.lockstep.meter import Meter
+from promptpo_sandbox.lockstep.progress import LaneTimeoutError
+from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from promptpo_sandbox.results import FailureKind
+
+Answer: TypeAlias = bytes | list[tuple[int, bytes | None]]
+"""A round's answer as it came: the one message, or the count and payload of each chunk (None: a failure)."""
+
+
+class NoAction:
+    """Stands in for the action of a lane that failed.
+
+    Args:
+        failure: Kind, message and detail.
+    """
+
+    __slots__ = ("failure",)
+
+    def __init__(self, failure: tuple[FailureKind, str, str]) -> None:
+        self.failure = failure
+
+
+_SPECIAL = (NoAction, Clipped, InvalidActionError)
+
+
+class RoundTrip:
+    """Sends observations and gets the actions of a fixed set of lanes.
+
+    Args:
+        guest: The guest.
+        lanes: The lanes, in order.
+        decoder: For the actions.
+        meter: Charges the lanes.
+        note_output: Takes a lane's number and what it printed.
+        seconds: For one lane's answer.
+        careful: Whether the guest reports each action at once, so that a hanging lane can be told.
+        note_debug: Takes a kind (`wire.DEBUG` or `wire.SEEN`), a lane's number and what its policy keeps for its
+            readers or has perceived; None where nobody asked.
+
+    Attributes:
+        answer: The last answer as it came, for `action_in`.
+    """
+
+    def __init__(
+        self,
+        guest: Guest,
+        lanes: list[Lane],
+        decoder: ActionDecoder,
+        meter: Meter,
+        note_output: Callable[[int, bytes], None],
+        *,
+        seconds: float,
+        careful: bool,
+        note_debug: Callable[[int, int, bytes], None] | None = None,
+    ) -> None:
+        self._note_debug = note_debug
+        self._guest = guest
+        self._lanes = lanes
+        self._decoder = decoder
+        self._meter = meter
+        self._note_output = note_output
+        self._seconds = seconds
+        self._careful = careful
+        self._count = len(lanes)
+        size = decoder.row_bytes * len(lanes)
+        self._header = HEADER.pack(wire.ACTIONS, 0, len(lanes), size) if size else b"?"
+        self._expected = HEADER.size + size
+        self.answer: Answer = b""
+
+    def __call__(self, batch: bytes | list[Any]) -> tuple[list[Any], bool]:
+        """The lanes' actions, and whether any of them is none or was clipped.
+
+        Raises:
+            LaneTimeoutError: A policy took too long.
+            GuestGoneError: The guest died or lied.
+        """
+        lanes = self._lanes
+        began = perf_counter()
+        try:
+            self._guest.send(batch, self._seconds)
+            data = self._guest.read(max(self._expected + 1, 4096), self._seconds)
+        except GuestTimeoutError:
+            raise self._timeout(0, began) from None
+        if len(data) == self._expected and data.startswith(self._header):
+            self._meter.charge_all(perf_counter() - began, self._count)
+            self.answer = data
+            actions = self._decoder.decode(memoryview(data)[HEADER.size :], self._count)
+            if self._decoder.clean:
+                return actions, False
+        else:
+            self._guest.push_back(data)
+            actions = self._slowly(began)
+        actions = [self._explained(lane, action) for lane, action in zip(lanes, actions, strict=True)]
+        return actions, any(type(action) in _SPECIAL for action in actions)
+
+    def _slowly(self, began: float) -> list[Any]:
+        """Collect an answer that comes in several chunks, and charge each lane its own time."""
+        lanes = self._lanes
+        actions: list[Any] = []
+        chunks: list[tuple[int, bytes | None]] = []
+        self.answer = chunks
+        deadline = Deadline(self._guest, self._seconds)
+        while len(actions) < len(lanes):
+            before = len(actions)
+            try:
+                kind, count, payload = self._guest.chunk(deadline)
+            except GuestTimeoutError:
+                raise self._timeout(before, began) from None
+            if kind == wire.OUTPUT:
+                self._note_output(count, payload)
+                continue
+            if kind in (wire.DEBUG, wire.SEEN) and self._note_debug is not None:
+                self._note_debug(kind, count, payload)
+                continue
+            if kind == wire.ACTIONS and 0 < count <= len(lanes) - before:
+                actions += self._decoder.decode(payload, count)
+                chunks.append((count, payload))
+            elif kind == wire.FAILED:
+                actions.append(NoAction(decode_failure(payload)))
+                chunks.append((1, None))
+            else:
+                raise GuestGoneError("the guest sent a message out of order")
+            now = perf_counter()
+            self._meter.charge(lanes[before : len(actions)], now - began)
+            began = now
+            deadline = Deadline(self._guest, self._seconds)
+        self._guest.finish()
+        return actions
+
+    def _timeout(self, answered: int, began: float) -> LaneTimeoutError:
+        text = f"one act call took longer than {self._seconds:g} s; do less work in it, or do it once in __init__"
+        waiting = self._lanes[answered:]
+        if len(waiting) > 1 and not self._careful:
+            return LaneTimeoutError(None, text)  # some of them may have answered without having been sent
+        self._meter.charge(waiting[:1], perf_counter() - began)
+        return LaneTimeoutError(waiting[0], text)
+
+    @staticmethod
+    def _explained(lane: Lane, action: Any) -> Any:
+        if type(action) is not InvalidActionError:
+            return action
+        return NoAction(("invalid_action", str(action), f"obs was {sample(lane.obs)}"))
+
+
+def action_in(answer: Answer, index: int, lanes: int, decoder: ActionDecoder) -> Any:
+    """One lane's action in an answer that was good, decoded afresh: nobody has changed it since.
+
+    Args:
+        answer: What `RoundTrip.answer` was.
+        index: Which of the lanes.
+        lanes: How many there were.
+        decoder: For the actions.
+    """
+    if isinstance(answer, bytes):
+        return decoder.decode(memoryview(answer)[HEADER.size :], lanes)[index]
+    for count, payload in answer:
+        if index < count:
+            return None if payload is None else decoder.decode(payload, count)[index]
+        index -= count
+    raise IndexError

@@ -1,0 +1,210 @@
+"""The host's end of a guest: messages both ways, under deadlines that the guest cannot move."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from typing import Any
+
+from promptpo_sandbox.guest.plain import PlainDataError, decode
+from promptpo_sandbox.guest.wire import HEADER
+from promptpo_sandbox.results import FailureKind, Limits
+
+MAX_FAILURE_TEXT = 8000
+_MAX_FAILURE_BYTES = 2 * 4 * MAX_FAILURE_TEXT + 1024
+_FAILURE_VALUES = 8
+_GLANCE_SECONDS = 0.05
+_CPU_CLOCK_OF_PROCESS = 2
+
+
+class GuestTimeoutError(Exception):
+    """The guest did not answer in time."""
+
+
+class GuestGoneError(Exception):
+    """The guest died, or sent what it must not send."""
+
+
+class Guest:
+    """One confined child and the two pipes to it.
+
+    Args:
+        reading: Our end of its answers; does not block.
+        writing: Our end of its messages; does not block.
+        limits: How long its messages may be, and how it may be waited for.
+        pid: Its process id; 0 where it is not known, so that its CPU time cannot be read.
+    """
+
+    def __init__(self, reading: int, writing: int, limits: Limits, pid: int = 0) -> None:
+        self.reading = reading
+        self.writing = writing
+        self.pid = pid
+        self.wall_factor = limits.wall_factor
+        self._message_bytes = limits.message_bytes
+        self._glance = 1000 * min(_GLANCE_SECONDS, limits.step_seconds / 10)
+        self._buffer = b""
+        self._readable = select.poll()
+        self._readable.register(reading, select.POLLIN)
+        self._writable = select.poll()
+        self._writable.register(writing, select.POLLOUT)
+
+    def cpu_seconds(self) -> float | None:
+        """CPU time that it has used so far; None where the system does not tell."""
+        if not self.pid or sys.platform != "linux":
+            return None
+        try:  # the number of another process's clock, as clock_getcpuclockid(3) makes it
+            return time.clock_gettime((~self.pid << 3) | _CPU_CLOCK_OF_PROCESS)
+        except OSError:
+            return None
+
+    def send(self, data: bytes | list[Any], seconds: float) -> None:
+        """Write one message, or the buffers that it consists of, which are not copied where they all go through at once.
+
+        Raises:
+            GuestTimeoutError: It was not read in time.
+            GuestGoneError: Nobody reads.
+        """
+        try:
+            sent = os.write(self.writing, data) if isinstance(data, bytes) else os.writev(self.writing, data)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            raise GuestGoneError(str(error)) from error
+        if not isinstance(data, bytes):
+            data = b"".join(data) if sent < sum(memoryview(part).nbytes for part in data) else b""
+        if sent < len(data):
+            self._send_rest(memoryview(data)[sent:], Deadline(self, seconds))
+
+    def _send_rest(self, data: memoryview, deadline: Deadline) -> None:
+        while data:
+            deadline.wait(self._writable)
+            try:
+                data = data[os.write(self.writing, data) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise GuestGoneError(str(error)) from error
+
+    def read(self, size: int, seconds: float) -> bytes:
+        """Up to `size` bytes, as soon as there are any.
+
+        Raises:
+            GuestTimeoutError: There are none in time.
+            GuestGoneError: There will be none.
+        """
+        if not self._readable.poll(self._glance):  # nearly always enough, and costs no look at the clocks
+            Deadline(self, seconds).wait(self._readable)
+        return self._take(size)
+
+    def _take(self, size: int) -> bytes:
+        try:
+            data = os.read(self.reading, size)
+        except OSError as error:
+            raise GuestGoneError(str(error)) from error
+        if not data:
+            raise GuestGoneError("the guest closed its pipe")
+        return data
+
+    def chunk(self, deadline: Deadline) -> tuple[int, int, bytes]:
+        """Kind, count and payload of the next chunk.
+
+        Raises:
+            GuestTimeoutError: It did not come in time, whatever else came.
+            GuestGoneError: It will not come, or is none.
+        """
+        buffer = self._buffer
+        while len(buffer) < HEADER.size:
+            deadline.wait(self._readable)
+            buffer += self._take(65536)
+        kind, flags, count, length = HEADER.unpack_from(buffer)
+        if length > self._message_bytes or flags:
+            raise GuestGoneError("the guest sent a malformed message")
+        total = HEADER.size + length
+        if len(buffer) < total:
+            parts = [buffer]
+            missing = total - len(buffer)
+            while missing > 0:
+                deadline.wait(self._readable)
+                parts.append(self._take(max(65536, missing)))
+                missing -= len(parts[-1])
+            buffer = b"".join(parts)
+        self._buffer = buffer[total:]
+        return kind, count, buffer[HEADER.size : total]
+
+    def push_back(self, data: bytes) -> None:
+        """Let `chunk` start with bytes that `read` took."""
+        self._buffer = data + self._buffer
+
+    def finish(self) -> None:
+        """Check that an answer is complete.
+
+        Raises:
+            GuestGoneError: More bytes were sent than asked for.
+        """
+        if self._buffer:
+            raise GuestGoneError("the guest sent more than it was asked for")
+
+    def close(self) -> None:
+        """Close the pipes."""
+        os.close(self.reading)
+        os.close(self.writing)
+
+
+class Deadline:
+    """Until when to wait for one answer; nothing that the guest sends in the meantime moves it.
+
+    What is limited is work: the guest's CPU time, so that a policy does not fail because its machine is busy.
+    Wall time is the outer bound, a multiple of it, for guests that wait instead of working. Where a
+    guest's CPU time cannot be read, wall time stands for it.
+
+    Args:
+        guest: Whose answer.
+        seconds: Of its CPU time.
+    """
+
+    def __init__(self, guest: Guest, seconds: float) -> None:
+        self._guest = guest
+        self._seconds = seconds
+        self._wall_seconds = seconds * guest.wall_factor
+        self._began = time.monotonic()
+        self._used = guest.cpu_seconds()
+
+    def left(self) -> float:
+        """Seconds that must pass before it can be over; none are left once it is."""
+        wall = time.monotonic() - self._began
+        used = None if self._used is None else self._guest.cpu_seconds()
+        if used is None or self._used is None:
+            return self._seconds - wall
+        return min(self._seconds - (used - self._used), self._wall_seconds - wall)
+
+    def wait(self, descriptor: select.poll) -> None:
+        """Return when a descriptor is ready.
+
+        Raises:
+            GuestTimeoutError: The time is over.
+        """
+        while (left := self.left()) > 0:
+            if descriptor.poll(max(1.0, 1000 * left)):
+                return
+        raise GuestTimeoutError
+
+
+def decode_failure(payload: bytes) -> tuple[FailureKind, str, str]:
+    """Kind, message and detail of a FAILED chunk.
+
+    Raises:
+        GuestGoneError: It is malformed.
+    """
+    try:
+        if len(payload) > _MAX_FAILURE_BYTES:
+            raise PlainDataError("too long")
+        value: Any = decode(payload, max_values=_FAILURE_VALUES)
+        kind, text, detail = value
+    except (PlainDataError, ValueError, TypeError) as error:
+        raise GuestGoneError("the guest sent a malformed message") from error
+    known: tuple[FailureKind, ...] = ("rejected", "crashed", "memory", "invalid_action")
+    if not all(isinstance(part, str) for part in (kind, text, detail)) or kind not in known:
+        raise GuestGoneError("the guest sent a malformed message")
+    return known[known.index(kind)], text[:MAX_FAILURE_TEXT], detail[:MAX_FAILURE_TEXT]

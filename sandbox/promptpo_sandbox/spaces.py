@@ -1,0 +1,122 @@
+"""Gymnasium's spaces as plain layouts, and the fastest safe way across the border for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from promptpo_sandbox.errors import SpaceBorderError
+from promptpo_sandbox.guest.actions import Layout, coerce, integral
+
+
+def layout_of(space: gymnasium.Space[Any]) -> Layout:
+    """A space as plain data, see `promptpo_sandbox.guest.actions`.
+
+    Raises:
+        SpaceBorderError: It has none.
+    """
+    if isinstance(space, spaces.Box):
+        return ("box", _dtype_name(space), space.shape, space.low, space.high)
+    if isinstance(space, spaces.Discrete):
+        return ("discrete", int(space.n), int(space.start))
+    if isinstance(space, spaces.MultiDiscrete):
+        low = np.asarray(space.start, dtype=space.dtype)
+        return ("box", _dtype_name(space), space.nvec.shape, low, low + space.nvec - 1)
+    if isinstance(space, spaces.MultiBinary):
+        zeros = np.zeros(space.shape, np.int8)
+        return ("box", "|i1", space.shape, zeros, zeros + 1)
+    if isinstance(space, spaces.Text):
+        return ("text", space.min_length, space.max_length, "".join(sorted(space.character_set)))
+    if isinstance(space, spaces.Dict):
+        return ("dict", {key: layout_of(item) for key, item in space.spaces.items()})
+    if isinstance(space, spaces.Tuple):
+        return ("tuple", [layout_of(item) for item in space.spaces])
+    if isinstance(space, spaces.Sequence):
+        return ("sequence", layout_of(space.feature_space), bool(space.stack))
+    if isinstance(space, spaces.OneOf):
+        return ("oneof", [layout_of(item) for item in space.spaces])
+    raise SpaceBorderError(
+        f"a {type(space).__name__} space cannot cross the sandbox's border; "
+        "wrap the environment so that it uses Box, Discrete, Dict and the like"
+    )
+
+
+def _dtype_name(space: gymnasium.Space[Any]) -> str:
+    dtype = np.dtype(space.dtype)
+    if dtype.kind not in "biuf":
+        raise SpaceBorderError(f"a space of dtype {dtype} cannot cross the sandbox's border")
+    return dtype.str
+
+
+def plain_observation(space: gymnasium.Space[Any], value: Any) -> Any:
+    """A copy of an observation as the policy shall see it.
+
+    What counts is the value: environments return other dtypes and shapes than their space says. Of the
+    space comes only what kind of thing it is: arrays for boxes, ints for discrete numbers, dicts, tuples.
+    """
+    if isinstance(space, spaces.Dict) and isinstance(value, dict):
+        inner = space.spaces
+        return {
+            key: plain_observation(inner[key], item) if key in inner else _plain(item)
+            for key, item in value.items()
+        }
+    if (
+        isinstance(space, spaces.Tuple)
+        and isinstance(value, (tuple, list))
+        and len(value) == len(space.spaces)
+    ):
+        return tuple([plain_observation(part, item) for part, item in zip(space.spaces, value, strict=True)])
+    if isinstance(space, spaces.Discrete):
+        number = integral(value)
+        return _plain(value) if number is None else number
+    if isinstance(space, spaces.Sequence):
+        if isinstance(value, np.ndarray):
+            return value.copy()
+        return tuple([plain_observation(space.feature_space, item) for item in value])
+    if isinstance(space, spaces.Text):
+        return str(value)
+    if isinstance(space, spaces.OneOf):
+        index = int(value[0])
+        return index, plain_observation(space.spaces[index], value[1])
+    if isinstance(space, spaces.Graph):
+        layout_of(space)
+    return np.array(value)
+
+
+def _plain(value: Any) -> Any:
+    """A copy of a value that its space does not describe."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return tuple([_plain(item) for item in value])
+    return value
+
+
+def gym_action(space: gymnasium.Space[Any], layout: Layout, value: Any) -> Any:
+    """What the environment's ``step`` shall get for a decoded action of a space without a fixed layout.
+
+    Raises:
+        InvalidActionError: It is no action of the space.
+    """
+    action = coerce(layout, value)
+    return _as_sample(space, action)
+
+
+def _as_sample(space: gymnasium.Space[Any], action: Any) -> Any:
+    """Discrete numbers inside containers as numpy integers, as ``sample`` gives them."""
+    if isinstance(space, spaces.Discrete):
+        return np.dtype(space.dtype).type(action)
+    if isinstance(space, spaces.Dict):
+        return {key: _as_sample(item, action[key]) for key, item in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple([_as_sample(item, part) for item, part in zip(space.spaces, action, strict=True)])
+    if isinstance(space, spaces.Sequence) and not space.stack:
+        return tuple([_as_sample(space.feature_space, part) for part in action])
+    return action
