@@ -66,7 +66,7 @@ def test_show_and_report(runs: Path, name: str, capsys: pytest.CaptureFixture[st
     assert command_line(["report", str(runs / name)]) == 0
     page = parsed(runs / name / "report.html")
     assert not page.sources
-    assert not page.scripts
+    assert page.scripts == ["code"]
     assert "<svg" in (runs / name / "report.html").read_text()
 
 
@@ -87,7 +87,7 @@ def test_the_live_report_of_a_baseline(runs: Path) -> None:
 
     page, going_on = LiveReport(runs / "going").draw()
     assert going_on
-    assert "Learning curve" in page
+    assert "Against training steps" in page
     page, going_on = LiveReport(runs / "ppo").draw()
     assert not going_on
     assert "held-out mean return" in page

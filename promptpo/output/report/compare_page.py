@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
@@ -11,9 +10,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.charts import IntervalRow, Line, over, rows, sparkline, stroke
-from promptpo.output.report.page import REPORT, asset, templates
-from promptpo.output.report.svg import element
+from promptpo.output.report.charts import Interval, Series, intervals, over, sparkline
+from promptpo.output.report.page import REPORT
+from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
 from promptpo.telling.feedback import number, with_noise
 
@@ -35,31 +34,25 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
     """
     left_out = () if compared else (AGAINST,)
-    script = asset("runs.js")
-    return (
-        templates()
-        .get_template("runs.html.j2")
-        .render(
-            title=f"{len(lines)} runs" if compared else f"{len(lines)} runs in {path.resolve().parent.name}",
-            compared=compared,
-            mark=Markup(mark(lines)),  # noqa: S704 - letters and digits
-            columns=[name for n, name in enumerate(COLUMNS) if n not in left_out],
-            rows=[
-                (
-                    _swatch(n) if compared else "",
-                    _report(line, path),
-                    [cell for place, cell in enumerate(cells(line, lines[0])) if place not in left_out],
-                    sparkline([*line.curve, _end(line)]) if line.curve else "",
-                )
-                for n, line in enumerate(lines)
-            ],
-            tasks=[(task, _intervals(runs), _curves(runs)) for task, runs in _by_task(lines).items()]
-            if compared
-            else [],
-            style=Markup(asset("style.css")),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - our own file
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        )
+    return rendered(
+        "runs.html.j2",
+        "runs.js",
+        title=f"{len(lines)} runs" if compared else f"{len(lines)} runs in {path.resolve().parent.name}",
+        compared=compared,
+        mark=Markup(mark(lines)),  # noqa: S704 - letters and digits
+        columns=[name for n, name in enumerate(COLUMNS) if n not in left_out],
+        rows=[
+            (
+                _look(n) if compared else None,
+                _report(line, path),
+                [cell for place, cell in enumerate(cells(line, lines[0])) if place not in left_out],
+                sparkline([*line.curve, _end(line)]) if line.curve else "",
+            )
+            for n, line in enumerate(lines)
+        ],
+        tasks=[(task, _intervals(runs), _curves(runs)) for task, runs in _by_task(lines).items()]
+        if compared
+        else [],
     )
 
 
@@ -150,12 +143,6 @@ def _look(n: int) -> tuple[str, str | None]:
     return COLOURS[n % len(COLOURS)], DASHES[n // len(COLOURS) % len(DASHES)]
 
 
-def _swatch(n: int) -> Markup:
-    colour, dashes = _look(n)
-    line = element("line", x1=0, x2=34, y1=5, y2=5, style=stroke(colour), stroke_dasharray=dashes)
-    return element("svg", line, viewBox="0 0 34 10", class_="swatch", aria_hidden="true")
-
-
 def _end(line: RunLine) -> tuple[float, float]:
     """Where a run's curve is when its search ends."""
     steps, value = line.curve[-1]
@@ -164,20 +151,19 @@ def _end(line: RunLine) -> tuple[float, float]:
 
 def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
     found = [
-        IntervalRow(label_of(line.directory), line.mean_return, line.ci95, (), "", *_look(n))
+        Interval(label_of(line.directory), line.mean_return, line.ci95, (), *_look(n))
         for n, line in runs
         if line.mean_return is not None
     ]
     label = "Held-out mean returns with 95 % intervals"
-    return rows(found, "held-out return", label=label) if found else None
+    return intervals(found, "held-out return", label=label) if found else None
 
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
     found = [
-        Line([*line.curve, _end(line)], "curve", stroke(colour), dashes, label_of(line.directory))
+        Series([*line.curve, _end(line)], "curve", "step", *_look(n), label_of(line.directory))
         for n, line in runs
         if line.curve
-        for colour, dashes in [_look(n)]
     ]
     label = "The best so far against environment steps, a line for each run"
     return over("environment steps", found, label=label) if found else None
