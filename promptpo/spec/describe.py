@@ -316,7 +316,7 @@ def _parts(
         threshold=facts.reward_threshold,
         start=with_values(told(extra.start or docs["start"].text, PROSE), env.unwrapped),
         end=with_values(told(extra.end or docs["end"].text, PROSE, TRUNCATION), env.unwrapped),
-        success=_success(facts.success_key, extra.success),
+        success=f'info["{facts.success_key}"] at any step of the episode' if facts.success_key else "",
         sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
     )
     parts = with_observation(parts, env, docs, extra, observed, sources)
@@ -340,10 +340,3 @@ def _blocks(extra: Supplement, shown: Sequence[Field]) -> dict[str, str]:
         for name, text in extra.blocks.items()
         if explains(name, shown) or not explains(name, extra.observation)
     }
-
-
-def _success(key: str | None, condition: str) -> str:
-    if key is None:
-        return ""
-    said = f'info["{key}"] at any step of the episode' if key in SUCCESS_KEYS else ""
-    return f"{said}: {condition}" if condition else said

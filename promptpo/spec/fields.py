@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import inspect
 import json
@@ -37,7 +38,9 @@ NO_BOUND = 1e30
 """A float32's largest number means that there is no bound."""
 
 _UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
-_KEEPS_NAMES = re.compile(r"(?:state|obs|observation|reference|feature|column)\w*_(?:names|labels|keys)$")
+_KEEPS_NAMES = re.compile(
+    r"(?:(?:state|obs|observation|reference|feature|column)\w*_(?:names|labels|keys)|features)$"
+)
 
 
 def example_of(space: AnySpace) -> str:
@@ -64,14 +67,27 @@ def example_of(space: AnySpace) -> str:
 
 
 def names_kept(env: Any) -> dict[int, list[str]]:
-    """Lists of names that an environment keeps as ``state_names``, ``reference_names`` and the like, by their length."""
+    """Lists of names that an environment or a part of it keeps as ``state_names``, ``features`` and the like, by their length."""
     found: dict[int, set[tuple[str, ...]]] = {}
-    for attribute in filter(_KEEPS_NAMES.search, dir(env)):
-        value = getattr(env, attribute, None)
-        if isinstance(value, list | tuple | np.ndarray) and all(isinstance(one, str) for one in value):
+    for attribute, value in _of_parts(env):
+        named = (
+            isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and _KEEPS_NAMES.search(attribute)
+        )
+        if named and all(isinstance(one, str) for one in value):
             found.setdefault(len(value), set()).add(tuple(map(str, value)))
     sure = {n: lists.pop() for n, lists in found.items() if len(lists) == 1}
     return {n: list(names) for n, names in sure.items() if len(set(names)) == n}
+
+
+def _of_parts(env: Any) -> Iterator[tuple[str, Any]]:
+    """Attributes of an environment, and of the objects of its own package that it holds."""
+    package = type(env).__module__.split(".")[0]
+    parts = [one for one in vars(env).values() if type(one).__module__.split(".")[0] == package]
+    for owner in (env, *parts):
+        for name in dir(owner):
+            if not name.startswith("__"):
+                with contextlib.suppress(Exception):  # a property of a foreign class
+                    yield name, getattr(owner, name)
 
 
 def fields_of(
@@ -113,7 +129,10 @@ def _fields(
         form = f"{space.dtype} array of shape {space.shape}" if space.shape else ""
         name = "image" if form and space.dtype == np.uint8 else "array" if form else "value"
         whole = not isinstance(space, spaces.Box)
-        yield Field(identifier(key) or name, path, *widest(low, high), form=form, whole=whole)
+        columns = kept.get(space.shape[-1], ()) if len(space.shape or ()) == 2 else ()  # noqa: PLR2004 - a table
+        meaning = f"columns: {', '.join(columns)}" if columns else ""
+        ends = widest(low, high)
+        yield Field(identifier(key) or name, path, *ends, form=form, whole=whole, meaning=meaning)
 
 
 def widest(low: Any, high: Any) -> tuple[float, float]:
@@ -147,6 +166,7 @@ def _array(
             at += n
     elif names and not start:
         for i, name in enumerate(names):
+            name = f"{prefix}_{name}" if prefix else name
             yield Field(re.sub(r"\W+", "_", name), f"{path}[{i}]", finite(low[i]), finite(high[i]))
     else:
         yield from _numbered(path, key, low, high, start, whole=not isinstance(space, spaces.Box))
@@ -258,6 +278,10 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
         told, source = [], ""
     if len(told) == len(values) and len(set(told)) == len(told):
         return dict(zip(values, told, strict=True))
+    held = [value for _, value in _of_parts(env) if isinstance(value, dict) and list(value) == list(values)]
+    named = [one for one in held if all(isinstance(text, str) for text in one.values())]
+    if named:
+        return dict(named[0])
     kinds = [
         one for one in vars(sys.modules[type(env).__module__]).values() if isinstance(one, enum.EnumMeta)
     ]

@@ -170,13 +170,14 @@ def _whole(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None) -> 
     endings, left = [], MOST_OF_WHOLE
     until = time.perf_counter() + LOOKING_SECONDS
     for seed in SEEDS[:WHOLE]:
-        length = 0
-        for step in itertools.islice(steps_of(env, seed, name, trial), left):
+        length, last = 0, None
+        for last in itertools.islice(steps_of(env, seed, name, trial), left):
             length += 1
             if time.perf_counter() > until:
                 break
         left -= length
-        endings.append(EpisodeEnd(length, step.terminated, step.truncated))
+        if last is not None:
+            endings.append(EpisodeEnd(length, last.terminated, last.truncated))
         if not left or time.perf_counter() > until:
             break
     return endings

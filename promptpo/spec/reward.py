@@ -14,7 +14,6 @@ from promptpo.spec.prose import sentences_of, told, with_values
 from promptpo.spec.render import rough_span
 
 if TYPE_CHECKING:
-
     import gymnasium
 
     from promptpo.spec.documentation import Documentation
@@ -48,19 +47,18 @@ def reward_parts(
     Where there is neither, the range of the rewards that were seen.
     """
     trial, spaces = observed.trial, (env.observation_space, env.action_space)
-    hidden = trial is None or extra.hide_reward_code
-    code = None if hidden or trial is None else coded(trial, "reward", MOST_CODE, spaces)
-    text = told(extra.reward_text or docs["reward"].text or _told_reward(env, docs), MOST_WORDS)
+    code = None if trial is None else coded(trial, "reward", MOST_CODE, spaces)
+    text = told(extra.reward or docs["reward"].text or _told_reward(env, docs), MOST_WORDS)
     text = with_values(text, env.unwrapped) if code is None else text
     if code is not None:
         text = text if len(text) <= BESIDE else ""
         sources["reward"] = "source and documentation" if text else "source"
     else:
-        sources["reward"] = "known" if extra.reward_text else "documentation" if text else "nothing found"
+        sources["reward"] = "known" if extra.reward else "documentation" if text else "nothing found"
         low, high = (f(step.reward for step in observed.steps) for f in (min, max))
         seen = f"In {len(observed.steps)} steps of random actions it was {rough_span(low, high)}."
         text = text or f"How it is computed is not known. {seen}"
-    ending = None if hidden or trial is None else coded(trial, "terminated", MOST_ENDING, spaces)
+    ending = None if trial is None else coded(trial, "terminated", MOST_ENDING, spaces)
     if ending is not None and not re.search(
         r"[=(<>]|\benv\.|True", ending.functions[0].partition("\n")[2].replace("= False", "")
     ):
