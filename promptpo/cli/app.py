@@ -245,7 +245,6 @@ def optimize(
         recipe_options=options_of(asking.option or []),
         reveal=asking.reveal,
         spec_file=str(asking.spec) if asking.spec else None,
-        spec_detail=asking.spec_detail,
         temperature=asking.temperature,
         effort=asking.effort,
         frames=asking.frames,

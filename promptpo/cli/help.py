@@ -17,7 +17,7 @@ GROUPS: Mapping[str, str] = {
     "Budget": "rounds candidates max_steps max_calls max_tokens max_usd max_seconds episodes validation_episodes test_episodes",
     "Search": "hint start seed seeds refine teacher recipe option stop_at tune repairs",
     "Output": "out estimate film quiet as_json track",
-    "Advanced": "reveal spec spec_detail no_clip jobs executor allow_weaker_sandbox trust",
+    "Advanced": "reveal spec no_clip jobs executor allow_weaker_sandbox trust",
 }
 """Options of `optimize` and `resume`, by their parameters' names; what is in none stands at the end."""
 

@@ -170,9 +170,6 @@ class AskingFlags:
             help="A trained agent of stable-baselines3 to beat and to learn from. Loading it runs what is in the file.",
         ),
     ] = None
-    spec_detail: Annotated[
-        Literal["short", "normal", "full"], typer.Option(help="How long the generated spec may be.")
-    ] = "normal"
     base_url: Annotated[
         str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
     ] = None

@@ -71,9 +71,6 @@ def spec(
         Literal["source", "named", "anonymous", "bare"],
         typer.Option(help="How much it tells about which environment it is."),
     ] = "named",
-    spec_detail: Annotated[
-        Literal["short", "normal", "full"], typer.Option(help="How long it may be.")
-    ] = "normal",
     as_json: AsJson = False,
 ) -> None:
     """Print what the model will be told about an environment.
@@ -98,7 +95,7 @@ def spec(
         return
     from promptpo.spec import describe
 
-    text = describe(task, reveal=reveal, detail=spec_detail).text
+    text = describe(task, reveal=reveal).text
     write_output(text, output, {"env": env_id} if as_json else None)
 
 

@@ -15,7 +15,7 @@ from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.llm.base import Effort
 from promptpo.run.adapters import adapter
 from promptpo.run.budget import MANY, SHORT_EPISODE, TABLE, TINY_EPISODE, longest_episode, units
-from promptpo.spec.levels import Reveal, SpecDetail
+from promptpo.spec.parts import Reveal
 
 CONFIG = "config.toml"
 
@@ -144,7 +144,6 @@ class Config:
         executor: Where rollouts run.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
         spec_file: An edited spec to use instead of the generated one.
-        spec_detail: How long the generated spec may become; "normal" stays under about 2,000 tokens.
         frames: Whether prompts show pictures; None where the model is known to see them.
         hint: What the user says about the task; in every prompt.
         goal: What is to be done, in the user's words: the model writes the reward for it first.
@@ -182,7 +181,6 @@ class Config:
     executor: Literal["local", "ray"] = "local"
     allow_weaker_sandbox: bool = False
     spec_file: str | None = None
-    spec_detail: SpecDetail = "normal"
     frames: bool | None = None
     hint: str = ""
     goal: str = ""

@@ -6,10 +6,13 @@ import keyword
 import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+Reveal = Literal["source", "named", "anonymous", "bare"]
+"""How much a spec gives away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,6 @@ class Field:
         whole: Whether it takes whole numbers only.
         seen: Smallest and largest value observed; None where nothing was observed.
         spans: For a few numbers in a row: smallest and largest value of each.
-        examples: For text: what was observed.
-        alias: A name that does not come from a model file; empty where `name` is such a one.
     """
 
     name: str
@@ -41,8 +42,6 @@ class Field:
     whole: bool = False
     seen: tuple[float, float] | None = None
     spans: Sequence[tuple[float, float]] = ()
-    examples: Sequence[str] = ()
-    alias: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,6 @@ def test_two_flags_of_one_name_are_refused() -> None:
     [
         (AskingFlags, "recipe", "recipe"),
         (AskingFlags, "reveal", "reveal"),
-        (AskingFlags, "spec_detail", "spec_detail"),
         (TryingFlags, "tune", "tune"),
         (TryingFlags, "executor", "executor"),
     ],
