@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -59,6 +59,7 @@ class Sandbox:
         allow_weaker: Work although this system lacks layers.
         core: The core that host and guest share during a rollout; None claims a free one, -1 leaves
             them to the scheduler.
+        modules: Of ours, by name, with the directories of their packages: what guests read texts with.
     """
 
     def __init__(
@@ -68,11 +69,12 @@ class Sandbox:
         layers: Layers | None = None,
         allow_weaker: bool = False,
         core: int | None = None,
+        modules: Mapping[str, str] | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.layers = layers or Layers()
         self.allow_weaker = allow_weaker
-        self._core = core
+        self._core, self._modules = core, modules or {}
         self._claim: CoreClaim | None = None
         self._zygote: Zygote | None = None
         self._status: SandboxStatus | None = None
@@ -229,6 +231,10 @@ class Sandbox:
         text = clean(printed.decode("utf-8", "replace"))[: self.limits.output_bytes]
         return CallResult(value, failure, text)
 
+    def asked_to_read(self) -> Asked:
+        """A fresh guest that reads texts with functions of the given modules; see `promptpo_sandbox.reader`."""
+        return Asked(self._new_guest(), self.limits, self._end_guest, name="reading it")
+
     @contextlib.contextmanager
     def _asked(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Iterator[Asked]:
         """A module in a fresh guest, for as long as it is asked."""
@@ -305,7 +311,7 @@ class Sandbox:
             if zygote is None or not zygote.alive:
                 if zygote is not None:
                     zygote.close()
-                zygote = self._zygote = Zygote(self.limits, self.layers)
+                zygote = self._zygote = Zygote(self.limits, self.layers, self._modules)
             try:
                 guest, active, missing = zygote.fork(None if self._claim is None else self._claim.core)
             except SandboxBrokenError:
@@ -346,14 +352,6 @@ class Sandbox:
         if "seccomp" in active:
             level = "strong" if {*active} >= {*_ESSENTIAL} and not still_root else "medium"
         return SandboxStatus(level, (*names, *active), (*off, *missing))
-
-
-def check_source(source: str, limits: Limits | None = None) -> Failure | None:
-    """Whether the gate lets a source pass, in this process: it is parsed, never compiled or run."""
-    from promptpo_sandbox.gate import check
-
-    rejected = check(source, source_bytes=(limits or Limits()).source_bytes)
-    return None if rejected is None else Failure("rejected", rejected.message, rejected.detail)
 
 
 def _text(answer: Any) -> str:

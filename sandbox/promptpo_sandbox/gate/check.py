@@ -26,10 +26,10 @@ class Rejected:
     detail: str = ""
 
 
-def check(source: str, *, source_bytes: int = 100_000) -> Rejected | None:
-    """Whether the gate lets a source pass; nothing is run."""
+def reasons(source: str, source_bytes: int = 100_000) -> tuple[str, str] | None:
+    """Why a source may not run, and the detail; None where the gate lets it pass. Nothing is run."""
     result = admit(source, source_bytes=source_bytes)
-    return result if isinstance(result, Rejected) else None
+    return (result.message, result.detail) if isinstance(result, Rejected) else None
 
 
 def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast.Module | Rejected:
