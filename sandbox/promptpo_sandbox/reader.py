@@ -28,9 +28,13 @@ class Reader:
     """Calls functions of ours on texts of others, in a confined process; what they return is plain data.
 
     It takes the layers of protection that there are, since nothing of a text is run.
+
+    Args:
+        limits: ``call_seconds`` and ``memory_bytes`` are those of one answer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self._limits = limits
         self._lock = threading.Lock()
         self._modules = {GATE: ""}
         self._box: Sandbox | None = None
@@ -46,7 +50,7 @@ class Reader:
         """
         with self._lock:
             self._modules[module] = package_directory
-            self._close()
+        self.close()
 
     def read(self, module: str, function: str, *arguments: PlainData) -> Any:
         """What a function returns.
@@ -64,7 +68,7 @@ class Reader:
                 return self._ready().ask("read", (module, function, arguments), _as_it_is, values=MOST_VALUES)
             except AskFailedError as error:
                 self._asked = None
-                raise UnreadableError(_reason(error.failure)) from error
+                raise UnreadableError(self._reason(error.failure)) from error
             except PlainDataError as error:
                 raise UnreadableError(str(error)) from error
 
@@ -72,29 +76,30 @@ class Reader:
         if self._process != os.getpid():  # another process, such as a fork of the one that it belongs to
             self._box, self._asked, self._process = None, None, os.getpid()
         if self._box is None:
-            self._box = Sandbox(LIMITS, allow_weaker=True, core=-1, modules=self._modules)
+            self._box = Sandbox(self._limits, allow_weaker=True, core=-1, modules=self._modules)
             atexit.register(self._box.close)
         if self._asked is None:
             self._asked = self._box.asked_to_read()
         return self._asked
 
-    def _close(self) -> None:
-        if self._box is not None and self._process == os.getpid():
-            atexit.unregister(self._box.close)
-            self._box.close()
-        self._box = self._asked = None
+    def close(self) -> None:
+        """End the process; it is started again when something is read."""
+        with self._lock:
+            if self._box is not None and self._process == os.getpid():
+                atexit.unregister(self._box.close)
+                self._box.close()
+            self._box = self._asked = None
+
+    def _reason(self, failure: Failure) -> str:
+        if failure.kind == "timeout":
+            return f"reading it takes longer than {self._limits.call_seconds:g} s"
+        if failure.kind == "memory":
+            return f"reading it takes more than {self._limits.memory_bytes >> 20} MB of memory"
+        return "it is built in a way that cannot be read; write it plainer"
 
 
 def _as_it_is(answer: Any) -> Any:
     return answer
-
-
-def _reason(failure: Failure) -> str:
-    if failure.kind == "timeout":
-        return f"reading it takes longer than {LIMITS.call_seconds:g} s"
-    if failure.kind == "memory":
-        return f"reading it takes more than {LIMITS.memory_bytes >> 20} MB of memory"
-    return "it is built in a way that cannot be read; write it plainer"
 
 
 reader = Reader()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.program.confined.tree import assigned, literal
 from promptpo.program.tunables import Range, rounded
 from promptpo_sandbox.arrays import Shape, as_text, element_names, read_array
-from promptpo_sandbox.entries import Constants, entries_of
+from promptpo_sandbox.entries import MOST_IN_ALL, Constants, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -79,7 +79,11 @@ def declared_in(tree: ast.Module | None) -> dict[str, Declared]:
         return {}
     constants = Constants(tree)
     found: dict[str, Declared] = {}
+    numbers = 0
     for entry in entries_of(tree)[0]:
+        numbers += constants.size(entry)
+        if numbers > MOST_IN_ALL:  # the gate refuses such a module
+            return {}
         one = _array(entry.name, entry.value, constants) or _number(entry.name, entry.value, constants)
         if one is not None and entry.node is not entry.value:
             one = replace(one, node=entry.node, whole=one.node is not entry.value)
