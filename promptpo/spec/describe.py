@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from promptpo.envs.task import Task
+    from promptpo.levels import Reveal
     from promptpo.spec.horizon import HorizonSource
     from promptpo.spec.known import Supplement
-    from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-    from promptpo.spec.levels import Reveal
+    from promptpo.levels import Reveal
 
 NEUTRAL: Mapping[str, str] = {
     # classic control

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task, Variant
-    from promptpo.spec.levels import Reveal
+    from promptpo.levels import Reveal
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
 
