@@ -12,11 +12,11 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.api import asked_for, continued, default_directory, shown
+from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.files import write_atomically
@@ -182,14 +182,13 @@ def resume_seeds(
     base = load_config(known[0] / CONFIG)
     if not trust:
         check_trust(known[0], resuming(base), ["promptpo", "resume", shlex.quote(str(directory)), "--trust"])
-    limits = {one for one in Budget.__dataclass_fields__ if changes.get(one) is not None}
+    limits = any(changes.get(field.name) is not None for field in fields(Budget))
 
     def session(seed: int, path: Path, observer: Observer) -> Session | None:
         if _begun(path):
             over = _over(path) and not limits
             return None if over else continued(path, observer=observer, trust=trust, **changes)
-        new = replace(base.budget, **{name: changes[name] for name in limits})
-        return Session(checked(replace(base, seed=seed, budget=new)), path, None, observer)
+        return Session(changed(replace(base, seed=seed), changes), path, None, observer)
 
     return _work(directory, wanted, session, watched)
 

@@ -13,7 +13,7 @@ from promptpo.run.records import Attempt
 from promptpo.telling import scores
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Recipe
+    from promptpo.run.recipe import Recipe
     from promptpo.search.context import SearchContext
     from promptpo.search.history import History
 

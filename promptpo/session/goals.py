@@ -12,8 +12,8 @@ from promptpo.errors import PromptPOError
 from promptpo.files import write_atomically
 from promptpo.output.film.strip import camera
 from promptpo.rollouts.rewarded import RewardedExecutor
-from promptpo.run.config import horizon_within
 from promptpo.run.control import Control
+from promptpo.run.episodes import horizon_within
 from promptpo.run.keeping import paid_for, writing
 from promptpo.run.observer import Observer
 from promptpo.run.spender import Spender

@@ -20,8 +20,9 @@ from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
 from promptpo.run.checking import check_goal
-from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
+from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.control import INTERRUPTED, Control, Interrupts
+from promptpo.run.episodes import horizon_within, with_episodes
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import answered, paid_for
 from promptpo.run.ledger import Ledger

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from promptpo.envs.task import Task
+    from promptpo.spec.parts import Reveal
     from promptpo.spec.horizon import HorizonSource
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed

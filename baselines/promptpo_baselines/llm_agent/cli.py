@@ -20,8 +20,8 @@ from promptpo.cli.arguments import (
     ShowVariant,
     TasksFile,
     Wrappers,
-    task_from_flags,
 )
+from promptpo.cli.run_flags import TestedFlags
 from promptpo.cli.terminal import print_json
 from promptpo.errors import UsageError
 from promptpo_baselines.icpi_commands import BaseURL, MaxCalls, MaxSeconds, MaxTokens, MaxUSD, Out, Seed
@@ -103,15 +103,14 @@ def llm_agent(
     if engine.partition(":")[0] in FREE_ENGINES:
         raise UsageError(f"{engine} answers the questions of ICPI only; --engine is one of {ENGINES}.")
     config = AgentConfig(
-        task=task_from_flags(
-            env_id,
-            env_kwargs,
-            max_episode_steps,
-            wrappers=wrapper,
+        task=TestedFlags(
+            env_kwargs=env_kwargs,
+            max_episode_steps=max_episode_steps,
+            wrapper=wrapper,
             tasks=tasks,
             show_variant=show_variant,
             held_out_kwargs=held_out_kwargs,
-        ),
+        ).task(env_id),
         engine=engine,
         choose=choose,
         weigh=weigh,

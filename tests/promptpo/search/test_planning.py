@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.config import RECIPES
+from promptpo.run.recipe import RECIPES
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search import planning
 from promptpo.search.context import SearchContext
