@@ -113,7 +113,10 @@ def heard_again(code: Path, task: Mapping[str, Any], recording: Path, out: Path)
         knows = any("early_stop" in one.read_text(encoding="utf-8") for one in code.glob("promptpo/run/*.py"))
         command += ["--option", "early_stop=false"] if knows else []
         out.parent.mkdir(parents=True, exist_ok=True)
-        places = [code, *(one.parent for one in code.glob("*/promptpo_*"))]  # where the revision keeps its packages
+        places = [
+            code,
+            *(one.parent for one in code.glob("*/promptpo_*")),
+        ]  # where the revision keeps its packages
         place = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
         done = subprocess.run(command, cwd=out.parent, env=place, capture_output=True, text=True, check=False)
         if not (out / "journal.jsonl").exists():
