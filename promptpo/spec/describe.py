@@ -16,7 +16,7 @@ from promptpo.errors import UsageError
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.checked import checks_of
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
+from promptpo.spec.facts import TaskFacts, facts_from
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from promptpo.envs.task import Task
-    from promptpo.spec.parts import Reveal
     from promptpo.spec.horizon import HorizonSource
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
