@@ -17,7 +17,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError
 from promptpo.output.film import record
 from promptpo.output.judging import PersonJudge
-from promptpo.output.live import ADDRESS
+from promptpo.output.serving import ADDRESS
 from promptpo.run.journal import read_run
 from promptpo.run.observer import Observer
 from tests.promptpo.optimizing import optimize
