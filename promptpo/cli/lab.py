@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from promptpo.cli.terminal import say
+from promptpo.display.saying import say
 
 LAB: Mapping[str, str] = {
     "icpi-probe": "icpi-probe",

@@ -15,7 +15,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from promptpo import __version__
 from promptpo.errors import RunError
 from promptpo.output.baseline_run import CHECKPOINTS, is_baseline, read_baseline
 from promptpo.output.report.page import page
@@ -23,6 +22,7 @@ from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_view
 from promptpo.run.config import CONFIG
 from promptpo.run.journal import JOURNAL
+from promptpo.version import __version__
 
 ADDRESS = "127.0.0.1"
 SECONDS = 5
