@@ -1,6 +1,5 @@
-"""How much a spec tells: how much it reveals, and at what length."""
+"""How much a description reveals; apart from `promptpo.spec`, so that ``--help`` need not import that."""
 
 from typing import Literal
 
 Reveal = Literal["source", "named", "anonymous", "bare"]
-SpecDetail = Literal["short", "normal", "full"]

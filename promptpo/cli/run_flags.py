@@ -208,7 +208,7 @@ class NewSettings(dict[str, Any]):
 class SpecSettings(NewSettings):
     """Those that say what a spec tells."""
 
-    flags = setting_flags(only=("reveal", "spec_detail"))
+    flags = setting_flags(only=("reveal",))
 
 
 class ChangedSettings(NewSettings):

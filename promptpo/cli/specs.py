@@ -78,7 +78,7 @@ def spec(
         return
     from promptpo.spec import describe
 
-    text = describe(task, reveal=telling["reveal"], detail=telling["spec_detail"]).text
+    text = describe(task, reveal=telling["reveal"]).text
     write_output(text, output, {"env": env_id} if as_json else None)
 
 

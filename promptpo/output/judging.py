@@ -7,8 +7,6 @@ the page: each page holds a secret that an answer must bring.
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 import secrets
 import threading
 from collections.abc import Callable, Mapping
@@ -23,7 +21,7 @@ from promptpo.errors import RenderingError
 from promptpo.output.film import Film, film
 from promptpo.output.film.strip import in_words
 from promptpo.output.live import LocalPage, PageServer
-from promptpo.output.report.page import asset, templates
+from promptpo.output.report.templates import rendered
 from promptpo.telling.preferences import Preference, told
 
 if TYPE_CHECKING:
@@ -146,18 +144,12 @@ class PersonJudge:
         """The page, and whether it waits for the next pair."""
         question = self._question
         waits = question is None or question.answer is not None
-        script = asset("judge.js")
-        text = (
-            templates()
-            .get_template("judge.html.j2")
-            .render(
-                goal=self._goal,
-                question=None if waits else question,
-                films=None if waits or question is None else _films(question.sides),
-                style=Markup(asset("style.css")),  # noqa: S704 - our own file
-                script=Markup(script),  # noqa: S704 - our own file
-                script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            )
+        text = rendered(
+            "judge.html.j2",
+            "judge.js",
+            goal=self._goal,
+            question=None if waits else question,
+            films=None if waits or question is None else _films(question.sides),
         )
         return text, waits
 

@@ -64,10 +64,8 @@ class LiveReport:
     def _page(self) -> tuple[str, bool]:
         try:
             if is_baseline(self._run):
-                from promptpo.output.report.baseline_page import baseline_page
-
                 baseline = read_baseline(self._run)
-                return baseline_page(baseline), baseline.result is None
+                return page(baseline), baseline.result is None
             if not (self._run / CONFIG).exists() or not (self._run / JOURNAL).exists():
                 return _waiting(self._run, "The run has not begun to write yet."), True
             view = read_view(self._run)

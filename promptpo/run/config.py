@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.levels import Reveal, SpecDetail
+from promptpo.levels import Reveal
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
 from promptpo.run.adapters import adapter
@@ -272,7 +272,6 @@ class Config:
             words=Path,
         ),
     ] = None
-    spec_detail: Annotated[SpecDetail, Setting("How long the generated spec may be.", "Advanced")] = "normal"
     clip_actions: Annotated[
         bool,
         Setting(

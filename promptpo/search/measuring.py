@@ -29,6 +29,7 @@ ANSWER_PROBLEMS = {
     "cut": "was cut off before the code was complete",
     "no_code": "had no Python module with a class Policy in it",
     "too_long": "had a module of more than 100,000 bytes",
+    "unreadable": "had code that takes too long to read",
 }
 
 

@@ -58,7 +58,7 @@ def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
     current: Any = space
     for key in keys:
         current = _step(current, key, text, root)
-    low, high = _limits(current)
+    low, high = limits(current)
     return PathEnd(low, high, lambda value: at(value, keys))
 
 
@@ -106,7 +106,7 @@ def _step(current: Any, key: Any, text: str, root: str) -> Any:
     if isinstance(current, spaces.Discrete | spaces.Text):
         kind = "an int" if isinstance(current, spaces.Discrete) else "text"
         raise PathError(f"{text} does not exist: there is {kind}, which has no parts.")
-    low, high = current if isinstance(current, tuple) else _limits(current)
+    low, high = current if isinstance(current, tuple) else limits(current)
     return _part_of(low, key, text), _part_of(high, key, text)
 
 
@@ -121,7 +121,7 @@ def _part_of(array: Any, key: Any, text: str) -> Any:
         raise PathError(f"{text} does not exist: the array has shape {np.shape(array)}.") from None
 
 
-def _limits(space: Any) -> tuple[Any, Any]:
+def limits(space: Any) -> tuple[Any, Any]:
     """Lower and upper bounds of everything in a space; None for text and containers."""
     if isinstance(space, tuple):
         return space

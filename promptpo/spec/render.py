@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import textwrap
@@ -145,8 +144,7 @@ def _remark(item: Field) -> str:
         span = f"{span} {item.unit}"
     elif item.unit:
         span = item.unit
-    examples = f"such as {' or '.join(map(json.dumps, item.examples))}" if item.examples else ""
-    return "; ".join(filter(None, [span, item.form, item.meaning, examples]))
+    return "; ".join(filter(None, [span, item.form, item.meaning]))
 
 
 def number(value: float) -> str:

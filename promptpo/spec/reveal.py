@@ -6,7 +6,6 @@ import re
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.documentation import documentation_of
 from promptpo.spec.fields import fields_of
 from promptpo.spec.known import known
 from promptpo.spec.parts import Field, Parts, unique
@@ -86,14 +85,13 @@ def _renumbered(found: Sequence[Field]) -> list[Field]:
 
 
 def _bare(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
-    nothing = documentation_of(object)["observation"]
     clipping = parts.action_note.rsplit("\n", 1)[-1]
     return Parts(
         observation_form=parts.observation_form,
-        observation=fields_of("obs", env.observation_space, nothing),
+        observation=fields_of("obs", env.observation_space),
         action_form=parts.action_form,
         action_example=parts.action_example,
-        action=fields_of("action", env.action_space, nothing) if parts.action else (),
+        action=fields_of("action", env.action_space) if parts.action else (),
         action_note=clipping if clipping.startswith("Values outside") else "",
         horizon=parts.horizon,
     )
@@ -143,10 +141,8 @@ class _Words:
         if isinstance(value, Field):
             return replace(
                 value,
-                name=self.in_text(value.alias or value.name),
+                name=self.in_text(value.name),
                 meaning=self.in_text(value.meaning),
-                form=value.form,
-                examples=(),
             )
         if is_dataclass(value) and not isinstance(value, type):
             changed = {

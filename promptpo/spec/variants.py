@@ -14,7 +14,7 @@ from promptpo.envs.spaces import at, leaves
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.known import known
 from promptpo.spec.parts import Field
-from promptpo.spec.prose import cut_to_aim
+from promptpo.spec.prose import cut
 from promptpo.spec.render import WIDTH, number
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _words(variant: Variant, reveal: Reveal) -> str:
 def _about(env: gymnasium.Env[Any, Any]) -> str:
     """What one of several environments is about, in a sentence or two."""
     text = known(env).description or documentation_of(type(env.unwrapped))["description"].text
-    said: str = cut_to_aim(" ".join(text.split()), LONGEST)
+    said: str = cut(" ".join(text.split()), LONGEST)
     return f": {said}" if said else ""
 
 

@@ -96,11 +96,11 @@ def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
     assert best["tuned"]
     assert "Tuned from what was given at the start" in outcome(run)
     line = read_line(run.directory)
-    assert line.writer == "its user, tuned"
+    assert line.facts["written_by"] == "its user, tuned"
     assert "its user, tuned" in cells(line, line)
     assert "<dd>its user, tuned</dd>" in (run.directory / "report.html").read_text()
     (run.directory / "result.json").unlink()
-    assert read_line(run.directory).writer == "its user, tuned"
+    assert read_line(run.directory).facts["written_by"] == "its user, tuned"
 
 
 def test_what_was_given_stays_the_users_in_later_rounds() -> None:

@@ -36,7 +36,6 @@ ENGINES = (
 )
 Engine = Annotated[str | None, typer.Option("--engine", help=f"Who acts: {ENGINES}.")]
 ChooseName = Literal["auto", "name", "score"]
-DetailName = Literal["short", "normal", "full"]
 
 
 def llm_agent(
@@ -59,9 +58,6 @@ def llm_agent(
         int, typer.Option(min=1, help="Random steps that --weigh learns values from; not taken without it.")
     ] = 2000,
     last: Annotated[int, typer.Option(min=0, help="Earlier steps of the episode that a prompt shows.")] = 5,
-    spec_detail: Annotated[
-        DetailName, typer.Option(help="How long the description of the task is.")
-    ] = "normal",
     temperature: Annotated[
         float, typer.Option(min=0, help="Of the sampling; at 0 the same question is asked once in a run.")
     ] = 0.0,
@@ -120,7 +116,6 @@ def llm_agent(
         weigh=weigh,
         steps=steps,
         last=last,
-        detail=spec_detail,
         temperature=temperature,
         seed=seed,
         test_episodes=test_episodes,

@@ -21,7 +21,7 @@ from promptpo.errors import RenderingError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.film import renderer
 from promptpo.output.film.strip import PICTURES as MOST
-from promptpo.output.film.strip import moments, spread, strip
+from promptpo.output.film.strip import spread, strip
 from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -181,19 +181,6 @@ def test_what_cannot_be_rendered_is_said_once(journal: Journal, caplog: pytest.L
     assert shown(film).note == "No film strips are shown: it cannot be rendered."
 
 
-def test_strips_show_what_was_before_and_after_rare_rewards() -> None:
-    """A lost and a won point with what led to each; evenly where every step earns, or none does."""
-    rewards = [0.0] * 500
-    rewards[99], rewards[299], rewards[399] = -1.0, 1.0, -1.0
-    assert moments(rewards) == (92, 100, 292, 300, 392, 400)
-    assert moments(rewards, most=4) == (92, 100)
-    assert moments([0.0] * 500) == ()
-    assert moments(np.arange(500) * 0.1) == ()
-    last = [0.0] * 20
-    last[-1] = 1.0
-    assert moments(last) == (12,)
-
-
 class Sluggish(gymnasium.Env[Any, Any]):
     """Steps take long when they are rendered."""
 
@@ -219,7 +206,7 @@ class Sluggish(gymnasium.Env[Any, Any]):
 
 
 def test_rendering_ends_where_the_steps_are_slow() -> None:
-    """After little more than its seconds, with what there is until then; quick ones show the chosen steps."""
+    """After little more than its seconds, with what there is until then; quick ones show steps evenly."""
     trajectory = Trajectory([], [0] * 300, [1.0] * 300)
     whole = Episode(1, 300.0, 300, False, True, None, 0, 0.0, trajectory)
     begun = time.monotonic()
@@ -228,8 +215,8 @@ def test_rendering_ends_where_the_steps_are_slow() -> None:
     assert time.monotonic() - begun < 5
     assert not slow["whole"]
     assert [slow["frames"][0][0], 0 < slow["frames"][-1][0] < 300] == [0, True]
-    quick = renderer._pictures(Sluggish(0.0), whole, 10.0, {**wanted, "seconds": 20, "steps": [92, 100]})
-    assert [step for step, _ in quick["frames"]] == [0, 92, 100, 300]
+    quick = renderer._pictures(Sluggish(0.0), whole, 10.0, {**wanted, "seconds": 20})
+    assert [step for step, _ in quick["frames"]] == [0, *range(43, 300, 43), 300]
     assert quick["whole"]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo_benchmarks.measuring.cpu import cpu_seconds
+from cpu import cpu_seconds
 from rows import Measurement, now
 from promptpo.api import optimize
 from promptpo.llm.scripted import ScriptedLLM

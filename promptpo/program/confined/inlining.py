@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from functools import cache
 
-from promptpo.program.program import Program
-from promptpo.program.tree import Text, docstring_of, parse
+from promptpo.program.confined.tree import Text, docstring_of, parse
 from promptpo_sandbox.guest import looking
 
 MODULE = "looking"
@@ -16,23 +14,23 @@ MODULE = "looking"
 _Import = ast.Import | ast.ImportFrom
 
 
-def inlined(program: Program) -> Program:
+def inlined(source: str) -> str:
     """The same policy with the pieces of ``looking`` that it uses in the place of their imports.
 
     They have names that nothing else in the policy has; what was imported is set to them where the import stood.
     """
-    tree = parse(program.source)
+    tree = parse(source)
     nodes = ast.walk(tree) if tree else ()
     found = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) and _ours(node)]
     if tree is None or not found:
-        return program
+        return source
     prefix = f"{MODULE}_"
-    while prefix in program.source:
+    while prefix in source:
         prefix += "_"
     whole = any(isinstance(node, ast.Import) for node in found)
     chosen = {alias.name for node in found if isinstance(node, ast.ImportFrom) for alias in node.names}
-    wanted = _with_needed(set(_pieces()) if whole else chosen)
-    text = Text(program.source)
+    wanted = _with_needed(set(_PIECES) if whole else chosen)
+    text = Text(source)
     place = _behind_imports(tree, text)
     edits = [(text.start(node), text.end(node), _assignments(node, prefix)) for node in found]
     top = [edit for edit in edits if edit[0] < place]  # what they are set to has to stand before it
@@ -41,15 +39,13 @@ def inlined(program: Program) -> Program:
     ]
     lines = "\n".join(new for _, _, new in top)
     block = f"\n{_block(wanted, prefix, whole=whole)}\n\n\n{lines}\n"
-    return Program.parse(
-        text.replaced([*moved, *(edit for edit in edits if edit not in top), (place, place, block)])
-    )
+    return text.replaced([*moved, *(edit for edit in edits if edit not in top), (place, place, block)])
 
 
 def _ours(node: _Import) -> bool:
     """Whether a statement imports the module or pieces of it."""
     if isinstance(node, ast.ImportFrom):
-        return node.module == MODULE and not node.level and all(a.name in _pieces() for a in node.names)
+        return node.module == MODULE and not node.level and all(a.name in _PIECES for a in node.names)
     return any(alias.name == MODULE for alias in node.names)
 
 
@@ -66,24 +62,22 @@ def _assignments(node: _Import, prefix: str) -> str:
     )
 
 
-@cache
-def _pieces() -> dict[str, str]:
-    """The functions of the module by name, in its order."""
-    return {
-        name: inspect.getsource(piece) for name, piece in vars(looking).items() if inspect.isfunction(piece)
-    }
+_PIECES = {
+    name: inspect.getsource(piece) for name, piece in vars(looking).items() if inspect.isfunction(piece)
+}
+"""The functions of the module by name, in its order; read while there are files to read."""
 
 
 def _with_needed(wanted: set[str]) -> list[str]:
     """The names of pieces with those that they call, in the module's order."""
-    pieces = _pieces()
+    pieces = _PIECES
     needed = {other for name in wanted for other in pieces if re.search(rf"\b{other}\(", pieces[name])}
     return [name for name in pieces if name in wanted] if needed <= wanted else _with_needed(wanted | needed)
 
 
 def _block(wanted: list[str], prefix: str, *, whole: bool) -> str:
     """The pieces as text, under names of their own; as one object, too, where the whole module is asked for."""
-    text = "\n\n\n".join(_pieces()[name].strip() for name in wanted)
+    text = "\n\n\n".join(_PIECES[name].strip() for name in wanted)
     for name in wanted:
         text = re.sub(rf"\b{name}\(", f"{prefix}{name}(", text)
     text = re.sub(r"\bnp\.", f"{prefix}np.", text)

@@ -3,23 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
-from promptpo.program.tree import assigned, bound_here
-
-
-@dataclass(frozen=True, slots=True)
-class Contract:
-    """How a policy is made for an episode.
-
-    Attributes:
-        takes_params: Whether its constructor is given the parameters' values; None where only running the
-            module can tell.
-        resets: Whether it has a ``reset`` that is called; None likewise.
-    """
-
-    takes_params: bool | None
-    resets: bool | None
+from promptpo.program.confined.tree import assigned, bound_here
 
 
 def class_called(tree: ast.Module | None, name: str) -> ast.ClassDef | None:
@@ -35,11 +20,11 @@ def class_called(tree: ast.Module | None, name: str) -> ast.ClassDef | None:
     return None
 
 
-def contract_of(tree: ast.Module | None) -> Contract:
-    """How the class ``Policy`` wants to be made."""
+def contract_of(tree: ast.Module | None) -> tuple[bool | None, bool | None]:
+    """How the class ``Policy`` wants to be made: whether it takes parameters, and whether it has a ``reset``."""
     policy = class_called(tree, "Policy")
     if policy is None:
-        return Contract(None, None)
+        return None, None
     init, reset = find_method(tree, policy, "__init__"), find_method(tree, policy, "reset")
     takes_params = None if init is None else False
     resets = None if reset is None else False
@@ -47,7 +32,7 @@ def contract_of(tree: ast.Module | None) -> Contract:
         takes_params = None if init.decorator_list else takes_more(init)
     if isinstance(reset, ast.FunctionDef):
         resets = None if reset.decorator_list else _positional(reset) == 1
-    return Contract(takes_params, resets)
+    return takes_params, resets
 
 
 def find_method(tree: ast.Module | None, owner: ast.ClassDef, name: str) -> ast.FunctionDef | bool | None:

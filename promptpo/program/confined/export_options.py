@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from promptpo.program.tree import literal, parse
+from promptpo.program.confined.tree import literal
 
 
-def option_defaults(source: str) -> dict[str, Any]:
+def option_defaults(tree: ast.Module | None) -> dict[str, Any]:
     """Name to default of every option that a module adds to an ``argparse`` parser by literals."""
     defaults: dict[str, Any] = {}
-    tree = parse(source)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
             try:
@@ -24,9 +23,8 @@ def option_defaults(source: str) -> dict[str, Any]:
     return defaults
 
 
-def constant(source: str, name: str) -> Any:
+def constant(tree: ast.Module | None, name: str) -> Any:
     """The literal that a module binds to a name at its top level; None where there is none."""
-    tree = parse(source)
     for node in tree.body if tree else ():
         if isinstance(node, ast.Assign) and [getattr(t, "id", "") for t in node.targets] == [name]:
             try:

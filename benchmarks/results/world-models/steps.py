@@ -1,6 +1,6 @@
 """How many environment steps a policy of a given quality costs, with a world model and without one.
 
-`python -m promptpo_benchmarks.world_models steps [--seeds 2] [--steps 100000] [--out DIR] [TASK | ENV=TARGET ...]` runs program
+`python benchmarks/results/world-models/steps.py [--seeds 2] [--steps 100000] [--out DIR] [TASK | ENV=TARGET ...]` runs program
 search, that is, no language model, under the default recipe and under `--recipe model`, on the tasks of `tasks.toml`. A
 row says after how many steps, all purposes but the final test counted, the first candidate came that reached the target,
 both over its training episodes and over held-out ones, and what the run's best earned on these.
@@ -35,9 +35,9 @@ from promptpo.run.config import Budget
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Seeds
-from promptpo_benchmarks.measuring.cpu import cpu_seconds
+from cpu import cpu_seconds
 from promptpo_benchmarks.measuring.tables import markdown
-from promptpo_benchmarks.world_models.rows import read_rows, write_rows
+from rows import read_rows, write_rows
 
 TASKS = Path(__file__).with_name("tasks.toml")
 
@@ -310,7 +310,7 @@ def run(given: argparse.Namespace) -> None:
 def _apart(task: SavingTask, recipe: RecipeName, seed: int, most: int, seconds: float) -> WorldRow:
     """One run in a process of its own, ended where it does not end by itself."""
     cell = json.dumps({"task": asdict(task), "recipe": recipe, "seed": seed})
-    command = [sys.executable, "-m", "promptpo_benchmarks.world_models", "steps", "--cell", cell]
+    command = [sys.executable, __file__, "--cell", cell]
     command += ["--steps", str(most), "--seconds", str(seconds)]
 
     def failed(why: str) -> WorldRow:
@@ -327,3 +327,9 @@ def _apart(task: SavingTask, recipe: RecipeName, seed: int, most: int, seconds: 
         return failed(f"failed: {(done.stderr.strip().splitlines() or ['without a word'])[-1]}")
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return WorldRow(**found)
+
+
+if __name__ == "__main__":
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_arguments(made)
+    run(made.parse_args())

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from promptpo.program.tree import Text, bound_by, bound_here, parse
+from promptpo.program.confined.tree import Text, bound_by, bound_here, parse
 
 
 def rename(source: str, old: str, new: str) -> str:
