@@ -15,11 +15,11 @@ from promptpo.envs.objects import EnvLike, WrapperLike, same_environment, task_o
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.llm.ensemble import one_or_several
+from promptpo.output.observer import Observer
 from promptpo.output.policy_file import policies_in
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
-from promptpo.run.observer import Observer
 from promptpo.run.origin import asks, check_trust, made_here, modules_of, resuming
 from promptpo.run.settings import in_reference, settings_of
 from promptpo.session import Session, default_name
@@ -326,9 +326,9 @@ def shown(observer: Observer | None, progress: bool | None) -> AbstractContextMa
         raise UsageError(f"progress must be true or false, not {progress!r}.")
     if progress is False or (progress is None and observer is not None):
         return nullcontext(observer or Observer())
-    from promptpo.cli import progress as display
+    from promptpo.display import notebook
 
-    return display.shown(observer, always=bool(progress))
+    return notebook.shown(observer, always=bool(progress))
 
 
 def _path(path: Any, name: str) -> Path:

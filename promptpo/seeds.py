@@ -20,12 +20,12 @@ from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.files import write_atomically
+from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.checking import checked
 from promptpo.run.config import CONFIG, Budget, Config, config_text, load_config
 from promptpo.run.journal import JOURNAL
-from promptpo.run.observer import Observer
 from promptpo.run.origin import check_trust, resuming
 from promptpo.run.records import mean_interval
 from promptpo.session import Session

@@ -36,13 +36,14 @@ from promptpo.cli.run_flags import (
     ShowingFlags,
     TestedFlags,
 )
-from promptpo.cli.terminal import print_json, release, say
+from promptpo.cli.terminal import print_json, release
+from promptpo.display.saying import say
 from promptpo.errors import PromptPOError, UsageError
 from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
+    from promptpo.output.observer import Observer
     from promptpo.output.run_result import RunResult
-    from promptpo.run.observer import Observer
 
 COMMANDS = "promptpo.commands"
 """Entry-point group of commands that live above promptpo in the import order, or in other packages."""
@@ -283,7 +284,7 @@ def resume(
 
 @contextmanager
 def _display(showing: ShowingFlags, seed: int | None = None) -> Iterator[Observer]:
-    from promptpo.cli.display import choose_display
+    from promptpo.display.terminal import choose_display
 
     quiet = showing.quiet or showing.as_json
     brief = seed is not None

@@ -21,7 +21,8 @@ from promptpo.cli.arguments import (
 )
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import CandidateFlags, EnvFlags
-from promptpo.cli.terminal import print_json, say
+from promptpo.cli.terminal import print_json
+from promptpo.display.saying import say
 from promptpo.errors import UsageError
 
 

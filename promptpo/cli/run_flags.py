@@ -30,7 +30,7 @@ from promptpo.cli.arguments import (
     json_object,
 )
 from promptpo.cli.help import HelpAll
-from promptpo.cli.terminal import say
+from promptpo.display.saying import say
 from promptpo.errors import UsageError
 from promptpo.run.config import Config
 from promptpo.run.settings import Setting, settings_of

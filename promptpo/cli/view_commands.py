@@ -22,7 +22,8 @@ from promptpo.cli.arguments import (
 )
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import EnvFlags
-from promptpo.cli.terminal import print_json, say
+from promptpo.cli.terminal import print_json
+from promptpo.display.saying import say
 from promptpo.errors import NoSuchRunError, PromptPOError, UsageError
 from promptpo_sandbox.text import clean_line
 

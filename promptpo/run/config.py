@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
+from promptpo.levels import Reveal
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
 from promptpo.run.adapters import adapter
 from promptpo.run.budget import TABLE
 from promptpo.run.recipe import RECIPES, Recipe, RecipeName
 from promptpo.run.settings import Setting, options_of
-from promptpo.spec.parts import Reveal
 
 CONFIG = "config.toml"
 

@@ -17,9 +17,9 @@ from promptpo.search.hooks import Hooks
 from promptpo.telling import feedback
 
 if TYPE_CHECKING:
+    from promptpo.run.history import History
     from promptpo.run.spender import Played
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
     from promptpo.telling.summaries import Summariser
     from promptpo_sandbox import Rollout
 

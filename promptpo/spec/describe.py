@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from promptpo.envs.task import Task
+    from promptpo.levels import Reveal
     from promptpo.spec.horizon import HorizonSource
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
-    from promptpo.spec.parts import Field, Reveal
+    from promptpo.spec.parts import Field
 
 DESCRIPTION, PROSE = 600, 600
 """Characters of what the task is about, and of how an episode begins and ends."""

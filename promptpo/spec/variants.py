@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task, Variant
+    from promptpo.levels import Reveal
     from promptpo.spec.observe import Observed
-    from promptpo.spec.parts import Parts, Reveal
+    from promptpo.spec.parts import Parts
 
 VARIANTS = "VARIANTS"
 """The block."""

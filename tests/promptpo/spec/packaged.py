@@ -7,7 +7,7 @@ import numpy as np
 
 
 def reactor() -> Any:
-    """pcgym's stirred tank with its documented set points."""
+    """Pcgym's stirred tank with its documented set points."""
     from pcgym import make_env
 
     steps = 100
@@ -43,7 +43,7 @@ def trading() -> Any:
     import pandas
 
     prices = 100 + np.cumsum(np.random.default_rng(0).normal(0, 1, 400))
-    frame = pandas.DataFrame({name: prices for name in ("open", "high", "low", "close")})
+    frame = pandas.DataFrame(dict.fromkeys(("open", "high", "low", "close"), prices))
     frame["feature_close"] = frame["close"].pct_change()
     frame.index = pandas.date_range("2024-01-01", periods=400, freq="h")
     frame["volume"] = 1.0

@@ -7,27 +7,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.cli.dashboard import RunProgress, live_part, standing
-from promptpo.cli.show import came_out
-from promptpo.cli.terminal import say, wrapped
+from promptpo.display.live_part import RunProgress, live_part, standing
+from promptpo.display.results import many, outcome, spending
+from promptpo.display.saying import say, wrapped
 from promptpo.errors import PromptPOError, RewardFaultError
-from promptpo.output.report.page import REPORT
-from promptpo.output.report.result import (
-    fidelity_in_words,
-    goal_in_words,
-    references_in_words,
-)
+from promptpo.output.observer import Observer
 from promptpo.run.journal import JOURNAL, read_events
-from promptpo.run.observer import Observer
 from promptpo.run.preflight import duration, final_test_in_words
 from promptpo.run.state import RunState
-from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import number, one_line
 from promptpo.telling.step_table import MISSING
-from promptpo_sandbox.text import clean_line, clean_lines
+from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -37,6 +30,8 @@ if TYPE_CHECKING:
     from promptpo.run.preflight import Preflight
     from promptpo.spec import TaskSpec
 
+
+Result = Literal["stdout", "stderr", "brief"]
 
 LONG = 60.0
 """Seconds of steps to come that are worth a word."""
@@ -48,8 +43,7 @@ def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
     if quiet:
         yield Observer()
     else:
-        display = LiveDisplay() if sys.stderr.isatty() else PlainDisplay()
-        display.brief = brief
+        display = (LiveDisplay if sys.stderr.isatty() else PlainDisplay)("brief" if brief else "stdout")
         try:
             yield display
         except (PromptPOError, OSError) as error:
@@ -61,11 +55,14 @@ def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
 
 
 class PlainDisplay(Observer):
-    """One line for each thing worth a line, on standard error; the result on standard output."""
+    """One line for each thing worth a line, on standard error.
 
-    brief = False
+    Args:
+        result: Where the result is said; brief ones are one line on standard error.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, result: Result = "stdout") -> None:
+        self._result = result
         self._state: RunState | None = None
         self._ledger: Ledger | None = None
         self._directory: Path | None = None
@@ -83,11 +80,11 @@ class PlainDisplay(Observer):
         self._state = RunState.of(config, read_events(directory / JOURNAL))
         self.line(choice)
         self.line(
-            f"{config.task.name}: up to {_many(config.budget.rounds, 'round', 'rounds')} of "
-            f"{_many(config.candidates, 'policy', 'policies')}, in {directory}"
+            f"{config.task.name}: up to {many(config.budget.rounds, 'round', 'rounds')} of "
+            f"{many(config.candidates, 'policy', 'policies')}, in {directory}"
         )
         if self._state.candidates:
-            tried = _many(len(self._state.candidates), "policy", "policies")
+            tried = many(len(self._state.candidates), "policy", "policies")
             self.line(f"so far: {tried} tried; best {standing(self._state)}")
 
     def prepared(self, preflight: Preflight) -> None:
@@ -147,10 +144,10 @@ class PlainDisplay(Observer):
         """Say what came out, after what the last race changed."""
         for change in run.data.get("changes", ())[self._changes :]:
             self.line(f"  {change}")
-        if self.brief:
+        if self._result == "brief":
             self.line(f"{run.directory}: held-out return {number(run.mean_return)}; {run.stop_reason}")
         else:
-            say(outcome(run), prose=True)
+            say(outcome(run), error=self._result == "stderr", prose=True)
 
     def failed(self, error: Exception) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""
@@ -166,13 +163,13 @@ class PlainDisplay(Observer):
 
 
 class LiveDisplay(PlainDisplay):
-    """The attempts as they come; below them a part that is kept up to date (see `promptpo.cli.dashboard`)."""
+    """The attempts as they come; below them a part that is kept up to date (see `promptpo.display.live_part`)."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, result: Result = "stdout") -> None:
+        super().__init__(result)
         from rich.console import Console
 
-        from promptpo.cli.resizable_live import ResizingLive
+        from promptpo.display.resizable_live import ResizingLive
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._plain = self._console.options.ascii_only
@@ -215,69 +212,3 @@ class LiveDisplay(PlainDisplay):
             return Text("")
         width = self._console.width  # asked each time: terminals are resized
         return live_part(self._progress, width=width, spending=spending(self._ledger), plain=self._plain)
-
-
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
-
-
-def spending(ledger: Ledger | None) -> str:
-    """Steps that count against the budget, calls and money so far, in words."""
-    if ledger is None:
-        return ""
-    text = f"{ledger.searched_steps:,} steps"
-    if ledger.usage.input_tokens:
-        text += f", {_many(ledger.calls, 'call', 'calls')}, {ledger.usage.input_tokens + ledger.usage.output_tokens:,} tokens"
-        known = f"${ledger.cost_usd:.4f}" if ledger.cost_usd else ""
-        unknown = (
-            f"{_many(ledger.unpriced_calls, 'call', 'calls')} of unknown price"
-            if ledger.unpriced_calls
-            else ""
-        )
-        text += "".join(f", {part}" for part in (known, unknown) if part)
-    return text
-
-
-HOW = (
-    "  class Policy:  # mine.py, for: promptpo optimize ENV --start mine.py",
-    "      def act(self, obs):",
-    "          return ...  # what you would do; numbers declared in PARAMS are tuned",
-)
-"""How a controller of one's own is written."""
-
-
-def outcome(run: RunResult) -> str:
-    """The result in a few lines."""
-    data = run.data
-    lines = [f"Stopped: {run.stop_reason}.", *(HOW if run.stop_reason == NOTHING_BETTER else ())]
-    if data["best"] is None:
-        return clean_lines(
-            *lines,
-            f"{data.get('verdict') or 'No policy ran.'}",
-            f"See what happened with: promptpo show {run.directory}",
-        )
-    lines += came_out(data, run.directory)
-    if data.get("references"):
-        lines.append(f"On the same seeds {references_in_words(data['references'])}.")
-    lines.extend(
-        filter(
-            None,
-            [
-                data.get("verdict"),
-                goal_in_words(data),
-                fidelity_in_words((data.get("teacher") or {}).get("fidelity")),
-            ],
-        )
-    )
-    whence = {
-        "user": "Tuned from what was given at the start" if data["best"]["tuned"] else "Given at the start",
-        "goal": "Written while its reward was judged",
-        "world model": "Found in a world model, before the first round",
-    }.get(data["best"].get("origin", ""))
-    if whence is not None:
-        lines.append(f"{whence}; nothing that was written since is better.")
-    elif not data["language_model"]:
-        lines.append("Written by program search; no language model was asked.")
-    lines.append(f"Policy: {run.policy_path}")
-    lines.append(f"Report: {run.directory / REPORT}")
-    return clean_lines(*lines)

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 import promptpo
-from promptpo.cli.dashboard import WIDE, RunProgress, bar, live_part, sparkline
-from promptpo.cli.display import spending
-from promptpo.cli.resizable_live import ResizingLive, wrapped_rows
+from promptpo.display.live_part import WIDE, RunProgress, bar, live_part, sparkline
+from promptpo.display.resizable_live import ResizingLive, wrapped_rows
+from promptpo.display.results import spending
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Config, load_config

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
     from promptpo.run.config import Config
+    from promptpo.run.history import History
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
     from promptpo.run.preflight import Preflight
-    from promptpo.search.history import History
     from promptpo.spec import TaskSpec
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.cli.show import with_error
+from promptpo.display.results import with_error
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:

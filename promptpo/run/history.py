@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.evidence import Difference, Evidence, ran
+from promptpo.run.evidence import Change, Difference, Evidence, ran
 from promptpo.run.records import Attempt, Experiment, Remark
-from promptpo.search.racing import Change
 
 if TYPE_CHECKING:
     from promptpo.run.state import RunState

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.cli.terminal import wrapped
+from promptpo.display.saying import wrapped
 from tests.promptpo.cli.test_command_line import QUICK
 
 ROOT = Path(__file__).parents[3]

@@ -8,10 +8,10 @@ from typing import Any
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config
+from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.records import Attempt, Candidate, Measured, Remark
 from promptpo.run.state import RunState
-from promptpo.search.history import History
 
 
 def evaluation(*returns: Any, start: int = 0, outcome: str = "ok", success: Any = None) -> Any:

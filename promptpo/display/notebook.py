@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from promptpo.cli.dashboard import RunProgress
-from promptpo.cli.display import LiveDisplay, PlainDisplay, outcome, spending
-from promptpo.cli.terminal import say
-from promptpo.run.observer import HOOKS, Observer
+from promptpo.display.live_part import RunProgress
+from promptpo.display.results import outcome, spending
+from promptpo.display.terminal import LiveDisplay, PlainDisplay
+from promptpo.output.observer import HOOKS, Observer
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def shown(observer: Observer | None = None, *, always: bool = False) -> Iterator
     if in_notebook():
         display = NotebookDisplay()
     elif sys.stderr.isatty():
-        display = _Live()
+        display = LiveDisplay("stderr")
     elif always:
-        display = _Plain()
+        display = PlainDisplay("stderr")
     else:
         yield observer or Observer()
         return
@@ -72,23 +72,6 @@ class Both(Observer):
     def __init__(self, *told: Observer) -> None:
         for hook in HOOKS:
             setattr(self, hook, lambda *given, hook=hook: [getattr(one, hook)(*given) for one in told])
-
-
-class _Plain(PlainDisplay):
-    """As in the terminal, with the result on standard error too."""
-
-    def finished(self, run: RunResult) -> None:
-        """Say what came out."""
-        say(outcome(run), error=True, prose=True)
-
-
-class _Live(LiveDisplay):
-    """As in the terminal, with the result on standard error too."""
-
-    def finished(self, run: RunResult) -> None:
-        """Replace the live part by the result."""
-        self.close()
-        say(outcome(run), error=True, prose=True)
 
 
 class NotebookDisplay(LiveDisplay):
