@@ -18,7 +18,6 @@ from promptpo.output.run_view import read_view
 from promptpo.output.serving import PageServer
 from promptpo.run.config import CONFIG
 from promptpo.run.journal import JOURNAL
-from promptpo.version import __version__
 
 NOTE = "The report as it is now; while the run goes on this page is loaded again every few seconds."
 
