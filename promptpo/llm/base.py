@@ -10,7 +10,7 @@ from promptpo.llm.stills import Still
 from promptpo_sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     import gymnasium
@@ -127,6 +127,7 @@ class Request:
         top_logprobs: How many of the likeliest first tokens the answer is to come with; 0 asks for none, and
             providers that know of none ignore it.
         situation: The same facts as values; None where the purpose is not "policy".
+        heard: Told how many characters of the answer have arrived, by providers whose answers are streamed.
     """
 
     key: str
@@ -139,6 +140,7 @@ class Request:
     effort: Effort | None = None
     top_logprobs: int = 0
     situation: Situation | None = field(default=None, compare=False, repr=False)
+    heard: Callable[[int], object] = field(default=lambda _: None, compare=False, repr=False)
 
     @property
     def stills(self) -> tuple[Still, ...]:
