@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from operator import add
 from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
 from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PLC0414 - still importable from here
@@ -45,13 +46,7 @@ class Usage:
     estimated_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.cached_input_tokens + other.cached_input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.estimated_tokens + other.estimated_tokens,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
     @property
     def total(self) -> int:
