@@ -12,20 +12,20 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.api import asked_for, continued, default_directory, shown
+from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.files import write_atomically
+from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.checking import checked
 from promptpo.run.config import CONFIG, Budget, Config, config_text, load_config
 from promptpo.run.journal import JOURNAL
-from promptpo.run.observer import Observer
 from promptpo.run.origin import check_trust, resuming
 from promptpo.run.records import mean_interval
 from promptpo.session import Session
@@ -182,14 +182,13 @@ def resume_seeds(
     base = load_config(known[0] / CONFIG)
     if not trust:
         check_trust(known[0], resuming(base), ["promptpo", "resume", shlex.quote(str(directory)), "--trust"])
-    limits = {one for one in Budget.__dataclass_fields__ if changes.get(one) is not None}
+    limits = any(changes.get(field.name) is not None for field in fields(Budget))
 
     def session(seed: int, path: Path, observer: Observer) -> Session | None:
         if _begun(path):
             over = _over(path) and not limits
             return None if over else continued(path, observer=observer, trust=trust, **changes)
-        new = replace(base.budget, **{name: changes[name] for name in limits})
-        return Session(checked(replace(base, seed=seed, budget=new)), path, None, observer)
+        return Session(changed(replace(base, seed=seed), changes), path, None, observer)
 
     return _work(directory, wanted, session, watched)
 

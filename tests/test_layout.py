@@ -72,13 +72,9 @@ def untrusted_calls(path: Any) -> Any:
 def test_nothing_outside_the_guest_runs_code() -> None:
     """`exec`, `eval` and `compile` are called in the sandbox's guest, and nowhere else.
 
-    The speed benchmark runs its own policies, which it holds as text, without a sandbox for comparison. A spec runs lines
-    of an environment's own class beside that environment, where it runs anyway.
+    A spec runs lines of an environment's own class beside that environment, where it runs anyway.
     """
-    exempt = {
-        ROOT / "benchmarks" / "promptpo_benchmarks" / "sandbox_speed.py",
-        ROOT / "promptpo" / "spec" / "trial.py",
-    }
+    exempt = {ROOT / "promptpo" / "spec" / "trial.py"}
     for path in modules():
         if "guest" not in path.parts and path not in exempt:
             assert not untrusted_calls(path), path

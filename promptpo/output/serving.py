@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs
 
-from promptpo import __version__
+from promptpo.version import __version__
 
 ADDRESS = "127.0.0.1"
 MOST_BYTES = 1000

@@ -15,8 +15,8 @@ from promptpo.search.measuring import subject_of
 if TYPE_CHECKING:
     from promptpo.run.control import Control
     from promptpo.run.evidence import Evidence
+    from promptpo.run.history import History
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
 
 TEST_FIRST = 10
 """A policy that fails in each of so many test episodes is not tested in the others."""

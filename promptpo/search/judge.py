@@ -22,8 +22,8 @@ from promptpo.search.racing import Course, Race, race
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+    from promptpo.run.history import History
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
 
 LAST = 60
 """Validation starts that the last race of a run may go to, with steps that nobody else needs: a few episodes put candidates

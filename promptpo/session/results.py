@@ -14,6 +14,7 @@ from promptpo.files import write_atomically
 from promptpo.llm.ensemble import public_name
 from promptpo.output import refined
 from promptpo.output.exporting import BEST, exported
+from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import scored
@@ -23,7 +24,6 @@ from promptpo.output.verdict import facts_of, verdict
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
 from promptpo.run.models import brought, origin_of
-from promptpo.run.observer import Observer
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import textwrap
@@ -38,11 +37,6 @@ def render(parts: Parts) -> str:
 
 
 _IMPORTS = {"math": "import math", "np": "import numpy as np"}
-
-
-def block_of(parts: Parts, name: str) -> str:
-    """One top-level block by its name, to be put under what a user wrote; empty where there is none."""
-    return {"State": _state, "Action": _action, "reward": _reward, "EPISODE": _episode}[name](parts)
 
 
 def _module_docstring(parts: Parts) -> str:
@@ -145,8 +139,7 @@ def _remark(item: Field) -> str:
         span = f"{span} {item.unit}"
     elif item.unit:
         span = item.unit
-    examples = f"such as {' or '.join(map(json.dumps, item.examples))}" if item.examples else ""
-    return "; ".join(filter(None, [span, item.form, item.meaning, examples]))
+    return "; ".join(filter(None, [span, item.form, item.meaning]))
 
 
 def number(value: float) -> str:

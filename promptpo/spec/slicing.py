@@ -91,8 +91,7 @@ def _unclear(result: Sliced) -> set[str]:
         calls = [n for part in own for n in ast.walk(part) if isinstance(n, ast.Call)]
         for inner in (n for part in own for n in ast.walk(part) if isinstance(n, ast.Attribute)):
             _add_property(result.level, inner, result.helpers, 0)
-        meant = {id(call): index for call, index in _meant(result, statement)}
-        if all(_clear(result.level, call, result.helpers, 0, meant.get(id(call))) for call in calls):
+        if all(_clear(result.level, call, result.helpers, 0) for call in calls):
             continue
         names = {name for name in stored_in(statement) if name.count(".") < 2}  # noqa: PLR2004 - of the own object
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or not names:
@@ -101,46 +100,17 @@ def _unclear(result: Sliced) -> set[str]:
     return found
 
 
-def _meant(result: Sliced, statement: ast.stmt) -> Iterator[tuple[ast.Call, int]]:
-    """A call of which one of several results is meant, and which."""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    if (
-        isinstance(target, ast.Tuple)
-        and isinstance(statement, ast.Assign)
-        and isinstance(statement.value, ast.Call)
-    ):
-        read = set().union(*(read_in(one, result.level.me) for one in result.body))
-        used = [at for at, one in enumerate(target.elts) if ast.unparse(one) in read]
-        if len(used) == 1:
-            yield statement.value, used[0]
-
-
 def _own_changes(level: Level, statement: ast.stmt) -> bool:
-    """Whether what a statement changes in place was made in this function, so that running it changes nothing else."""
-    changed = {
-        ast.unparse(root_of(n))
-        for part in _own_parts(statement)
-        for n in ast.walk(part)
-        if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load)
-    } | {
-        ast.unparse(root_of(n.func.value))
-        for part in _own_parts(statement)
-        for n in ast.walk(part)
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in CHANGING
-    }
-    made = {
-        name
-        for n in ast.walk(level.node)
-        if isinstance(n, ast.Assign)
-        if isinstance(n.value, ast.List | ast.Dict | ast.ListComp | ast.DictComp | ast.Call | ast.BinOp)
-        for name in stored_in(n)
-    }
-    return changed <= made
+    """Whether what a statement changes in place belongs to this function, so that running it changes nothing else."""
+    inner = [n for part in _own_parts(statement) for n in ast.walk(part)]
+    changed = [n for n in inner if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load)]
+    called_on = [n.func for n in inner if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+    changed_by = [n.value for n in called_on if n.attr in CHANGING]
+    own = locals_of(level.node) - {n.arg for n in ast.walk(level.node.args) if isinstance(n, ast.arg)}
+    return {ast.unparse(root_of(n)) for n in [*changed, *changed_by]} <= own
 
 
-def _clear(
-    level: Level, call: ast.Call, helpers: dict[str, Level], depth: int, index: int | None = None
-) -> bool:
+def _clear(level: Level, call: ast.Call, helpers: dict[str, Level], depth: int) -> bool:
     """Whether a call neither changes nor draws anything; those of the environment's own functions are put into `helpers`."""
     text = ast.unparse(call.func)
     if DRAWS.search(text) or text.startswith("super("):
@@ -151,7 +121,7 @@ def _clear(
         root = text.split(".")[0].split("[")[0].split("(")[0]
         return method not in CHANGING or root in locals_of(level.node)
     if isinstance(getattr(target, "__func__", target), FunctionType):
-        found = called(level, call, index)
+        found = called(level, call, None)
         package = getattr(target, "__module__", "").split(".")[0]
         if found is None:
             return False
@@ -224,6 +194,25 @@ def passing(level: Level) -> set[str]:
             found |= names
     results = {name for one in results_of(level) for name in read_in(one, level.me)}
     return found - results
+
+
+def below_moves(lines: Sliced) -> bool:
+    """Whether lines stand below all others that change the object, so that they hold for what is seen after the step."""
+    level, kept = (
+        lines.level,
+        {n.lineno for one in lines.body for n in ast.walk(one) if isinstance(n, ast.stmt)},
+    )
+    others = [n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.Expr)]
+    moving = [n.lineno for n in others if n.lineno not in kept and _changes(level, n)]
+    return max(moving, default=0) < min(kept, default=0)
+
+
+def _changes(level: Level, statement: ast.stmt) -> bool:
+    """Whether a statement changes an attribute of the object, or calls what does or may."""
+    if any(name.startswith(f"{level.me}.") for name in stored_in(statement)):
+        return True
+    calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    return not all(_clear(level, call, {}, 0) for call in calls)
 
 
 def _comes_from(level: Level, name: str, attribute: str) -> bool:

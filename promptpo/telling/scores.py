@@ -13,8 +13,8 @@ from promptpo.telling.limits import NAMED
 
 if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt
-    from promptpo.search.history import History
 
 
 def score(evidence: Evidence) -> str:

@@ -19,7 +19,10 @@ DEEPEST = 5
 """Names that stand for names, at most, and dicts spread into others."""
 
 MOST_ENTRIES = 4096
-"""Entries that one statement is read for."""
+"""Entries that a module is read for."""
+
+MOST_IN_ALL = 20_000
+"""Numbers that they may have together."""
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -99,6 +102,12 @@ class Constants:
             return False
         return len(parts) in {1, TRIPLE} and all(map(math.isfinite, numbers))
 
+    def size(self, entry: Entry) -> int:
+        """How many numbers an entry is: those of an array, or one."""
+        parts = entry.value.elts if isinstance(entry.value, ast.Tuple | ast.List) else []
+        array = read_array(self.resolved(parts[0])) if len(parts) == TRIPLE else None
+        return 1 if array is None else len(array[1])
+
     def number(self, node: ast.expr, depth: int = DEEPEST) -> float:
         """The number that an expression of numbers, names and pi is.
 
@@ -131,11 +140,13 @@ def entries_of(tree: ast.Module) -> tuple[list[Entry], list[ast.expr]]:
     constants = Constants(tree)
     found: dict[str, Entry] = {}
     unread: list[ast.expr] = []
+    left = MOST_ENTRIES
     for statement in tree.body:
         target, added = _target(statement), _added(statement)
         if isinstance(target, ast.Name) and isinstance(statement, ast.Assign | ast.AnnAssign):
             found, unread = {}, []
-        pairs = list(islice(_pairs(added, constants), MOST_ENTRIES)) if added is not None else []
+        pairs = list(islice(_pairs(added, constants), left)) if added is not None else []
+        left -= len(pairs)
         if isinstance(target, ast.Subscript) and isinstance(statement, ast.Assign):
             pairs = [(target.slice, statement.value)]
         for key, item in pairs:

@@ -7,7 +7,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.cli.display import outcome
+from promptpo.display.results import outcome
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -18,13 +18,13 @@ from promptpo.output.runs import read_line
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.journal import read_run
 from promptpo.run.models import origin_of
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.state import RunState
 from promptpo.run.state_values import CandidateState
 from promptpo.search.final_test import Outcome
-from promptpo.search.history import History
 from promptpo.session.results import _another
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK

@@ -20,8 +20,8 @@ from promptpo.cli.arguments import (
     ShowVariant,
     TasksFile,
     Wrappers,
-    task_from_flags,
 )
+from promptpo.cli.run_flags import TestedFlags
 from promptpo.cli.terminal import print_json
 from promptpo.errors import UsageError
 from promptpo_baselines.icpi_commands import BaseURL, MaxCalls, MaxSeconds, MaxTokens, MaxUSD, Out, Seed
@@ -36,7 +36,6 @@ ENGINES = (
 )
 Engine = Annotated[str | None, typer.Option("--engine", help=f"Who acts: {ENGINES}.")]
 ChooseName = Literal["auto", "name", "score"]
-DetailName = Literal["short", "normal", "full"]
 
 
 def llm_agent(
@@ -59,9 +58,6 @@ def llm_agent(
         int, typer.Option(min=1, help="Random steps that --weigh learns values from; not taken without it.")
     ] = 2000,
     last: Annotated[int, typer.Option(min=0, help="Earlier steps of the episode that a prompt shows.")] = 5,
-    spec_detail: Annotated[
-        DetailName, typer.Option(help="How long the description of the task is.")
-    ] = "normal",
     temperature: Annotated[
         float, typer.Option(min=0, help="Of the sampling; at 0 the same question is asked once in a run.")
     ] = 0.0,
@@ -107,21 +103,19 @@ def llm_agent(
     if engine.partition(":")[0] in FREE_ENGINES:
         raise UsageError(f"{engine} answers the questions of ICPI only; --engine is one of {ENGINES}.")
     config = AgentConfig(
-        task=task_from_flags(
-            env_id,
-            env_kwargs,
-            max_episode_steps,
-            wrappers=wrapper,
+        task=TestedFlags(
+            env_kwargs=env_kwargs,
+            max_episode_steps=max_episode_steps,
+            wrapper=wrapper,
             tasks=tasks,
             show_variant=show_variant,
             held_out_kwargs=held_out_kwargs,
-        ),
+        ).task(env_id),
         engine=engine,
         choose=choose,
         weigh=weigh,
         steps=steps,
         last=last,
-        detail=spec_detail,
         temperature=temperature,
         seed=seed,
         test_episodes=test_episodes,

@@ -44,7 +44,6 @@ FINISHED = "all episodes played"
 INTERRUPTED = "interrupted; the same command goes on with it"
 
 Choose = Literal["auto", "name", "score"]
-Detail = Literal["short", "normal", "full"]
 Observe = Callable[[AgentEpisode, int], None]
 """Told of each finished episode, and how many there are by then."""
 
@@ -60,7 +59,6 @@ class AgentConfig:
         weigh: Multiply probabilities by values from random rollouts.
         steps: Random steps for these values; none are taken without them.
         last: Earlier steps that a prompt shows.
-        detail: Of the spec.
         temperature: Of the sampling.
         seed: Of what is drawn.
         test_episodes: Held-out episodes.
@@ -76,7 +74,6 @@ class AgentConfig:
     weigh: bool = False
     steps: int = 2000
     last: int = 5
-    detail: Detail = "normal"
     temperature: float = 0.0
     seed: int = 0
     test_episodes: int = 10
@@ -98,7 +95,6 @@ class AgentConfig:
             "weigh": self.weigh,
             "steps": self.steps if self.weigh else 0,
             "last": self.last,
-            "detail": self.detail,
             "temperature": self.temperature,
             "seed": self.seed,
             "test_episodes": self.test_episodes,
@@ -138,7 +134,7 @@ def prepare(config: AgentConfig, told: str | None = None) -> DescribedTask:
     """
     if config.beside is not None:
         read_text(file_and_task(config.beside, config.task)[0])  # told before anything is paid
-    spec = describe(config.task, detail=config.detail)
+    spec = describe(config.task)
     text = spec.text if told is None else told
     actions = actions_of(spec.action_space, text)
     check_observations(spec.observation_space, config.task.name)

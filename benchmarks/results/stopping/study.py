@@ -18,7 +18,7 @@ from promptpo.run.config import load_config
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import read_events
 from promptpo.run.state import RunState
-from promptpo.search.history import History
+from promptpo.run.history import History
 from promptpo.search.references import MARKS
 from promptpo.search.stopping import ALIKE, distance
 

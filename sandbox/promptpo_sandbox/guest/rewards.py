@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from promptpo_sandbox.guest.actions import sample
-from promptpo_sandbox.guest.errors import ContractError
+from promptpo_sandbox.guest.errors import ContractError, InsideError
 from promptpo_sandbox.guest.worlds import MAX_REWARD, copied, value_at
 
 MOST_PARTS = 16
@@ -26,18 +26,6 @@ New: TypeAlias = Callable[[bytes], dict[str, Any]]
 
 class InvalidRewardError(ContractError):
     """What ``step`` or ``success`` returned is no reward."""
-
-
-class StepError(Exception):
-    """A program failed; the cause is what it raised.
-
-    Args:
-        step: Index of the step in its episode; None for construction and ``success``.
-    """
-
-    def __init__(self, step: int | None) -> None:
-        super().__init__(step)
-        self.step = step
 
 
 class RunningReward:
@@ -138,7 +126,7 @@ class Rewards:
         """Rewards of consecutive steps, the sums of their parts, and at an episode's end whether it succeeded.
 
         Raises:
-            StepError: The program failed.
+            InsideError: The program failed.
         """
         lane = request["lane"]
         if request["digest"] is not None:
@@ -146,12 +134,12 @@ class Rewards:
             try:
                 self._running[lane] = RunningReward(self._new(request["digest"]))
             except BaseException as wrong:
-                raise StepError(None) from wrong
+                raise InsideError from wrong
         reward = self._running[lane]
         sums: dict[str, float] = {}
         earned = self._earned(reward, request, sums)
         if not all(map(math.isfinite, sums.values())):
-            raise StepError(reward.steps) from InvalidRewardError(
+            raise InsideError(reward.steps) from InvalidRewardError(
                 "the parts of Reward.step add up to no finite number"
             )
         success = None
@@ -160,7 +148,7 @@ class Rewards:
             try:
                 success = reward.success()
             except BaseException as wrong:
-                raise StepError(None) from wrong
+                raise InsideError from wrong
         return np.array(earned, float), sums, success
 
     @staticmethod
@@ -179,7 +167,7 @@ class Rewards:
                     info,
                 )
             except BaseException as wrong:
-                raise StepError(reward.steps) from wrong
+                raise InsideError(reward.steps) from wrong
             earned.append(value)
             for name, part in parts.items():
                 sums[name] = sums.get(name, 0.0) + part

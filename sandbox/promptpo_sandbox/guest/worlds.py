@@ -16,7 +16,7 @@ import numpy as np
 
 from promptpo_sandbox.arrays import assembled
 from promptpo_sandbox.guest.actions import InvalidActionError, Layout, coerce, sample
-from promptpo_sandbox.guest.errors import ContractError
+from promptpo_sandbox.guest.errors import ContractError, InsideError
 
 Make: TypeAlias = Callable[[Any, bytes], Any]
 """A new world from an observation and the bytes that decide its random numbers."""
@@ -24,7 +24,7 @@ Make: TypeAlias = Callable[[Any, bytes], Any]
 MAX_REWARD = 1e12
 
 
-class WorldError(Exception):
+class WorldError(InsideError):
     """What a world raised or returned, as opposed to a policy; the cause is what it raised."""
 
 

@@ -22,22 +22,22 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.film import renderer
 from promptpo.output.film.strip import PICTURES as MOST
 from promptpo.output.film.strip import spread, strip
+from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.checking import config_of
+from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.observer import Observer
 from promptpo.run.pictures import PICTURES
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.spender import Spender
 from promptpo.search.filming import Filming
-from promptpo.search.history import History
 from promptpo.search.hooks import PromptSection
-from promptpo.search.planning import Plan
 from promptpo.session import Session
 from promptpo.spec import describe_env
 from promptpo.spec.pictures import MARGIN, with_rulers
+from promptpo.telling.plan import Plan
 from promptpo.telling.run_status import RunStatus
 from promptpo_sandbox import Episode, Rollout, Trajectory
 from tests.promptpo.llm.test_stills import png
@@ -88,7 +88,7 @@ def filming(
     journal: Journal, camera: Any, *, sees: bool | None = True, frames: bool | None = None
 ) -> Filming:
     """For a run on pictures."""
-    config = config_of(task=Task("Pictures-v0"), frames=frames)
+    config = config_of(Task("Pictures-v0"), {"frames": frames})
     llm = ScriptedLLM([], sees=sees)
     spec = describe_env(PictureEnv(), config.task)[0]
     spender = Spender(llm, None, config, journal, Ledger(config.budget, journal.events))
@@ -268,7 +268,7 @@ def test_pictures_are_in_the_estimate() -> None:
     found = []
     for frames in (True, False):
         session = Session(
-            config_of(task=Task("CartPole-v1"), frames=frames),
+            config_of(Task("CartPole-v1"), {"frames": frames}),
             Path("unused"),
             ScriptedLLM([], sees=True),
             Observer(),
@@ -280,7 +280,7 @@ def test_pictures_are_in_the_estimate() -> None:
 def test_frames_do_not_go_with_hidden_names() -> None:
     """What hides which environment it is refuses what shows it, in one sentence."""
     with pytest.raises(UsageError, match="--frames shows which environment it is"):
-        config_of(task=Task("CartPole-v1"), frames=True, reveal="anonymous")
+        config_of(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
 
 
 @pytest.mark.slow

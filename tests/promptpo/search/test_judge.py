@@ -17,12 +17,12 @@ from promptpo.errors import BudgetSpentError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Budget, Config
 from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Measured, Seeds
 from promptpo.run.spender import Played
 from promptpo.search.context import SearchContext
-from promptpo.search.history import History
 from promptpo.search.judge import Judge
 
 CONFIG = Config(Task("CartPole-v1"), episodes=5, validation_episodes=20, budget=Budget(steps=100_000))
