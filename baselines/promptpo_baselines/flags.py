@@ -23,9 +23,7 @@ TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for th
 Device = Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")]
 MaxSeconds = Annotated[
     float | None,
-    typer.Option(
-        min=0, help="Of this piece: it pauses between two rollouts, and --resume goes on as if it had not."
-    ),
+    typer.Option(min=0, help="Of this piece: it pauses between two rollouts, and --resume goes on."),
 ]
 
 
