@@ -173,7 +173,7 @@ class TrainingRun:
         if saved is None:
             return self._new_model()
         taken = self.record.steps
-        model: Any = load_model(self.settings, self.row, saved / MODEL, self.envs, steps_taken=taken)
+        model = load_model(self.settings, self.row, saved / MODEL, self.envs, steps_taken=taken)
         if not self.on_policy:
             refill(model, saved / BUFFER)
         return model
