@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.run.config import Budget
 from promptpo_baselines.icpi.run import RunConfig, run
 from promptpo_baselines.icpi.setting import setting_for
 from tests.baselines.icpi.worlds import FAST
@@ -24,7 +23,7 @@ SHORT_PROMPTS = replace(FAST, prompt_tokens=250)
 def test_a_run_on_the_chain_is_completed(tmp_path: Path) -> None:
     """Every step taken, prefixes cached, tokens counted, and no second payment."""
     setting = setting_for("promptpo/Chain-v0", max_rollout=1)
-    config = RunConfig("icpi", "embedded:smollm2", "fast", SHORT_PROMPTS, steps=16, seed=1, test_episodes=0)
+    config = RunConfig(engine="embedded:smollm2", profile=SHORT_PROMPTS, steps=16, seed=1, test_episodes=0)
     result = run(setting, config, tmp_path)
     assert result["stop_reason"] == "all steps taken"
     assert result["llm"]["calls"] == sum(result["completions"]["asked"].values()) > 10
@@ -32,5 +31,5 @@ def test_a_run_on_the_chain_is_completed(tmp_path: Path) -> None:
     assert result["llm"]["cost_usd"] == 0
     invalid = sum(result["completions"]["invalid"].values())
     assert invalid < result["llm"]["calls"], "closed sets of answers are held to by a grammar"
-    paid_for = replace(config, budget=Budget(steps=None, calls=1))
+    paid_for = replace(config, max_calls=1)
     assert run(setting, paid_for, tmp_path)["regret"] == result["regret"]
