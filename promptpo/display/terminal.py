@@ -66,7 +66,7 @@ class PlainDisplay(Observer):
         self._state: RunState | None = None
         self._ledger: Ledger | None = None
         self._directory: Path | None = None
-        self._tuned = self._changes = 0
+        self._tuned = 0
         self._missing = False
 
     def line(self, text: str) -> None:
@@ -113,6 +113,8 @@ class PlainDisplay(Observer):
                 self.line(line)
         elif event.kind == "experiment":
             self.line(f"  {experiment_line(state.experiments[-1])}")
+        elif event.kind == "lead" and event.data["change"]:
+            self.line(f"  {event.data['change']}")
         elif event.kind == "round":
             self._tell_round(event, state)
         elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
@@ -127,9 +129,6 @@ class PlainDisplay(Observer):
         self.line(f"round {event.key[1:]}: {best}{standing(state)}; {spending(self._ledger)}{left}")
         if event.data.get("untuned"):
             self.line(f"  {event.data['untuned']}")
-        for change in event.data.get("changes", ())[self._changes :]:
-            self.line(f"  {change}")
-        self._changes = len(event.data.get("changes", ()))
         if event.data.get("prospect"):
             self.line(f"  another round? {event.data['prospect']}")
 
@@ -141,9 +140,7 @@ class PlainDisplay(Observer):
             self.line(f"  {found} The model is told; programs must bear it, or the environment be mended.")
 
     def finished(self, run: RunResult) -> None:
-        """Say what came out, after what the last race changed."""
-        for change in run.data.get("changes", ())[self._changes :]:
-            self.line(f"  {change}")
+        """Say what came out."""
         if self._result == "brief":
             self.line(f"{run.directory}: held-out return {number(run.mean_return)}; {run.stop_reason}")
         else:

@@ -110,7 +110,9 @@ ANSWER = {"purpose": "policy", "prompt": "p", "text": "", "model": "m", "finish"
 def test_waiting_for_answers_says_how_many_and_how_long() -> None:
     """A slow model is seen to be asked: how many of the answers are here, and for how long it was asked."""
     progress = composed(
-        (0, "prompt", "p", PROMPT), (30, "completion", "r1.c1", ANSWER), (38, "completion", "r1.c4", ANSWER)
+        (0, "prompt", "p", PROMPT),
+        (30, "completion", "a", {**ANSWER, "candidate": "r1c1"}),
+        (38, "completion", "b", {**ANSWER, "candidate": "r1c4"}),
     )
     assert progress.doing == "asking, 2 of 4 answered, 38 s"
     linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "?", {**ANSWER, "candidate": "r1c2"}))
