@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from promptpo.run.state_values import (
     Prompt,
     RoundState,
     Spent,
+    Stopped,
     TuningState,
     pooled,
 )
@@ -88,7 +88,7 @@ class RunState:
     best_so_far: list[BestSoFar] = field(default_factory=list)
     seconds_per_test_episode: float | None = None
     _spent_by: dict[str, Spent] = field(default_factory=dict)
-    _failed: Counter[str] = field(default_factory=Counter)
+    _failed: list[Stopped] = field(default_factory=list)
     _seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -185,7 +185,18 @@ class RunState:
 
     def failed_programs(self, candidate: str) -> int:
         """How many programs of a candidate have failed."""
-        return self._failed[candidate]
+        return sum(one.candidate == candidate for one in self._failed)
+
+    @property
+    def stopped(self) -> list[Stopped]:
+        """Every program that failed: those that a repair replaced, and candidates that failed in the end."""
+        found: list[Stopped] = []
+        for one in self.history.attempts:
+            mended = one.candidate.repairs
+            found += [early for early in self._failed if early.candidate == one.id and early.repairs < mended]
+            if one.evaluation.outcome != "ok":
+                found.append(Stopped(one.id, "", one.evaluation))
+        return found
 
     @property
     def best(self) -> CandidateState | None:
@@ -247,8 +258,11 @@ class RunState:
             tuning.best_return = max(data["best_return"], tuning.best_return, key=_nan_last)
 
     def _evaluation(self, event: Event) -> None:
-        if evaluation_in(event).outcome != "ok":
-            self._failed[event.data["candidate"]] += 1
+        evaluation, owner = evaluation_in(event), event.data["candidate"]
+        if evaluation.outcome != "ok":
+            written = self.calls_for(owner)
+            call = written[-1].key if written else ""
+            self._failed.append(Stopped(owner, call, evaluation, event.data["repairs"]))
 
     def _attempt(self, event: Event) -> None:
         self._spent_by[event.key] = self.spent

@@ -118,6 +118,23 @@ class CandidateState:
 
 
 @dataclass(frozen=True, slots=True)
+class Stopped:
+    """A program that the sandbox stopped.
+
+    Attributes:
+        candidate: Whose program it was.
+        call: The call that wrote it, where a repair replaced it; empty for the candidate's final program.
+        evaluation: What happened.
+        repairs: How many repairs it had had.
+    """
+
+    candidate: str
+    call: str
+    evaluation: Evaluation
+    repairs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RoundState:
     """How a round ended.
 

@@ -87,6 +87,7 @@ def test_links_say_what_belongs_to_whom(linked: Any) -> None:
     assert [call.key for call in mended.calls] == ["a", "c"]
     assert [call.key for call in other.calls] == ["b"]
     assert [state.failed_programs(one.id) for one in (mended, other)] == [1, 0]
+    assert [(s.candidate, s.call, s.evaluation.error) for s in state.stopped] == [("r1c1", "a", "IndexError")]
     assert mended.validation.returns == (8, 8)
     assert other.validation.returns == (9, 9, 1, 1)
     assert state.tuning.candidates == ("r1c2",)
@@ -154,7 +155,7 @@ def test_what_is_remarked_later_belongs_to_the_candidate(linked: Any) -> None:
         Remark("r1c3", duplicate_of="r1c1"),
         Remark("r9c9", duplicate_of="r1c1"),
     ]
-    linked.add("attempt", "r1c3", attempt("r1c3", evaluation(900, 900)))
+    linked.add("attempt", "r1c3", attempt("r1c3", evaluation(5, 7)))
     for remark in remarks:
         linked.add("remark", f"{remark.candidate}.x", remark)
     state = RunState.of(Config(Task("CartPole-v1")), linked.events)
@@ -193,7 +194,9 @@ def test_a_recorded_run_agrees_with_its_result(name: str) -> None:
 def test_repairs_and_twins() -> None:
     """The calls of a repaired program are known; a twin has its elder's validation."""
     state = read_state(RECORDED / "model")
-    assert state.failed_programs("r1c2") == 1
+    assert [(s.candidate, s.call, s.evaluation.outcome) for s in state.stopped] == [
+        ("r1c2", "r1.c2", "crashed")
+    ]
     assert [call.key for call in state.candidate("r1c2").calls] == ["r1.c2", "r1.c2.repair1"]
     assert state.candidate("r2c1").attempt.candidate.duplicate_of == "r1c1"
     assert state.candidate("r2c1").validation == state.candidate("r1c1").validation

@@ -111,6 +111,16 @@ def test_it_tells_the_whole_story(page: Any, told_run: Any) -> None:
         assert words in text, words
 
 
+def test_programs_that_were_repaired_are_listed(told_run: Any) -> None:
+    """The sandbox's refusals include those of programs that a repair replaced."""
+    stopped = {
+        (item.candidate, item.call, item.evaluation.outcome)
+        for item in read_view(told_run.directory).state.stopped
+    }
+    assert ("r1c1", "r1.c1", "rejected") in stopped
+    assert ("r1c2", "", "invalid_action") in stopped or ("r1c2", "", "crashed") in stopped
+
+
 def test_spending_grows_and_ends_at_the_result(told_run: Any) -> None:
     """The curve's last point is what the result says was spent, but for the test."""
     run = read_view(told_run.directory)
