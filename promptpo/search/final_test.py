@@ -120,8 +120,7 @@ async def _tested(
                 subject_of(best.candidate),
                 each,
                 horizon=context.horizon,
-                first=TEST_FIRST,
-                go_on=go_on,
+                early=(TEST_FIRST, go_on),
             )
         )
         if played is None and first:
