@@ -1,13 +1,9 @@
-"""``promptpo baseline icpi`` and ``promptpo lab icpi-probe``: what each takes, in words.
-
-Not in `promptpo_baselines.icpi`, whose import registers environments with Gymnasium: ``promptpo --help`` lists these.
-"""
+"""``promptpo baseline icpi``: what it takes, in words."""
 
 from __future__ import annotations
 
 import re
 import sys
-from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptpo.run.config import Budget
-    from promptpo_baselines.icpi.probe import ProbeRow
     from promptpo_baselines.icpi.profile import Profile
     from promptpo_baselines.icpi.run import RunConfig
     from promptpo_baselines.icpi.setting import Setting
@@ -167,90 +162,6 @@ def _run(setting: Setting, config: RunConfig, directory: Path, *, quiet: bool, a
         print(_summary(content, directory))
 
 
-def icpi_probe(
-    engine: EngineName = None,
-    domains: Annotated[
-        str, typer.Option(help="Which, with commas between them; all six by default.")
-    ] = "Chain,DistractorChain,Maze,MiniCatch,MiniInvaders,PointMass",
-    examples: Annotated[
-        str, typer.Option(help="Sizes of the memory to measure at, with commas between them.")
-    ] = "20,60,200",
-    questions: Annotated[int, typer.Option(min=2, help="Questions of each kind and size.")] = 20,
-    profile: ProfileName = "fast",
-    base_url: BaseURL = None,
-    seed: Seed = 0,
-    prompt_tokens: PromptTokens = 3800,
-    out: Annotated[Path | None, typer.Option(help="Directory that keeps paid answers.")] = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUSD = None,
-    max_seconds: MaxSeconds = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Measure how well an engine predicts, before you pay.
-
-    As termination, reward, next-state and policy model.
-    """
-    from promptpo_baselines.icpi.engines.choose import HELP
-    from promptpo_baselines.icpi.probe import table, verdict
-    from promptpo_baselines.icpi.setting import setting_for
-
-    if not engine:
-        raise UsageError(f"--engine is missing; it is one of: {HELP}")
-    sizes = _sizes(examples)
-    settings = [setting_for(_full_id(name)) for name in domains.split(",")]
-    calls = len(settings) * len(sizes) * questions * 4
-    if not (quiet or as_json):
-        print(
-            f"{engine}: at most {calls:,} calls of at most {prompt_tokens:,} prompt tokens.", file=sys.stderr
-        )
-    rows = _probe(
-        engine, settings, _profile(profile, prompt_tokens, []), sizes, questions,
-        seed=seed, base_url=base_url, out=out,
-        budget=_budget(max_calls, max_tokens, max_usd, max_seconds),
-    )  # fmt: skip
-    if as_json:
-        print_json({"engine": engine, "rows": [asdict(row) for row in rows], "verdict": verdict(rows)})
-    else:
-        print(f"{table(rows)}\n{verdict(rows)}")
-
-
-def _probe(
-    engine: str,
-    settings: Sequence[Setting],
-    profile: Profile,
-    sizes: Sequence[int],
-    questions: int,
-    *,
-    seed: int,
-    base_url: str | None,
-    out: Path | None,
-    budget: Budget,
-) -> list[ProbeRow]:
-    """All rows of a probe, one domain after the other, under one budget."""
-    from promptpo.run.journal import Journal
-    from promptpo.run.ledger import Ledger
-    from promptpo_baselines.icpi.engines.choose import choose_engine
-    from promptpo_baselines.icpi.probe import probe
-
-    rows: list[ProbeRow] = []
-    with ExitStack() as stack:
-        journal = stack.enter_context(Journal(out)) if out else None
-        ledger = Ledger(budget, journal.events if journal else ())
-        for setting in settings:
-            chosen = choose_engine(
-                engine, setting, seed=seed, base_url=base_url, ledger=ledger, journal=journal
-            )
-            with ExitStack() as closing:
-                closing.callback(chosen.close)
-                rows += probe(
-                    setting, chosen.engine, profile,
-                    examples=sizes, questions=questions, seed=seed, measure=chosen.measure,
-                )  # fmt: skip
-    return rows
-
-
 def _profile(name: ProfileChoice, prompt_tokens: int, randomize: Sequence[str]) -> Profile:
     from promptpo_baselines.icpi.profile import PROFILES
     from promptpo_baselines.icpi.values import KINDS
@@ -266,27 +177,6 @@ def _budget(calls: int | None, tokens: int | None, usd: float | None, seconds: f
     from promptpo.run.config import Budget
 
     return Budget(steps=None, calls=calls, tokens=tokens, usd=usd, seconds=seconds)
-
-
-def _sizes(text: str) -> list[int]:
-    try:
-        sizes = [int(part) for part in text.split(",")]
-    except ValueError:
-        sizes = []
-    if not sizes or min(sizes) < 1:
-        raise UsageError(
-            f"--examples takes numbers with commas between them, such as 20,60,200, not {text!r}."
-        )
-    return sizes
-
-
-def _full_id(name: str) -> str:
-    """``Chain`` as ``promptpo/Chain-v0``; other ids stay as they are."""
-    from promptpo_baselines.icpi.domains import DOMAINS
-
-    name = name.strip()
-    short = f"promptpo/{name}-v0"
-    return short if short in DOMAINS else name
 
 
 def _new_directory(env_id: str) -> Path:
@@ -353,7 +243,3 @@ def _summary(content: dict[str, Any], directory: Path) -> str:
             f"{llm['calls']} calls, {llm['input_tokens']:,} prompt tokens, {llm['cached_tokens']:,} of them cached"
         )
     return "\n".join([*lines, f"run: {directory}"])
-
-
-probe_app = typer.Typer(add_completion=False, rich_markup_mode=None)
-probe_app.command("icpi-probe")(icpi_probe)

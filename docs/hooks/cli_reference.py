@@ -50,10 +50,10 @@ def _sections(command: Any, context: Any) -> Iterator[str]:
 
 
 def _commands(command: Any, context: Any) -> list[tuple[str, Any]]:
-    """The commands of a group by their names, but for old names; none where it is no group."""
+    """The commands of a group by their names; none where it is no group."""
     names = command.list_commands(context) if hasattr(command, "list_commands") else []
     found = [(name, command.get_command(context, name)) for name in names]
-    return [(name, one) for name, one in found if not one.hidden]
+    return [(name, one) for name, one in found if one is not None and not one.hidden]
 
 
 def _section(command: Any, context: Any) -> str:

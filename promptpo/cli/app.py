@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
@@ -25,7 +26,6 @@ from promptpo.cli.arguments import EnvId, RunDir, Trust
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped
 from promptpo.cli.help import COMMAND_GROUPS, GroupedHelp
-from promptpo.cli.lab import OldNames
 from promptpo.cli.run_flags import (
     ChangedSettings,
     Estimate,
@@ -60,7 +60,6 @@ ELSEWHERE = {
     "track": "view_commands",
     "doctor": "view_commands",
     "inbox": "inbox",
-    "lab": "lab",
 }
 """Our commands that are not here: name to module, which is imported when the command is named."""
 
@@ -72,7 +71,7 @@ PYDANTIC = {"Value error, ": "", "Input should be greater than or equal to": "mu
 """How pydantic begins what it says of a value, and how a person would."""
 
 
-class _Commands(OldNames):
+class _Commands(TyperGroup):
     """Our own commands, and those of installed packages; all but two are imported when they are named."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -95,23 +94,23 @@ class _Commands(OldNames):
             with formatter.section("Of other packages"):
                 formatter.write_dl(list(rows.values()))
 
-    def find(self, ctx: Any, name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name; None when there is none."""
-        found = super().find(ctx, name)
+        found = super().get_command(ctx, cmd_name)
         if found is not None:
             return found
-        if name in ELSEWHERE:
+        if cmd_name in ELSEWHERE:
             others = typer.Typer(rich_markup_mode=None)
-            import_module(f"promptpo.cli.{ELSEWHERE[name]}").add_to(others)
+            import_module(f"promptpo.cli.{ELSEWHERE[cmd_name]}").add_to(others)
             group: Any = typer.main.get_group(others)
-            return group.get_command(ctx, name)
-        for entry in metadata.entry_points(group=COMMANDS, name=name):
+            return group.get_command(ctx, cmd_name)
+        for entry in metadata.entry_points(group=COMMANDS, name=cmd_name):
             try:
                 loaded = entry.load()
-            except ImportError:
+            except (ImportError, AttributeError):
                 continue  # a broken package must not take `promptpo --help` with it
             command = typer.main.get_command(loaded)
-            command.name = name
+            command.name = cmd_name
             return command
         return None
 

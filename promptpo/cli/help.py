@@ -19,7 +19,7 @@ COMMAND_GROUPS: Mapping[str, str] = {
     "See what happened": "show report play list compare track",
     "Use it": "export evaluate",
     "Compare with other methods": "baseline benchmark",
-    "Help and the rest": "doctor inbox lab",
+    "Help and the rest": "doctor inbox",
 }
 """Commands as ``promptpo --help`` shows them."""
 

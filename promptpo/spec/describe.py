@@ -25,15 +25,15 @@ from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.prose import TRUNCATION, told, with_values
 from promptpo.spec.reading import read
-from promptpo.spec.render import number, render
-from promptpo.spec.reveal import revealed
+from promptpo.spec.render import render
+from promptpo.spec.reveal import anonymous, bare
 from promptpo.spec.reward import reward_parts
 from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
 from promptpo.spec.seeding import seeding_of
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
-from promptpo.spec.variants import with_number, with_variants, without_number
+from promptpo.spec.variants import VARIANTS, variants_of, with_number, without_number
 from promptpo.spec.wrapped import with_wrappers
 from promptpo_sandbox.rewards import numbers_in
 
@@ -214,79 +214,57 @@ def describe_env(
     shown = env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, facts, seen, clip_actions=clip_actions)
-    parts = _revealed(parts, within, task, seen, reveal)
+    parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
+    if reveal in {"source", "named"}:  # texts often say what it is all about
+        parts = _with_step_time(with_texts(parts, within, seen, task.name), within)
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
+    blocks = dict(parts.blocks) | variants_of(within, task, observed, reveal)
+    parts = replace(parts, blocks=blocks)
+    if reveal == "bare":
+        kept = {name: text for name, text in blocks.items() if name == VARIANTS}
+        parts = replace(bare(parts, within), blocks=kept)
+    elif reveal == "anonymous":
+        parts = replace(parts, title="", description="")
     parts = parts if shown is None else with_number(parts, shown)
-    checks = tuple(checks_of(parts, facts, observed, sources))
-    text = render(parts)
+    text = render(parts) if reveal != "anonymous" else anonymous(render(parts), within)
     if reveal == "source":
         text = f"{text.rstrip()}\n\n\n{source_block(env.unwrapped)}\n"
+    checks = tuple(checks_of(parts, facts, observed, sources))
     if user is not None:
-        text, written = merged(user, parts)
-        sources = {**sources, **dict.fromkeys(written, "user")}
+        text, written = merged(user, text)
+        sources |= dict.fromkeys(written, "user")
     if task.reward is not None:
-        text = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n"
-        sources = {**sources, "reward": "user"}
-    gaps = gaps_in(
-        facts.observation_space,
-        facts.action_space,
-        sources,
-        named_actions=bool(parts.choices or parts.action_note),
-        observations=observed.observations,
-    )
-    frames = first_frames(within, seen) if reveal in {"source", "named"} else ()
-    spec = _spec_of(text, facts, observed, sources)
-    says = task.reward.says_success if task.reward is not None else spec.reports_success
-    spec = replace(spec, gaps=gaps, first_frames=frames, reports_success=says, checks=checks)
-    return spec, observed
-
-
-def _spec_of(text: str, facts: TaskFacts, observed: Observed, sources: Mapping[str, str]) -> TaskSpec:
-    """The spec of this text, with what was found out on the way."""
-    return TaskSpec(
+        text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
+    named_actions = bool(parts.choices or parts.action_note)
+    spec = TaskSpec(
         text=text,
         observation_space=facts.observation_space,
         action_space=facts.action_space,
         horizon=facts.horizon,
         horizon_source=facts.horizon_source,
         reward_threshold=facts.reward_threshold,
-        reports_success=facts.success_key is not None,
+        reports_success=facts.success_key is not None if task.reward is None else task.reward.says_success,
         sample_steps=observed.spent,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=float(observed.whole or len(observed.steps) / max(1, observed.episodes)),
         sources=sources,
+        gaps=gaps_in(facts, sources, observed.observations, named_actions=named_actions),
         firsts=tuple(observed.firsts),
         one_start=observed.one_start,
         info=_numbers_of_info(observed),
+        first_frames=first_frames(within, seen) if reveal in {"source", "named"} else (),
+        checks=checks,
     )
-
-
-def _revealed(
-    parts: Parts, env: gymnasium.Env[Any, Any], task: Task, observed: Observed, reveal: Reveal
-) -> Parts:
-    """The parts with what wrappers, pictures, texts and variants add, as far as names may be told."""
-    parts = without_own_reward(with_pictures(with_wrappers(parts, env, task), env, observed), task.reward)
-    if reveal in {"source", "named"}:  # texts often say what it is all about
-        parts = _with_step_time(with_texts(parts, env, observed, task.name), env)
-    listed = with_variants(parts, env, task, observed, reveal)
-    parts = revealed(listed, env, reveal)
-    if reveal == "bare" and task.is_family:
-        return replace(parts, blocks={"VARIANTS": listed.blocks["VARIANTS"]})
-    return parts
+    return spec, observed
 
 
 def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
-    """The parts with how long a step lasts, where the environment or one within it has a ``dt`` and no part tells it."""
-    inner = (part for part in vars(env.unwrapped).values() if isinstance(part, gymnasium.Env))
-    found = (getattr(one, "dt", None) for one in (env.unwrapped, *(part.unwrapped for part in inner)))
-    dt = next((one for one in found if one is not None), None)
-    if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0 < dt < math.inf:
-        return parts
-    value = rf"(?<![\w.]){re.escape(number(dt))}(?![\w.]*\d)"
-    # in words: a reward that divides by it says little to who looks for it
-    told = rf"(?<!env\.)\b(?:dt|tau|time ?step|seconds?)\b[^\n]{{0,20}}{value}|{value} ?(?:s|sec|seconds?)\b"
-    return parts if re.search(told, render(parts)) else replace(parts, step_seconds=float(dt))
+    """The parts with how long a step lasts, where the environment or one within it has a ``dt``."""
+    inner = [part.unwrapped for part in vars(env.unwrapped).values() if isinstance(part, gymnasium.Env)]
+    found = (getattr(one, "dt", None) for one in (env.unwrapped, *inner))
+    dt = next((float(one) for one in found if isinstance(one, int | float) and 0 < one < math.inf), None)
+    return replace(parts, step_seconds=dt)
 
 
 def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:

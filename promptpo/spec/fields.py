@@ -129,7 +129,7 @@ def _fields(
         form = f"{space.dtype} array of shape {space.shape}" if space.shape else ""
         name = "image" if form and space.dtype == np.uint8 else "array" if form else "value"
         whole = not isinstance(space, spaces.Box)
-        columns = kept.get(space.shape[-1], ()) if len(space.shape or ()) == 2 else ()  # noqa: PLR2004 - a table
+        columns = kept.get(space.shape[-1], ()) if space.shape and len(space.shape) == 2 else ()  # noqa: PLR2004 - a table
         meaning = f"columns: {', '.join(columns)}" if columns else ""
         ends = widest(low, high)
         yield Field(identifier(key) or name, path, *ends, form=form, whole=whole, meaning=meaning)
@@ -166,8 +166,8 @@ def _array(
             at += n
     elif names and not start:
         for i, name in enumerate(names):
-            name = f"{prefix}_{name}" if prefix else name
-            yield Field(re.sub(r"\W+", "_", name), f"{path}[{i}]", finite(low[i]), finite(high[i]))
+            called = re.sub(r"\W+", "_", f"{prefix}_{name}" if prefix else name)
+            yield Field(called, f"{path}[{i}]", finite(low[i]), finite(high[i]))
     else:
         yield from _numbered(path, key, low, high, start, whole=not isinstance(space, spaces.Box))
 

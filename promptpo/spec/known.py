@@ -70,7 +70,7 @@ def known(env: gymnasium.Env[Any, Any]) -> Supplement:
     for entry in data["entries"]:
         if entry["class"] in classes and eval(entry.get("when", "True"), space):  # noqa: S307 - as above
             told |= entry
-    values = {key: filled(one) if isinstance(one, str) else one for key, one in told.items()}
+    values: dict[str, Any] = {key: filled(one) if isinstance(one, str) else one for key, one in told.items()}
     values |= {key: fields(values[key]) for key in ("observation", "action") if key in values}
     values["blocks"] = {key: filled(one) for key, one in told.get("blocks", {}).items()}
     values["choices"] = tuple(
@@ -80,6 +80,12 @@ def known(env: gymnasium.Env[Any, Any]) -> Supplement:
         )
     )
     return Supplement(**{key: one for key, one in values.items() if key not in {"class", "when"}})
+
+
+def data_of_words() -> Mapping[str, Any]:
+    """Words that identify environments, "neutral" ones that keep the meaning, and those that are "common"."""
+    words: Mapping[str, Any] = _data()["words"]
+    return words
 
 
 @cache

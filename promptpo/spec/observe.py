@@ -171,8 +171,8 @@ def _whole(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None) -> 
     until = time.perf_counter() + LOOKING_SECONDS
     for seed in SEEDS[:WHOLE]:
         length, last = 0, None
-        for last in itertools.islice(steps_of(env, seed, name, trial), left):
-            length += 1
+        for step in itertools.islice(steps_of(env, seed, name, trial), left):
+            length, last = length + 1, step
             if time.perf_counter() > until:
                 break
         left -= length

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,40 +20,13 @@ if TYPE_CHECKING:
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field, Parts
 
-components: Callable[..., list[dict[str, Any]]] = looking.components
-
 BLOCK = "FIRST_FRAME"
 
-MOST_COLOURS = 10
-"""Colours that are told, those of the largest areas first."""
-
-EXACT = 40
-"""Pictures of more colours than this are told with colours that are alike taken together."""
-
-BUCKET = 32
-"""Colours are alike where each channel is in the same of the ranges of this width."""
-
-MOST_PIECES, LEAST_PIXELS, FEW_PIXELS = 3, 2, 4
-"""Pieces that are told, the least pixels of one of a colour, and of one that changes."""
-
-WIDE = 0.3
-"""A colour of a larger share of the picture is told by where it is and not piece by piece."""
-
+MOST_COLOURS, MOST_PIECES = 10, 3
+"""Colours that are told, those of the largest areas first, and the pieces of each."""
 
 ENLARGED, MARGIN, APART = 420, 24, 40
 """Pixels to which the longer side of a small picture is enlarged, of the edge with numbers, and between two numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Patch:
-    """The pixels of one colour."""
-
-    colour: tuple[int, ...]
-    mask: NDArray[np.bool_]
-
-    @property
-    def area(self) -> int:
-        return int(self.mask.sum())
 
 
 def with_pictures(parts: Parts, env: gymnasium.Env[Any, Any], observed: Observed) -> Parts:
@@ -146,12 +119,13 @@ def _lines(picture: Picture, firsts: Sequence[Any], course: Sequence[Any]) -> It
         f"A real first frame{which}, {height} rows by {width} columns, by {kind}; places are [rows, columns], "
         "first to last"
     )
-    exact, patches = _patches(first)
-    for patch in patches[:MOST_COLOURS]:
-        yield f"{'' if exact else 'about '}{_named(patch.colour, picture)}: {_where(patch)}"
-    if others := patches[MOST_COLOURS:]:
-        rest = sum(patch.area for patch in others) / first[:, :, 0].size
-        yield f"{len(others)} more colours on {rest:.1%} of the pixels"
+    colours, counts = np.unique(first.reshape(-1, first.shape[2]), axis=0, return_counts=True)
+    for at in np.argsort(-counts, kind="stable")[:MOST_COLOURS]:
+        named = tuple(map(int, colours[at])) if picture.channels in COLOUR else int(colours[at][0])
+        places = _boxes((first == colours[at]).all(axis=2))
+        yield f"{named}: {counts[at] / counts.sum():.1%} of the pixels, {places}"
+    if len(colours) > MOST_COLOURS:
+        yield f"{len(colours) - MOST_COLOURS} more colours"
     if len(firsts) > 1:
         yield f"the first frames of {len(firsts)} starts {_differing([(one, first) for one in firsts[1:]])}"
     yield f"in {len(course)} steps of random actions frames {_differing(itertools.pairwise([first, *course]))}"
@@ -160,56 +134,13 @@ def _lines(picture: Picture, firsts: Sequence[Any], course: Sequence[Any]) -> It
 def _differing(pairs: Iterable[tuple[Any, Any]]) -> str:
     """Where the pictures of pairs differ."""
     changed = np.any([(a != b).any(axis=2) for a, b in pairs], axis=0)
-    regions = components(changed, FEW_PIXELS) if changed.any() else []
-    told = [
-        f"[{_span(r['top'], r['bottom'])}, {_span(r['left'], r['right'])}]" for r in regions[:MOST_PIECES]
-    ]
-    more = f" and {len(regions) - MOST_PIECES} more" if len(regions) > MOST_PIECES else ""
-    return f"differ within {', '.join(told)}{more}" if told else "are all the same"
+    return f"differ within {_boxes(changed)}" if changed.any() else "are all the same"
 
 
-def _patches(frame: NDArray[np.uint8]) -> tuple[bool, list[_Patch]]:
-    """The pixels of each colour, the largest area first; whether the colours are exact."""
-    codes = _codes(frame)
-    exact = len(np.unique(codes)) <= EXACT
-    if not exact:
-        codes = _codes(frame // BUCKET)
-    patches = []
-    for code in np.unique(codes):
-        mask = codes == code
-        middle = np.median(frame[mask], axis=0)
-        patches.append(_Patch(tuple(int(value) for value in middle), mask))
-    return exact, sorted(patches, key=lambda patch: -patch.area)
-
-
-def _codes(frame: NDArray[np.uint8]) -> NDArray[np.int64]:
-    wide = frame.astype(np.int64)
-    return (wide[:, :, 0] << 16) | (wide[:, :, 1] << 8) | wide[:, :, 2]
-
-
-def _named(colour: tuple[int, ...], picture: Picture) -> str:
-    return str(colour) if picture.channels in COLOUR else str(colour[0])
-
-
-def _where(patch: _Patch) -> str:
-    share = patch.area / patch.mask.size
-    if share > WIDE:
-        return f"{share:.0%} of the pixels, {_box(patch.mask)}"
-    pieces = components(patch.mask, LEAST_PIXELS)
-    if not pieces:
-        return f"{patch.area} single pixels within {_box(patch.mask)}"
-    told = [
-        f"{piece['area']} pixels at [{_span(piece['top'], piece['bottom'])}, {_span(piece['left'], piece['right'])}]"
-        for piece in pieces[:MOST_PIECES]
-    ]
-    more = f" and {len(pieces) - MOST_PIECES} more pieces" if len(pieces) > MOST_PIECES else ""
-    return "; ".join(told) + more
-
-
-def _box(mask: NDArray[np.bool_]) -> str:
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    return f"[{_span(rows[0], rows[-1])}, {_span(columns[0], columns[-1])}]"
-
-
-def _span(first: Any, last: Any) -> str:
-    return f"{int(first)}" if first == last else f"{int(first)}-{int(last)}"
+def _boxes(mask: NDArray[np.bool_]) -> str:
+    """The places of the largest pieces of a mask."""
+    pieces: list[dict[str, Any]] = looking.components(mask)  # type: ignore[no-untyped-call] # the guest's file
+    told = [f"[{one['top']}-{one['bottom']}, {one['left']}-{one['right']}]" for one in pieces[:MOST_PIECES]]
+    return ", ".join(told) + (
+        f" and {len(pieces) - MOST_PIECES} more pieces" if len(pieces) > MOST_PIECES else ""
+    )

@@ -39,11 +39,6 @@ def render(parts: Parts) -> str:
 _IMPORTS = {"math": "import math", "np": "import numpy as np"}
 
 
-def block_of(parts: Parts, name: str) -> str:
-    """One top-level block by its name, to be put under what a user wrote; empty where there is none."""
-    return {"State": _state, "Action": _action, "reward": _reward, "EPISODE": _episode}[name](parts)
-
-
 def _module_docstring(parts: Parts) -> str:
     title = f"Task: {parts.title}." if parts.title else "A control task."
     return _docstring(title, parts.description, indent=0)

@@ -89,8 +89,11 @@ def with_action(
 ) -> Parts:
     """The parts with what a policy returns."""
     space, section, own = env.action_space, docs["action"], env.unwrapped.action_space
-    discrete = isinstance(space, spaces.Discrete)
-    choices = list(extra.choices) or choices_of(env.unwrapped, space, section) if discrete else []
+    choices = (
+        list(extra.choices) or choices_of(env.unwrapped, space, section)
+        if isinstance(space, spaces.Discrete)
+        else []
+    )
     notes = [extra.action_note if extra.action_note is not None else told(section.text, NOTE)]
     if choices and not extra.choices:
         listed = [f"- {value}: " for value in range(len(choices))]
@@ -101,7 +104,11 @@ def with_action(
             if clip_actions
             else "Values outside the bounds are not allowed."
         )
-    found = [] if discrete else list(extra.action) or fields_of("action", space, section)
+    found = (
+        []
+        if isinstance(space, spaces.Discrete)
+        else list(extra.action) or fields_of("action", space, section)
+    )
     found = _geared(found, getattr(env.unwrapped, "model", None))
     if found and space != own and space.shape == own.shape and isinstance(space, spaces.Box):
         low, high = widest(space.low, space.high)

@@ -1,4 +1,4 @@
-"""``promptpo baseline icpi`` and ``promptpo lab icpi-probe`` as they are typed."""
+"""``promptpo baseline icpi`` as it is typed."""
 
 import json
 import os
@@ -9,20 +9,12 @@ from typing import Any
 
 import pytest
 
-from promptpo.cli.app import run
 from promptpo_baselines.cli import main
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     """Exit code, standard output and standard error of ``promptpo baseline icpi``."""
     code = main(["icpi", *words])
-    out = capsys.readouterr()
-    return code, out.out, out.err
-
-
-def probe(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """The same for ``promptpo lab icpi-probe``."""
-    code = run(["lab", "icpi-probe", *words])
     out = capsys.readouterr()
     return code, out.out, out.err
 
@@ -153,56 +145,3 @@ def test_an_environment_of_a_module_in_the_current_directory(tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "run" / "result.json").read_text())["steps"]["train"] == 30
-
-
-def test_the_probe_prints_a_table_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the domains and sizes that were named."""
-    words = ["--engine", "lookup", "--domains", "Chain,Maze", "--examples", "20,60", "--questions", "6"]
-    code, out, err = probe(capsys, *words)
-    assert code == 0
-    assert len(out.splitlines()) == 1 + 2 * 2 * 4 + 1
-    assert "at most 96 calls" in err
-    code, out, _ = probe(capsys, *words, "--json")
-    assert len(json.loads(out)["rows"]) == 16
-
-
-def test_a_probe_pays_for_nothing_twice(
-    capsys: pytest.CaptureFixture[str], server: Any, tmp_path: Path
-) -> None:
-    """With --out, the same probe again asks nothing."""
-    words = [
-        "--engine",
-        "completion:m",
-        "--base-url",
-        server.address,
-        "--domains",
-        "Chain",
-        "--examples",
-        "20",
-    ]
-    words += ["--questions", "4", "--out", str(tmp_path)]
-    first = probe(capsys, *words)
-    asked = len(server.completions)
-    assert first[0] == 0
-    assert asked > 8
-    assert probe(capsys, *words)[1] == first[1]
-    assert len(server.completions) == asked
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "--engine is missing"),
-        (["--engine", "lookup", "--examples", "many"], "--examples takes numbers"),
-        (["--engine", "lookup", "--examples", "0"], "--examples takes numbers"),
-        (["--engine", "lookup", "--domains", "Chian"], "there is no environment"),
-    ],
-)
-def test_a_wrong_probe_is_told_in_one_sentence(
-    capsys: pytest.CaptureFixture[str], words: list[str], said: str
-) -> None:
-    """Exit code 2."""
-    code, _, err = probe(capsys, *words)
-    assert code == 2
-    assert said in err
-    assert "Traceback" not in err

@@ -1,6 +1,5 @@
 """Training of a language model in pieces, and the study that is the report's setting."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("stable_baselines3")
 
-from promptpo.cli.app import run
 from promptpo.envs.task import Task
 from promptpo_baselines.llm_policy.design import Design
 from tests.baselines.test_pausing import assert_pieces_equal_one, piece, settings
@@ -39,38 +37,6 @@ def test_an_update_may_take_a_part_of_the_rollout(tiny_gpt2: Any, tmp_path: Path
     )
     short = replace(chosen, task=Task("Pendulum-v1", {}, 8), test_episodes=1)
     assert piece(short, tmp_path / "run")["steps"]["train"] == 16
-
-
-def test_the_study_goes_on_piece_by_piece(
-    tiny_gpt2: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The same command again until it is done; seeds by name, and each network's curve by episode."""
-    rows = tmp_path / "rows.yml"
-    rows.write_text("default: {n_steps: 16, batch_size: 16, n_epochs: 1, normalize: true}")
-    words = [
-        "lab", "llm-study", "Pendulum-v1", "--backbone", tiny_gpt2, "--tune", "full", "--numbers", "raw",
-        "--layers", "1", "--networks", "pretrained,mlp", "--seeds", "543,100", "--steps", "32", "--max-episode-steps",
-        "10", "--hyperparams", str(rows), "--validation-episodes", "1", "--test-episodes", "1", "--eval-every", "32", "--algorithm", "ppo",
-        "--max-seconds", "0", "--out", str(tmp_path / "study"), "--device", "cpu",
-    ]  # fmt: skip
-    said = []
-    for _ in range(20):
-        assert run(words) == 0
-        said.append(capsys.readouterr().out)
-        if "paused" not in said[-1]:
-            break
-    assert len(said) == 5, "one pause for each of four runs"
-    assert "the same command goes on" in said[0]
-    study = json.loads((tmp_path / "study" / "study.json").read_text())
-    assert [(one["network"], one["seed"]) for one in study["runs"]] == [
-        ("pretrained", 543), ("mlp", 543), ("pretrained", 100), ("mlp", 100),
-    ]  # fmt: skip
-    assert all(len(one["episodes"]) == 3 for one in study["runs"])
-    lines = (tmp_path / "study" / "episodes.csv").read_text().splitlines()
-    assert lines[0] == "network,seed,episode,steps,return"
-    assert len(lines) == 1 + 4 * 3
-    assert (tmp_path / "study" / "episodes.png").read_bytes().startswith(b"\x89PNG")
-    assert run([*words[:13], "543,543", *words[14:]]) == 2
 
 
 def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:

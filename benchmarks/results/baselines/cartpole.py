@@ -2,12 +2,15 @@
 
 A published course report on language models as policies says that with such an actor and a softmax the
 average reaches 500 by episode 350. Its widths and its other hyperparameters are not given; here they are
-64 units and stable-baselines3's defaults (``hyperparams/cartpole-study.yml``). The return is that of
+64 units and stable-baselines3's defaults (``cartpole-study.yml``). The return is that of
 training episodes, with sampled actions, as a curve over episodes suggests.
+
+`python benchmarks/results/baselines/cartpole.py [--seeds 5] [--steps 60000] [--out DIR]`; complete runs are not run again.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 from collections.abc import Mapping, Sequence
@@ -17,8 +20,7 @@ from typing import Any
 from promptpo.envs.task import Task
 from promptpo.output.report import versions, write_atomically
 from promptpo_baselines.checkpoints import Checkpoints
-from promptpo_baselines.hyperparameters import ROWS
-from promptpo_baselines.progress import Display
+from promptpo_baselines.progress import Display, Lines
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.training import train
 
@@ -64,9 +66,9 @@ def _one(directory: Path, seed: int, steps: int, display: Display) -> dict[str, 
         task=Task("CartPole-v1"),
         steps=steps,
         seed=seed,
-        hyperparameters=str(ROWS / "cartpole-study.yml"),
+        hyperparameters=str(Path(__file__).with_name("cartpole-study.yml")),
     )
-    result = train(settings, directory, resume=True, display=display, command="promptpo lab cartpole-study")
+    result = train(settings, directory, resume=True, display=display, command="python benchmarks/results/baselines/cartpole.py")
     checkpoints = Checkpoints(directory)
     latest = checkpoints.latest()
     returns = [return_ for _, return_, _ in checkpoints.read(latest).episodes] if latest else []
@@ -133,3 +135,12 @@ def draw(runs: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 def _or_dash(value: int | None) -> str:
     return f"{'-' if value is None else value:>4}"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=60_000)
+    parser.add_argument("--out", type=Path, default=Path("runs/cartpole-study"))
+    given = parser.parse_args()
+    print(table(run_study(given.out, seeds=given.seeds, steps=given.steps, display=Lines())))

@@ -1,70 +1,55 @@
-"""What pretraining contributes: a language model, the same with random weights, and an MLP, all else equal."""
+"""What pretraining contributes: a language model, the same with random weights, and an MLP, all else equal.
+
+`python benchmarks/results/baselines/llm_study.py ENV [--networks pretrained,random,mlp] [--seeds 543,100] [--out DIR] ...`
+trains each with each seed; all other words are those of `promptpo baseline llm-policy`. Complete runs are not run again, so the
+same command goes on. It writes study.json, episodes.csv and episodes.png.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
-import time
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from episodes import write_episodes
 from promptpo.output.report import versions, write_atomically
 from promptpo.run.records import mean_interval
 from promptpo_baselines.checkpoints import Checkpoints
-from promptpo_baselines.llm_policy.episodes import write_episodes
-from promptpo_baselines.progress import Display
-from promptpo_baselines.settings import TrainingSettings
-from promptpo_baselines.training import train
 
 STUDY = "study.json"
 
 
 def run_study(
-    base: TrainingSettings,
-    directory: Path,
-    *,
-    networks: Sequence[str],
-    seeds: Sequence[int],
-    display: Display,
-    max_seconds: float | None = None,
-) -> dict[str, Any] | None:
+    words: Sequence[str], directory: Path, *, networks: Sequence[str], seeds: Sequence[int]
+) -> dict[str, Any]:
     """Train every network with every seed and write ``study.json``, ``episodes.csv`` and ``episodes.png``.
 
     Args:
-        base: TrainingSettings of all runs; seed and network are replaced.
+        words: Of `promptpo baseline llm-policy`, the environment first.
         directory: Of the study; one run directory for each network and seed goes into it.
         networks: What to compare.
         seeds: Of the runs of each.
-        display: Told what the runs do.
-        max_seconds: Of this piece of the study; the same call goes on with it.
-
-    Returns:
-        The content of ``study.json``; None where the time of this piece was over before the study.
     """
     runs = []
-    ends = None if max_seconds is None else time.monotonic() + max_seconds
     for seed in seeds:
         for network in networks:
-            design = {**(base.language or {}), "network": network, "seed": seed}
-            settings = replace(base, seed=seed, language=design)
-            display.line(f"{network}, seed {seed}")
-            command = f"promptpo lab llm-study {base.task.env_id}"
             folder = directory / network / f"seed-{seed}"
-            result = train(
-                settings, folder, resume=True, display=display, command=command,
-                max_seconds=None if ends is None else max(0.0, ends - time.monotonic()),
-            )  # fmt: skip
-            if "test" not in result:
-                return None
+            command = [sys.executable, "-m", "promptpo", "baseline", "llm-policy", *words]
+            command += ["--network", network, "--seed", str(seed), "--out", str(folder), "--resume"]
+            subprocess.run(command, check=True)
+            result = json.loads((folder / "result.json").read_text())
             runs.append(_row(network, seed, result, _episodes(folder)))
     study = {
-        "env_id": base.task.env_id,
-        "algorithm": base.algorithm,
-        "steps": base.steps,
+        "env_id": result["env_id"],
+        "algorithm": result["algorithm"],
+        "steps": result["steps"]["train"],
         "seeds": len(seeds),
-        "design": base.language,
+        "design": result["network"]["language"],
         "networks": [_summary(network, [r for r in runs if r["network"] == network]) for network in networks],
         "runs": runs,
         "versions": versions(),
@@ -126,3 +111,13 @@ def table(study: Mapping[str, Any]) -> str:
             f"{row['best_test']:>18.1f}   {interval:<26}{row['steps_per_second']:>9.1f}"
         )
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--networks", default="pretrained,random,mlp")
+    parser.add_argument("--seeds", default="0,1,2", help="with commas between them")
+    parser.add_argument("--out", type=Path, default=Path("runs/llm-study"))
+    given, others = parser.parse_known_args()
+    chosen = [int(seed) for seed in given.seeds.split(",")]
+    print(table(run_study(others, given.out, networks=given.networks.split(","), seeds=chosen)))
