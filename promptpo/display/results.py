@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report.page import REPORT
 from promptpo.output.report.result import (
+    REPORT,
     cut_in_words,
     failures_in_words,
     fidelity_in_words,
