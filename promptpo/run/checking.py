@@ -15,7 +15,7 @@ from promptpo.llm.prices import check_price
 from promptpo.run.adapters import adapter
 from promptpo.run.config import Budget, Config
 from promptpo.run.recipe import Recipe
-from promptpo.run.settings import Setting, settings_of
+from promptpo.run.settings import RunSetting, settings_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -65,7 +65,7 @@ def checked(config: Config) -> Config:
     for one in settings_of(Recipe):
         if one.name in options:
             _check_bounds(one, getattr(switches, one.name))
-    _check_bounds(Setting(name="max_episode_steps", least=1), typed.task.max_episode_steps)
+    _check_bounds(RunSetting(name="max_episode_steps", least=1), typed.task.max_episode_steps)
     return replace(typed, recipe_options={name: getattr(switches, name) for name in options})
 
 
@@ -131,7 +131,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
     return f"{name} must be {wanted}, not {given!r}."
 
 
-def _check_bounds(one: Setting, value: Any) -> None:
+def _check_bounds(one: RunSetting, value: Any) -> None:
     if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
         return
     if math.isnan(value):

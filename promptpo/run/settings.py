@@ -14,7 +14,7 @@ from promptpo.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RunSetting:
     """One setting of a run.
 
     Attributes:
@@ -58,7 +58,7 @@ class Setting:
         return f"False: {self.help}" if self.negated else self.help
 
 
-def settings_of(kind: Any) -> Iterator[Setting]:
+def settings_of(kind: Any) -> Iterator[RunSetting]:
     """The settings that a dataclass and those in its fields have, in their order."""
     hints = get_type_hints(kind, include_extras=True)
     for one in fields(kind):
@@ -91,6 +91,6 @@ def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:
     return options
 
 
-def in_reference(settings: Iterable[Setting]) -> str:
+def in_reference(settings: Iterable[RunSetting]) -> str:
     """Settings as a docstring lists arguments."""
     return "\n".join(f"        {one.keyword}: {one.meaning}" for one in settings)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from promptpo.errors import BudgetSpentError, UsageError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
@@ -38,6 +38,8 @@ RECEIVING_SECONDS = 10.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
 
 Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe"]
+
+Early: TypeAlias = tuple[int, Callable[[Evaluation], bool]]
 
 PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test"}
 """What steps of a kind of event count for, where the purpose has another name."""
@@ -239,8 +241,7 @@ class Spender:
         seeds: Sequence[int],
         *,
         horizon: int,
-        first: int = 0,
-        go_on: Callable[[Evaluation], bool] = lambda evaluation: evaluation.outcome == "ok",
+        early: Early | None = None,
         record: Record = False,
     ) -> Played:
         """Roll a program out on some seeds and write what came out.
@@ -251,8 +252,7 @@ class Spender:
             program: What is rolled out.
             seeds: One episode each.
             horizon: Longest episode, in steps.
-            first: So many episodes are rolled out before the others, where that is more than none.
-            go_on: Whether the others are worth it after these.
+            early: How many episodes are rolled out before the others, and whether the others are worth it after these.
             record: Bring trajectories back, now or after a kill (see `again`); as in `promptpo_sandbox.Record`.
 
         Raises:
@@ -265,10 +265,11 @@ class Spender:
         purpose = PURPOSES.get(kind) or cast("StepPurpose", kind)
         outside = purpose == "test" or (kind == "reference" and key.endswith(REFERENCE_TEST))
         with self.ledger.hold() as hold:
+            first, go_on = early or (0, None)
             first = first if 0 < first < len(seeds) else len(seeds)
             trials = program.trials(seeds, horizon)
             rollout, evaluation = await self._roll(program, trials[:first], purpose, hold, record, outside)
-            if first < len(seeds) and go_on(evaluation):
+            if go_on is not None and first < len(seeds) and go_on(evaluation):
                 more, rest = await self._roll(program, trials[first:], purpose, hold, record, outside)
                 rollout, evaluation = joined(rollout, more), evaluation + rest
             measured = Measured(

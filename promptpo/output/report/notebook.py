@@ -8,8 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpo.output.report.page import REPORT
-from promptpo.output.report.result import written_by
+from promptpo.output.report.result import REPORT, written_by
 from promptpo.telling.feedback import number
 
 

@@ -25,6 +25,7 @@ from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.result import (
     REFERENCES,
+    REPORT,
     cut_in_words,
     fidelity_in_words,
     goal_in_words,
@@ -44,7 +45,6 @@ from promptpo.telling.feedback import OUTCOME_WORDS, number
 if TYPE_CHECKING:
     from promptpo.output.report.episode import Shown
 
-REPORT = "report.html"
 COLOURED = 60
 """Candidates whose source is coloured; colouring hundreds of them would take seconds."""
 

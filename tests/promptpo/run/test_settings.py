@@ -18,7 +18,7 @@ from promptpo.cli.run_flags import ChangedSettings, NewSettings
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.config import Budget, Config
-from promptpo.run.settings import Setting, settings_of
+from promptpo.run.settings import RunSetting, settings_of
 from promptpo_benchmarks.runner.methods import METHODS, CellBudget, command
 from promptpo_benchmarks.runner.suite import load_suite
 
@@ -84,7 +84,7 @@ def test_flags_are_read_as_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "one", [one for one in SETTINGS if one.least is not None], ids=lambda one: one.keyword
 )
-def test_bounds_hold_for_flags_and_keywords(one: Setting) -> None:
+def test_bounds_hold_for_flags_and_keywords(one: RunSetting) -> None:
     """The least is taken, less is refused, in both places."""
     flag = (one.flags or f"--{one.keyword.replace('_', '-')}").split()[0]
     less = (one.least or 0) - 1

@@ -265,7 +265,7 @@ def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("name", ["search", "model"])
-def test_a_run_of_an_older_version_can_be_reported(name: str, tmp_path: Path) -> None:
+def test_a_recorded_run_can_be_reported(name: str, tmp_path: Path) -> None:
     """Its page is well formed and says what was repaired, and which candidate was best."""
     import shutil
 
