@@ -15,7 +15,7 @@ import numpy as np
 
 from promptpo_sandbox.guest.actions import sample
 from promptpo_sandbox.guest.errors import ContractError, InsideError
-from promptpo_sandbox.guest.worlds import MAX_REWARD, copied, value_at
+from promptpo_sandbox.guest.worlds import copied, number_of, value_at
 
 MOST_PARTS = 16
 LONGEST_NAME = 40
@@ -93,14 +93,7 @@ class RunningReward:
 
 
 def _number(value: Any, what: str) -> float:
-    if not isinstance(value, (bool, int, float, np.number, np.bool_)) and not (
-        isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf"
-    ):
-        raise InvalidRewardError(f"Reward.step returned {sample(value)} as {what}; return a number")
-    number = float(value)
-    if not abs(number) <= MAX_REWARD:
-        raise InvalidRewardError(f"Reward.step returned {number} as {what}; return a finite number")
-    return number
+    return number_of(value, f"Reward.step returned as {what}", InvalidRewardError)
 
 
 def _name(value: Any) -> str:
