@@ -233,7 +233,7 @@ class Sandbox:
 
     def asked_to_read(self) -> Asked:
         """A fresh guest that reads texts with functions of the given modules; see `promptpo_sandbox.reader`."""
-        return Asked(self._new_guest(), self.limits, self._end_guest, name="reading it")
+        return Asked(self._new_guest(), self.limits, self._end_guest, "reading it", "; write it plainer")
 
     @contextlib.contextmanager
     def _asked(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Iterator[Asked]:

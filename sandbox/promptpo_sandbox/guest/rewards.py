@@ -65,15 +65,18 @@ class RunningReward:
     @staticmethod
     def _earned(answer: Any) -> tuple[float, dict[str, float]]:
         if not isinstance(answer, tuple):
-            return _number(answer, "the reward"), {}
+            return number_of(answer, "Reward.step", "the reward", InvalidRewardError), {}
         if len(answer) != 2 or not isinstance(answer[1], dict):  # noqa: PLR2004
             raise InvalidRewardError(
                 f"Reward.step returned {sample(answer)}; return a number, or a number and a dict of its parts"
             )
-        parts = {_name(name): _number(value, f"the part {name}") for name, value in answer[1].items()}
+        parts = {
+            _name(name): number_of(value, "Reward.step", f"the part {name}", InvalidRewardError)
+            for name, value in answer[1].items()
+        }
         if len(parts) > MOST_PARTS:
             raise InvalidRewardError(f"Reward.step returned {len(parts)} parts; return at most {MOST_PARTS}")
-        return _number(answer[0], "the reward"), parts
+        return number_of(answer[0], "Reward.step", "the reward", InvalidRewardError), parts
 
     def success(self) -> bool | None:
         """Whether the goal was reached; None where the program does not say.
@@ -90,10 +93,6 @@ class RunningReward:
         if isinstance(answer, (np.bool_, int, np.integer)):
             return bool(answer)
         raise InvalidRewardError(f"Reward.success returned {sample(answer)}; return True or False")
-
-
-def _number(value: Any, what: str) -> float:
-    return number_of(value, f"Reward.step returned as {what}", InvalidRewardError)
 
 
 def _name(value: Any) -> str:

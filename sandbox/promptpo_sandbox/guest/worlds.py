@@ -98,7 +98,7 @@ class Stepper:
         obs, reward, terminated = answer
         return (
             self._observation(obs),
-            number_of(reward, "World.step returned the reward", InvalidPredictionError),
+            number_of(reward, "World.step", "the reward", InvalidPredictionError),
             self._flag(terminated),
         )
 
@@ -133,19 +133,20 @@ class Stepper:
         return bool(value)
 
 
-def number_of(value: Any, what: str, error: type[ContractError]) -> float:
+def number_of(value: Any, who: str, what: str, error: type[ContractError]) -> float:
     """A finite number that a module has returned.
 
     Args:
         value: What it returned.
-        what: How a sentence about it begins.
+        who: The method that has returned it.
+        what: It is to be.
         error: What is raised where it is none.
     """
     plain = isinstance(value, (bool, int, float, np.number, np.bool_)) or (
         isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf"
     )
     if not plain or not abs(number := float(value)) <= MAX_REWARD:
-        raise error(f"{what} {sample(value)}; return a finite number")
+        raise error(f"{who} returned {sample(value)} as {what}; return a finite number")
     return number
 
 
