@@ -97,18 +97,16 @@ class Asked:
         raise self.error(Failure(kind, text, detail, seed))
 
     def _received(self, guest: Guest, deadline: Deadline) -> bytes | tuple[FailureKind, str, str]:
-        room = MAX_BYTES_PER_CHARACTER * self.limits.output_bytes
-        while True:
-            kind, _, payload = guest.chunk(deadline)
-            if kind != wire.OUTPUT:
-                break
-            self.printed += payload
-            if len(self.printed) > room:
-                raise GuestGoneError("the guest sent more output than it may")
+        kind, _, payload = guest.answer(deadline, self._note_output)
         guest.finish()
         if kind not in (wire.ANSWER, wire.FAILED):
             raise GuestGoneError("the guest sent a message out of order")
         return payload if kind == wire.ANSWER else decode_failure(payload)
+
+    def _note_output(self, _lane: int, printed: bytes) -> None:
+        self.printed += printed
+        if len(self.printed) > MAX_BYTES_PER_CHARACTER * self.limits.output_bytes:
+            raise GuestGoneError("the guest sent more output than it may")
 
     def close(self) -> None:
         """End the guest."""

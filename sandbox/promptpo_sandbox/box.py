@@ -282,14 +282,6 @@ class Sandbox:
         instead = "; return (observation, reward, terminated) instead"
         return self._asked(request.source, "the world", instead, WorldFailedError)
 
-    def check(self, source: str) -> Failure | None:
-        """Whether the gate lets a source pass and it compiles; nothing of it is run."""
-        runner = self._runner(source)
-        try:
-            return runner.load(("tuple", []))[1]
-        finally:
-            self._end_guest()
-
     def close(self) -> None:
         """End all processes; the sandbox starts them again if it is used again."""
         if self._zygote is not None:
