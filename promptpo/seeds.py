@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.api import asked_for, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import write_atomically
+from promptpo.files import read_regular, write_atomically
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.checking import checked
@@ -283,7 +283,7 @@ def _note(directory: Path, config: Config, wanted: Sequence[int]) -> None:
 
 def _read(directory: Path) -> dict[str, Any]:
     try:
-        found = json.loads((directory / SEEDS).read_text(encoding="utf-8"))
+        found = json.loads(read_regular(directory / SEEDS))
         if isinstance(found, dict) and all(isinstance(seed, int) and seed >= 0 for seed in found["seeds"]):
             return found
     except (OSError, ValueError, LookupError, TypeError) as error:

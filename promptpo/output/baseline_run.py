@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
+from promptpo.files import read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -138,7 +139,7 @@ def read_baseline(directory: Path) -> BaselineRun:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    found = clean_values(json.loads(path.read_text(encoding="utf-8")))
+    found = clean_values(json.loads(read_regular(path)))
     if not isinstance(found, dict):
         raise TypeError(f"{path} holds no object")
     return found

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import NoSuchRunError, RunError
+from promptpo.files import read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
@@ -104,7 +105,7 @@ def read_result(path: Path) -> Mapping[str, Any]:
         ValueError: It is no result.
     """
     try:
-        result = clean_values(json.loads(path.read_text(encoding="utf-8")))
+        result = clean_values(json.loads(read_regular(path)))
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply") from error
     kinds: dict[str, type | tuple[type, ...]] = {

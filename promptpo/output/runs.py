@@ -136,7 +136,7 @@ def find_runs(folder: Path) -> list[Path]:
 
 
 def _below(folder: Path, levels: int) -> Iterator[Path]:
-    if _is_run(folder):
+    if is_run(folder):
         yield folder
     elif levels:
         with os.scandir(folder) as entries:
@@ -146,7 +146,8 @@ def _below(folder: Path, levels: int) -> Iterator[Path]:
                 yield from _below(folder / name, levels - 1)
 
 
-def _is_run(folder: Path) -> bool:
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run, of promptpo or of a baseline."""
     return _is_ours(folder) or is_baseline(folder)
 
 

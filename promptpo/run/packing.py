@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
+from promptpo.files import MOST_BYTES
 from promptpo.run.journal import from_json, to_json
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 
@@ -20,7 +21,11 @@ def deflate(rollouts: Sequence[Rollout]) -> str:
 
 def inflate(text: str) -> list[Rollout]:
     """What `deflate` was given, without output and timing."""
-    return [_unpacked(data) for data in json.loads(zlib.decompress(base64.b85decode(text)))]
+    opened = zlib.decompressobj()
+    data = opened.decompress(base64.b85decode(text), MOST_BYTES)
+    if not opened.eof:
+        raise ValueError("the packed rollouts are damaged, or far too large")
+    return [_unpacked(one) for one in json.loads(data)]
 
 
 def _packed(rollout: Rollout) -> Any:

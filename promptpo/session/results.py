@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import RunError
-from promptpo.files import write_atomically
+from promptpo.files import file_name, make_folder, write_atomically
 from promptpo.llm.ensemble import public_name
 from promptpo.output import refined
 from promptpo.output.exporting import BEST, exported
@@ -174,10 +172,6 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
 
 
-_NAME = re.compile(r"\w[\w.+-]{0,99}")
-"""What a candidate may be called: its program gets a file of that name."""
-
-
 def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
     """Write every candidate's module to ``policies/``.
 
@@ -185,9 +179,7 @@ def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
         RunError: A candidate is called as no file may be.
     """
     folder = directory / "policies"
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     for attempt in attempts:
         if attempt.candidate.source:
-            if not _NAME.fullmatch(attempt.id):
-                raise RunError(f"the journal names a candidate {attempt.id!r}, which is no file's name.")
-            write_atomically(folder / f"{attempt.id}.py", attempt.candidate.source)
+            write_atomically(folder / f"{file_name(attempt.id)}.py", attempt.candidate.source)
