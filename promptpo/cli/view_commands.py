@@ -98,7 +98,7 @@ def _beside(policy: Path) -> Path:
     return place_for(run, f"{policy.stem}.gif", None, own=not is_run(run) or made_here(run))
 
 
-def report(
+def report(  # noqa: PLR0913 - one for each option
     run: RunDir,
     out: Annotated[
         Path | None,
@@ -143,7 +143,7 @@ def report(
     from promptpo.output.baseline_run import is_baseline
     from promptpo.output.report.page import untrusted, write_report
     from promptpo.output.run_view import read_view
-    from promptpo.run.origin import builds, made_here
+    from promptpo.run.origin import builds, made_here, place_for
     from promptpo.seeds import begun_runs, is_folder_of_seeds
 
     if is_folder_of_seeds(run):
@@ -161,7 +161,7 @@ def report(
     try:
         path = write_report(
             run,
-            out=out,
+            out=place_for(run, "report.html", out, own=made_here(run)),
             episode=film,
             allow_weaker_sandbox=allow_weaker_sandbox,
             trust=trust,
@@ -265,8 +265,8 @@ def doctor(as_json: AsJson = False) -> None:
 
 def add_episode(run: RunResult) -> None:
     """Put an episode into the report of a run that has just ended; Ctrl-C skips it."""
-    from promptpo.output.report.page import write_report
+    from promptpo.output.report.page import REPORT, write_report
 
     if run.data["best"] is not None:
         with contextlib.suppress(KeyboardInterrupt, PromptPOError, OSError):
-            write_report(Path(run.directory), seconds=FILMING, patience=FILMING)
+            write_report(run.directory, out=run.directory / REPORT, seconds=FILMING, patience=FILMING)

@@ -160,13 +160,16 @@ def _content(path: Path) -> bytes:
         UsageError: It is damaged, or not compressed as its name says.
     """
     raw = read_regular(path.resolve())
-    packed: io.BufferedIOBase = io.BytesIO(raw)
-    if path.name.endswith(".xz"):
-        packed = lzma.LZMAFile(io.BytesIO(raw))
-    elif path.name.endswith(".gz"):
-        packed = gzip.GzipFile(fileobj=io.BytesIO(raw))
+    packed = io.BytesIO(raw)
     try:
-        data = packed.read(MOST_BYTES + 1)
+        if path.name.endswith(".xz"):
+            with lzma.LZMAFile(packed) as file:
+                data = file.read(MOST_BYTES + 1)
+        elif path.name.endswith(".gz"):
+            with gzip.GzipFile(fileobj=packed) as zipped:
+                data = zipped.read(MOST_BYTES + 1)
+        else:
+            data = raw
     except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UsageError(f"{path} is damaged or not compressed as its name says; record it again.") from error
     if len(data) > MOST_BYTES:

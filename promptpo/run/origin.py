@@ -228,11 +228,11 @@ def place_for(run: Path, name: str, out: Path | None, *, own: bool) -> Path:
     path = out or Path(name)
     if path.resolve().is_relative_to(run.resolve()):
         raise UsageError(
-            f"{run} was not made here, so nothing is written into it; name another place by --out."
+            f"{run} was not made here, so nothing is written into it; name another place for it."
         )
     if out is None and (path.exists() or path.is_symlink()):
         raise UsageError(
-            f"{run} was not made here, and there is a {name} here already; name another place by --out."
+            f"{run} was not made here, and there is a {name} here already; name another place for it."
         )
     return path
 

@@ -13,7 +13,7 @@ from promptpo.llm.ensemble import public_name
 from promptpo.output import refined
 from promptpo.output.exporting import BEST, exported
 from promptpo.output.report import result, write_result
-from promptpo.output.report.page import write_report
+from promptpo.output.report.page import REPORT, write_report
 from promptpo.output.report.result import scored
 from promptpo.output.run_export import provenance
 from promptpo.output.run_result import RunResult
@@ -78,7 +78,7 @@ def _write_world(run: OpenRun) -> None:
 def write_page(directory: Path, observer: Observer) -> None:
     """Write the page about the run; a run that has its result does not fail for want of a page."""
     try:
-        write_report(directory, episode=False)
+        write_report(directory, out=directory / REPORT, episode=False)
     except Exception as error:  # noqa: BLE001 - see above
         observer.warn(f"report.html was not written: {type(error).__name__}: {error}")
 

@@ -100,10 +100,10 @@ def write_report(
     if is_baseline(run):
         from promptpo.output.report.baseline_page import baseline_page
 
-        text, path = baseline_page(read_baseline(run)), place_for(run, REPORT, out, own=own)
+        text, path = baseline_page(read_baseline(run)), out or place_for(run, REPORT, None, own=own)
         write_atomically(path, text)
         return path
-    view, path = read_view(run), place_for(run, REPORT, out, own=own)
+    view, path = read_view(run), out or place_for(run, REPORT, None, own=own)
     shown: Shown | str = (
         f"The report was written without an episode; add one with: promptpo report {shlex.quote(str(run))}"
     )
