@@ -59,8 +59,8 @@ def refine_after(
 
     from promptpo.display.saying import say
     from promptpo.output.refined import add_refined, folder_of, refined_in_words
-    from promptpo.output.report.result promptpo.telling.limits.py import REPORT
     from promptpo.output.report.page import write_report
+    from promptpo.output.report.result import REPORT
     from promptpo.run.config import CONFIG, load_config
 
     folder = folder_of(result)

@@ -283,8 +283,8 @@ def doctor(as_json: AsJson = False) -> None:
 
 def add_episode(run: RunResult) -> None:
     """Put an episode into the report of a run that has just ended; Ctrl-C skips it."""
-    from promptpo.output.report.result promptpo.telling.limits.py import REPORT
     from promptpo.output.report.page import write_report
+    from promptpo.output.report.result import REPORT
 
     if run.data["best"] is not None:
         with contextlib.suppress(KeyboardInterrupt, PromptPOError, OSError):

@@ -14,9 +14,8 @@ from promptpo.output import refined
 from promptpo.output.exporting import BEST, exported
 from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
-from promptpo.output.report.result promptpo.telling.limits.py import REPORT
 from promptpo.output.report.page import write_report
-from promptpo.output.report.result import scored
+from promptpo.output.report.result import REPORT, scored
 from promptpo.output.run_export import provenance
 from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
