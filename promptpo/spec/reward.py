@@ -47,7 +47,7 @@ def reward_parts(
     Where there is neither, the range of the rewards that were seen.
     """
     trial, spaces = observed.trial, (env.observation_space, env.action_space)
-    code = None if trial is None else coded(trial, "reward", MOST_CODE, spaces)
+    code = None if trial is None or extra.reward else coded(trial, "reward", MOST_CODE, spaces)
     text = told(extra.reward or docs["reward"].text or _told_reward(env, docs), MOST_WORDS)
     text = with_values(text, env.unwrapped) if code is None else text
     if code is not None:

@@ -29,6 +29,8 @@ from promptpo.spec.functions import (
 )
 
 DRAWS = re.compile(r"np_random|\brandom\b|\brng\b")
+SHOWS = re.compile(r"render|\blogg?\w*\.|warn|print")
+"""Calls that move nothing."""
 
 
 class UnclearError(Exception):
@@ -200,7 +202,7 @@ def below_moves(lines: Sliced) -> bool:
     """Whether lines stand below all others that change the object, so that they hold for what is seen after the step."""
     level, kept = (
         lines.level,
-        {n.lineno for one in lines.body for n in ast.walk(one) if isinstance(n, ast.stmt)},
+        {getattr(n, "lineno", 0) for one in lines.body for n in ast.walk(one)} - {0},
     )
     others = [n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.Expr)]
     moving = [n.lineno for n in others if n.lineno not in kept and _changes(level, n)]
@@ -212,7 +214,7 @@ def _changes(level: Level, statement: ast.stmt) -> bool:
     if any(name.startswith(f"{level.me}.") for name in stored_in(statement)):
         return True
     calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
-    return not all(_clear(level, call, {}, 0) for call in calls)
+    return not all(_clear(level, call, {}, 0) or SHOWS.search(ast.unparse(call.func)) for call in calls)
 
 
 def _comes_from(level: Level, name: str, attribute: str) -> bool:
