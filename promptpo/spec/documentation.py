@@ -153,16 +153,16 @@ def _section(lines: Sequence[str]) -> Section:
                 tables[-1] = Table([*tables[-1].rows, dict(zip(titles, cells, strict=False))], key)
         elif item:
             mark = f"{item[2][:-1]}." if item[2][0].isdigit() else "-"
-            told.append(
-                f"{'  ' if item[1] and told and told[-1].lstrip().startswith('-') else ''}{mark} {item[3]}"
-            )
-        elif line.strip().startswith((">", "import ", "+", "|")):
+            within = joins and _ITEM.match(told[-1])
+            base = min(base, len(item[1])) if within else len(item[1])
+            told.append(f"{'  ' if len(item[1]) > base else ''}{mark} {item[3]}")
+        elif line.strip().startswith((">", "import ", "+-", "|")):
             continue
         elif line.strip() and joins and told:
             told[-1] += f" {line.strip()}"
         else:
             told.append(line.strip())
-        joins = bool(line.strip()) and cells is None
+        joins = bool(line.strip() and told) and cells is None
     plain = [text for text in map(_plain, told) if text.strip()]
     listed = (match for text in plain if (match := re.match(r"\s*- (\d+)\s*[:=]\s*(.+)", text)))
     choices: list[dict[int, str]] = []
@@ -197,7 +197,7 @@ _PLAIN = (
 def _plain(text: str) -> str:
     """Text without links, pictures, tags and marks, in one line."""
     for pattern, new in _PLAIN:
-        text = re.sub(pattern, new, text)  # type: ignore[arg-type] # texts and functions
+        text = re.sub(pattern, new, text)
     indent = text[: len(text) - len(text.lstrip())]
     return indent + " ".join(text.split())
 
