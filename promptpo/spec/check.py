@@ -253,7 +253,7 @@ def _episode(reading: Reading, facts: Known, observed: Observed) -> Iterator[Con
     steps = episode.get("max_steps", facts.horizon)
     if facts.horizon is not None and steps != facts.horizon:
         message = f"an episode has at most {facts.horizon} steps, not {steps}."
-        yield Contradiction(line, message, doubtful=facts.horizon_source == "documentation")
+        yield Contradiction(line, message)
     threshold = episode.get("solved_from_mean_return", facts.reward_threshold)
     if threshold != facts.reward_threshold:
         message = f"the task counts as solved from {facts.reward_threshold}, not from {threshold}."

@@ -50,22 +50,23 @@ class _Words:
         return {**self.places, **{title: ", ".join(names) for title, names in told.items() if names}}
 
 
-def coded(trial: SpecTrial, name: str, room: int, spaces: tuple[Any, Any]) -> RewardCode | None:
+def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]) -> RewardCode | None:
     """The lines of "reward" or "terminated" that passed; None where none did, or they take more than `room` characters.
 
     Args:
-        trial: With the steps that were taken.
+        trial: With the steps that were taken; None where nothing ran beside them.
         name: Of the two.
         room: For the code.
         spaces: Of observations and actions.
     """
-    passed = trial.passed(name)
-    if passed is None:
+    passed = trial.passed(name) if trial is not None else None
+    if trial is None or passed is None:
         return None
     sides, lines, level = trial.sides(*spaces), passed.lines, passed.lines.level
     shown = copy.deepcopy(lines.body)
     every = [*shown, *(one for helper in lines.helpers.values() for one in helper.node.body)]
-    plain = isinstance(shown[-1], ast.Return) and isinstance(shown[-1].value, ast.Constant)
+    last = shown[-1].value if isinstance(shown[-1], ast.Return) else None
+    plain = isinstance(last, ast.Constant) and bool(last.value)
     if not plain and not any(isinstance(n, SAYING) for one in every for n in ast.walk(one)):
         return None  # it hands on what it looks up
     if passed.place:

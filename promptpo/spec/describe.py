@@ -216,7 +216,7 @@ def describe_env(
     parts, sources = _parts(within, task, facts, seen, clip_actions=clip_actions)
     parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
     if reveal in {"source", "named"}:  # texts often say what it is all about
-        parts = _with_step_time(with_texts(parts, within, seen, task.name), within)
+        parts = _with_step_time(with_texts(parts, within.observation_space, seen), within)
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
     blocks = dict(parts.blocks) | variants_of(within, task, observed, reveal)

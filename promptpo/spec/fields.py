@@ -293,37 +293,25 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
     return {member.value: member.name for member in fitting.pop()} if len(fitting) == 1 else {}  # type: ignore[var-annotated]
 
 
-def with_bounds(fields: Sequence[Field], root: str, space: AnySpace) -> list[Field]:
-    """Fields of a table of ours, with the bounds of the space where the table gives none."""
+def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
+    """A part of an observation with the bounds that the space declares for it, or else what was seen of it.
 
-    def bounded(item: Field) -> Field:
-        read = reader(item.path, root)
-        if read is None or math.isfinite(item.low) or math.isfinite(item.high) or "always" in item.meaning:
-            return item
-        low, high = (np.ravel(read(bound)) for bound in (space.low, space.high))  # type: ignore[attr-defined] # a Box, see below
-        if low.size == 1:
-            return replace(item, low=finite(float(low[0])), high=finite(float(high[0])))
-        if low.size <= SPANNED and np.isfinite(low).all() and np.isfinite(high).all():
-            return replace(item, spans=tuple(zip(low.tolist(), high.tolist(), strict=True)))
-        return item
-
-    plain = isinstance(space, spaces.Box) and len(space.shape) == 1
-    return [bounded(item) for item in fields] if plain else list(fields)
-
-
-def with_seen(item: Field, values: Sequence[Any]) -> Field:
-    """The field with the smallest and largest value among those observed, where nothing bounds it."""
+    Args:
+        item: Without bounds where a table of ours names it.
+        space: Of observations.
+        values: Observed ones.
+    """
     read = reader(item.path, "obs")
-    if read is None or item.whole or item.form == "str" or item.spans or "always" in item.meaning:
+    if read is None or item.whole or item.form == "str" or "always" in item.meaning:
         return item
     if math.isfinite(item.low) and math.isfinite(item.high):
         return item
-    try:
-        table = np.array([np.asarray(read(value), dtype=float) for value in values])
-    except (TypeError, ValueError, LookupError):
+    low, high = (np.ravel(np.asarray(read(bound), dtype=float)) for bound in limits(space))
+    if low.size <= SPANNED and all(math.isfinite(finite(one)) for one in (*low, *high)):
+        spans = tuple(zip(low.tolist(), high.tolist(), strict=True))
+        return replace(item, low=spans[0][0], high=spans[0][1], spans=spans if low.size > 1 else ())
+    table = np.array([np.ravel(np.asarray(read(value), dtype=float)) for value in values])
+    if low.size > SPANNED or not np.isfinite(table).all():
         return item
-    if not table.size or not np.isfinite(table).all() or (table.ndim > 1 and table[0].size > SPANNED):
-        return item
-    low, high = table.min(axis=0).ravel().tolist(), table.max(axis=0).ravel().tolist()
-    spans = tuple(zip(low, high, strict=True)) if table.ndim > 1 else ()
-    return replace(item, spans=spans, seen=(min(low), max(high)))
+    spans = tuple(zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True))
+    return replace(item, spans=spans if low.size > 1 else (), seen=(float(table.min()), float(table.max())))

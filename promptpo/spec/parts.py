@@ -69,7 +69,7 @@ class RewardCode:
     @property
     def has_reward(self) -> bool:
         """Whether the reward is among what it computes."""
-        return self.functions[0].startswith("def reward(")
+        return bool(self.functions) and self.functions[0].startswith("def reward(")
 
 
 @dataclass(frozen=True, slots=True)

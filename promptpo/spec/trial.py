@@ -346,18 +346,10 @@ def _chains(tree: ast.AST, me: str) -> Iterator[str]:
 
 def _at(owner: Any, chain: str) -> Any:
     """What a chain such as ``data.qpos[0]`` holds now; None where it cannot be read."""
-    value = owner
     try:
-        for attribute, index in re.findall(r"(?:^|\.)(\w+)|\[([^\]]*)\]", chain):
-            if attribute:
-                value = getattr(value, attribute)
-            elif ":" in index:
-                value = value[slice(*(int(part) if part else None for part in index.split(":")))]
-            else:
-                value = value[int(index)]
+        return eval(f"owner.{chain}", {"owner": owner})  # noqa: S307 - names and indices of the environment's own source
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
-    return value
 
 
 def _kept(value: Any) -> Any:

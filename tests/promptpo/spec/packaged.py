@@ -40,6 +40,7 @@ def minecart() -> Any:
 
 def trading() -> Any:
     """gym-trading-env on prices that go up and down."""
+    import gym_trading_env  # noqa: F401 - registers
     import pandas
 
     prices = 100 + np.cumsum(np.random.default_rng(0).normal(0, 1, 400))
@@ -52,12 +53,12 @@ def trading() -> Any:
 
 
 def grid() -> Any:
-    """grid2op's smallest grid with numbers for observations and actions."""
+    """grid2op's smallest grid with numbers for observations and lines to switch."""
     import grid2op
-    from grid2op.gym_compat import BoxGymActSpace, BoxGymObsSpace, GymEnv
+    from grid2op.gym_compat import BoxGymObsSpace, DiscreteActSpace, GymEnv
 
     env = GymEnv(grid2op.make("rte_case5_example", test=True))
     inner = env.init_env
     env.observation_space = BoxGymObsSpace(inner.observation_space, attr_to_keep=["rho", "gen_p", "load_p"])
-    env.action_space = BoxGymActSpace(inner.action_space, attr_to_keep=["redispatch"])
+    env.action_space = DiscreteActSpace(inner.action_space, attr_to_keep=["set_line_status"])
     return env
