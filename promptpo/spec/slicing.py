@@ -90,7 +90,7 @@ def _unclear(result: Sliced) -> set[str]:
         own = [
             getattr(statement, part) for part in ("value", "test", "iter") if getattr(statement, part, None)
         ]
-        if all([_clear(result.level, part, result.helpers) for part in own])  # noqa: C419 - each fills in helpers:
+        if all([_clear(result.level, part, result.helpers) for part in own]):  # noqa: C419 - each fills in helpers
             continue
         names = {name for name in stored_in(statement) if name.count(".") < 2}  # noqa: PLR2004 - of the own object
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or not names:
