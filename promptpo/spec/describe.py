@@ -218,7 +218,7 @@ def describe_env(
         parts = _with_step_time(with_texts(parts, within.observation_space, seen), within)
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
-    blocks = dict(parts.blocks) | variants_of(within, task, observed, reveal)
+    blocks = dict(parts.blocks) | variants_of(within, task, reveal)
     parts = replace(parts, blocks=blocks)
     if reveal == "bare":
         kept = {name: text for name, text in blocks.items() if name == VARIANTS}
