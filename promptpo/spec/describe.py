@@ -220,7 +220,7 @@ def describe_env(
         parts = _with_step_time(with_texts(parts, within.observation_space, seen), within)
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
-    blocks = dict(parts.blocks) | variants_of(within, task, observed, reveal)
+    blocks = dict(parts.blocks) | variants_of(within, task, reveal)
     if reveal in {"source", "named"} and (body := body_of(env.unwrapped)):
         blocks["BODY"] = body
     parts = replace(parts, blocks=blocks)
