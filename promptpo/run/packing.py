@@ -12,6 +12,9 @@ from promptpo.files import MOST_BYTES
 from promptpo.run.journal import from_json, to_json
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 
+LARGEST_ITEM = 1024
+"""Bytes of one entry of an array."""
+
 
 def deflate(rollouts: Sequence[Rollout]) -> str:
     """Rollouts of a tuning batch, trajectories included, as one short string."""
@@ -116,7 +119,10 @@ def _untagged(value: Any) -> Any:
     if "bytes" in value:
         return base64.b85decode(value["bytes"])
     if "array" in value:
-        return np.asarray(value["array"], dtype=value["dtype"])
+        dtype = np.dtype(value["dtype"])
+        if dtype.itemsize > LARGEST_ITEM:
+            raise ValueError("no array of numbers or short texts")
+        return np.asarray(value["array"], dtype=dtype)
     if "tuple" in value:
         return tuple(_untagged(item) for item in value["tuple"])
     return {key: _untagged(item) for key, item in value["dict"].items()}

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from promptpo.errors import RunError
 from promptpo.files import read_regular, write_atomically
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
@@ -120,7 +121,10 @@ def write_report(
 
         weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
         shown = show_episode(view, seconds=seconds, allow_weaker=weaker)
-    text = page(view, shown)
+    try:
+        text = page(view, shown)
+    except _missing() as error:
+        raise RunError(f"{run} is damaged: its result lacks a part ({error}).") from error
     if own and path.is_file():
         text = _no_poorer(text, path, tell)
     write_atomically(path, text)
@@ -309,6 +313,13 @@ def typed(command: str) -> str:
     if Path(program).name in ("promptpo", "__main__.py"):
         program = "promptpo"
     return f"{program} {rest}".strip()
+
+
+def _missing() -> type[Exception]:
+    """What a template raises that is given less than it shows."""
+    import jinja2
+
+    return jinja2.UndefinedError
 
 
 @cache
