@@ -65,7 +65,7 @@ def _shape(data: Any) -> tuple[int, ...]:
         ValueError: It is none.
     """
     shape = tuple(map(int, data))
-    if not all(0 <= size <= MOST_VALUES for size in shape) or math.prod(shape) > MOST_VALUES:
+    if math.prod(map(abs, shape)) > MOST_VALUES:
         raise ValueError("too large")
     return shape
 

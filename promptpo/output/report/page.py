@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.errors import RunError
-from promptpo.files import read_regular, write_atomically
+from promptpo.files import read_regular, reading, write_atomically
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
@@ -121,10 +120,8 @@ def write_report(
 
         weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
         shown = show_episode(view, seconds=seconds, allow_weaker=weaker)
-    try:
+    with reading(run):
         text = page(view, shown)
-    except _missing() as error:
-        raise RunError(f"{run} is damaged: its result lacks a part ({error}).") from error
     if own and path.is_file():
         text = _no_poorer(text, path, tell)
     write_atomically(path, text)
@@ -315,21 +312,20 @@ def typed(command: str) -> str:
     return f"{program} {rest}".strip()
 
 
-def _missing() -> type[Exception]:
-    """What a template raises that is given less than it shows."""
-    import jinja2
-
-    return jinja2.UndefinedError
-
-
 @cache
 def templates() -> jinja2.Environment:
     """The environment that pages are rendered in: everything is escaped, nothing may be undefined."""
     import jinja2
 
+    class Missing(jinja2.StrictUndefined):
+        """What is not there is told as for any other damaged file."""
+
+        def __init__(self, *known: Any, **named: Any) -> None:
+            super().__init__(*known, **{**named, "exc": LookupError})
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("promptpo.output.report", "assets"),
-        undefined=jinja2.StrictUndefined,
+        undefined=Missing,
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
