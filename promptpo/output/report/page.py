@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.files import read_regular, write_atomically
+from promptpo.files import read_regular, reading, write_atomically
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
@@ -114,7 +114,8 @@ def write_report(
 
         weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
         shown = show_episode(view, seconds=seconds, allow_weaker=weaker)
-    text = page(view, shown)
+    with reading(run):
+        text = page(view, shown)
     if own and path.is_file():
         text = _no_poorer(text, path, tell)
     write_atomically(path, text)
