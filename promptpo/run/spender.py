@@ -269,9 +269,7 @@ class Spender:
             if go_on is not None and first < len(seeds) and go_on(evaluation):
                 more, rest = await self._roll(program, trials[first:], purpose, hold, record, outside)
                 rollout, evaluation = joined(rollout, more), evaluation + rest
-            measured = Measured(
-                evaluation, "", {purpose: evaluation.steps}, program.candidate, program.repairs
-            )
+            measured = Measured(evaluation, {purpose: evaluation.steps}, program.candidate, program.repairs)
             if record:
                 self._untold.keep(key, rollout)
             self.journal.add(kind, key, measured)

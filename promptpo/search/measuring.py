@@ -134,7 +134,7 @@ class Measurer:
     async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
         found = self._journal.find("feedback", name)
-        if isinstance(found, dict):
+        if found is not None:
             return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
         rollout = played.rollout
         if rollout is None:  # a killed process rolled out and did not come to say anything

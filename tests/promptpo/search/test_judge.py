@@ -60,9 +60,7 @@ class Field:
             steps = 10 * len(seeds)
             if steps > self.ledger.steps_left():
                 raise BudgetSpentError("no steps")
-            measured = Measured(
-                Evaluation("ok", episodes, steps), "", {"validation": steps}, subject.candidate
-            )
+            measured = Measured(Evaluation("ok", episodes, steps), {"validation": steps}, subject.candidate)
             self.journal.add(kind, key, measured)
             return Played(measured, None)
         return Played(self.journal_value(found), None)

@@ -194,7 +194,7 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
                 for seed in seeds
             )  # fmt: skip
             rollout = Rollout(episodes, None, len(episodes), "", 0.0)
-            return Played(Measured(evaluation_of(rollout, 0.0), "", {}), rollout)
+            return Played(Measured(evaluation_of(rollout, 0.0), {}), rollout)
 
         def told(self, key: str) -> None:
             """Nothing is kept twice."""
