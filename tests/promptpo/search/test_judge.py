@@ -121,7 +121,7 @@ def test_challengers_play_the_starts_that_the_leader_has_played(tmp_path: Path) 
     field = Field(tmp_path, a=(100, 30), b=(101, 30))
     history = field.judged()
     leader = history.leader_id
-    known = set(history.seeds_of(history.find(leader)))
+    known = {episode.seed for episode in history.evidence(history.find(leader)).episodes}
     history.rounds = 1
     field.asked.clear()
     field.qualities["c"] = (105, 30)
