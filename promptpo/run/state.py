@@ -87,6 +87,7 @@ class RunState:
     last: Event | None = None
     best_so_far: list[BestSoFar] = field(default_factory=list)
     seconds_per_test_episode: float | None = None
+    _states: dict[str, CandidateState] = field(default_factory=dict)
     _spent_by: dict[str, Spent] = field(default_factory=dict)
     _failed: list[Stopped] = field(default_factory=list)
     _seconds: float = 0.0
@@ -137,6 +138,7 @@ class RunState:
         if self.sessions and event.kind != "session" and self.last is not None:
             self._seconds += event.t - self.last.t
         self.history.add(event)
+        self._states.clear()
         fold = self._folds.get(event.kind)
         if fold is not None:
             fold(event)
@@ -169,11 +171,17 @@ class RunState:
         return self.history.experiments
 
     def _state_of(self, attempt: Attempt) -> CandidateState:
-        looks = self.history.looks_of(attempt)
-        evidence = self.history.evidence(attempt) if self.history.runs(attempt) else Evidence()
-        calls = self.calls_for(attempt.id, attempt.candidate.calls)
-        seen = functools.reduce(operator.add, looks) if looks else None
-        return CandidateState(attempt, seen, evidence, calls, self._spent_by[attempt.id])
+        """A candidate as it is known by now, the same value until the next event."""
+        if attempt.id not in self._states:
+            looks, history = self.history.looks_of(attempt), self.history
+            self._states[attempt.id] = CandidateState(
+                attempt,
+                functools.reduce(operator.add, looks) if looks else None,
+                history.evidence(attempt) if history.runs(attempt) else Evidence(),
+                self.calls_for(attempt.id, attempt.candidate.calls),
+                self._spent_by[attempt.id],
+            )
+        return self._states[attempt.id]
 
     def candidate(self, candidate: str) -> CandidateState | None:
         """The candidate of that id."""
