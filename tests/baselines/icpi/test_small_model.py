@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from promptpo_baselines.icpi.probe import probe, table
 
 from promptpo.run.config import Budget
 from promptpo_baselines.icpi.engines.choose import choose_engine
-from promptpo_baselines.icpi.probe import probe, table
 from promptpo_baselines.icpi.run import RunConfig, run
 from promptpo_baselines.icpi.setting import setting_for
 from tests.baselines.icpi.worlds import CHAIN, FAST

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from promptpo.spec.known.base import fields
 
 from promptpo.spec.documentation import parse
-from promptpo.spec.known.base import fields
 from promptpo.spec.parts import identifier, unique
 from promptpo.spec.prose import cut_to_aim, ending, note, trimmed
 
