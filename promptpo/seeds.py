@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import write_atomically
+from promptpo.files import read_regular, write_atomically
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
@@ -280,7 +280,7 @@ def _claim(directory: Path, config: Config) -> None:
 
 def _read(directory: Path) -> dict[str, Any]:
     try:
-        found = json.loads((directory / SEEDS).read_text(encoding="utf-8"))
+        found = json.loads(read_regular(directory / SEEDS))
         if isinstance(found, dict) and all(isinstance(seed, int) and seed >= 0 for seed in found["seeds"]):
             return found
     except (OSError, ValueError, LookupError, TypeError) as error:

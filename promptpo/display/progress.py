@@ -85,7 +85,9 @@ class RunProgress:
             return "starting"
         if asking:
             since = f", {self.now - self._asked_at:.0f} s" if self._asked_at is not None else ""
-            return f"asking, {len(samples) - len(asking)} of {len(samples)} answered{since}"
+            heard = sum(list(self.ledger.arriving.values()))  # they come in another thread
+            arriving = f", {heard:,} characters so far" if heard else ""
+            return f"asking, {len(samples) - len(asking)} of {len(samples)} answered{since}{arriving}"
         for at, words in (("repairing", "repairing"), ("running", "rolling out")):
             names = [name for name, state in samples if state == at]
             if names:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
+from promptpo.files import read_regular, write_atomically
 from promptpo.levels import Reveal
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
@@ -339,13 +340,7 @@ class Config:
 
 def save_config(config: Config, path: Path) -> None:
     """Write a configuration as TOML, whole or not at all; None values are left out."""
-    # A full disk must not leave an empty file, which would look like a run that is damaged.
-    temporary = path.with_name(f".{path.name}")
-    try:
-        temporary.write_text(config_text(config), encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, config_text(config))
 
 
 def config_text(config: Config) -> str:
@@ -362,7 +357,7 @@ def load_config(path: Path) -> Config:
         RunError: The file is missing or does not describe a run.
     """
     try:
-        config: Config = adapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+        config: Config = adapter(Config).validate_python(tomllib.loads(read_regular(path).decode()))
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from promptpo.files import MOST_BYTES
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 from promptpo_sandbox.guest import plain
 
@@ -24,10 +25,14 @@ def inflate(text: str) -> list[Rollout]:
     Raises:
         ValueError: It is no such string.
     """
+    opened = zlib.decompressobj()
     try:
-        value = plain.decode(zlib.decompress(base64.b85decode(text)))
+        data = opened.decompress(base64.b85decode(text), MOST_BYTES)
     except zlib.error as error:
         raise ValueError(f"these are no rollouts: {error}") from error
+    if not opened.eof:
+        raise ValueError("the packed rollouts are damaged, or far too large")
+    value = plain.decode(data)
     return [Rollout(tuple(map(_unpacked, episodes)), None, steps, "", 0.0) for steps, episodes in value]
 
 

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from promptpo.errors import BudgetSpentError, UsageError
@@ -176,7 +177,8 @@ class Spender:
         try:
             request = self._with_files(request)
             prompt = self._store_prompt(request)
-            completion = await self.llm.complete(request)
+            heard = partial(self.ledger.arriving.__setitem__, request.key)
+            completion = await self.llm.complete(replace(request, heard=heard))
             answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
             data = {"purpose": request.purpose, "prompt": prompt, **answer}
             self.journal.add(
@@ -184,6 +186,7 @@ class Spender:
             )
         finally:
             self.ledger.release_call()
+            self.ledger.arriving.pop(request.key, None)
         return completion
 
     async def receive(self) -> None:

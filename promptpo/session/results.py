@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import RunError
-from promptpo.files import write_atomically
+from promptpo.files import file_name, make_folder, write_atomically
 from promptpo.llm.ensemble import public_name
 from promptpo.output import refined
 from promptpo.output.exporting import BEST, exported
 from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
-from promptpo.output.report.result import scored
+from promptpo.output.report.result import REPORT, scored
 from promptpo.output.run_export import provenance
 from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
@@ -79,7 +77,7 @@ def _write_world(run: OpenRun) -> None:
 def write_page(directory: Path, observer: Observer) -> None:
     """Write the page about the run; a run that has its result does not fail for want of a page."""
     try:
-        write_report(directory, episode=False)
+        write_report(directory, out=directory / REPORT, episode=False)
     except Exception as error:  # noqa: BLE001 - see above
         observer.warn(f"report.html was not written: {type(error).__name__}: {error}")
 
@@ -159,10 +157,6 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
 
 
-_NAME = re.compile(r"\w[\w.+-]{0,99}")
-"""What a candidate may be called: its program gets a file of that name."""
-
-
 def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
     """Write every candidate's module to ``policies/``.
 
@@ -170,9 +164,7 @@ def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
         RunError: A candidate is called as no file may be.
     """
     folder = directory / "policies"
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     for attempt in attempts:
         if attempt.candidate.source:
-            if not _NAME.fullmatch(attempt.id):
-                raise RunError(f"the journal names a candidate {attempt.id!r}, which is no file's name.")
-            write_atomically(folder / f"{attempt.id}.py", attempt.candidate.source)
+            write_atomically(folder / f"{file_name(attempt.id)}.py", attempt.candidate.source)

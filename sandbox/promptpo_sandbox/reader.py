@@ -68,9 +68,9 @@ class Reader:
                 return self._ready().ask("read", (module, function, arguments), _as_it_is, values=MOST_VALUES)
             except AskFailedError as error:
                 self._asked = None
-                raise UnreadableError(self._reason(error.failure)) from error
+                raise UnreadableError(f"it cannot be read: {error.failure.message}") from error
             except PlainDataError as error:
-                raise UnreadableError(str(error)) from error
+                raise UnreadableError(f"it cannot be read: {error}") from error
 
     def _ready(self) -> Asked:
         if self._process != os.getpid():  # another process, such as a fork of the one that it belongs to
@@ -89,13 +89,6 @@ class Reader:
                 atexit.unregister(self._box.close)
                 self._box.close()
             self._box = self._asked = None
-
-    def _reason(self, failure: Failure) -> str:
-        if failure.kind == "timeout":
-            return f"reading it takes longer than {self._limits.call_seconds:g} s"
-        if failure.kind == "memory":
-            return f"reading it takes more than {self._limits.memory_bytes >> 20} MB of memory"
-        return "it is built in a way that cannot be read; write it plainer"
 
 
 def _as_it_is(answer: Any) -> Any:

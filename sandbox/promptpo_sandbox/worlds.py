@@ -316,8 +316,3 @@ def _refused(trial: Trial, failure: Failure) -> Episode:
         trial.seed, 0.0, 0, terminated=False, truncated=False, success=None, clipped=0, policy_seconds=0.0,
         failure=failure,
     )  # fmt: skip
-
-
-def all_timed_out(request: Imagine, failure: Failure) -> Rollout:
-    """The rollout of trials that did not come to an end: nobody can tell which of them hangs."""
-    return Rollout(tuple(_refused(trial, failure) for trial in request.trials), failure, 0, "", 0.0)

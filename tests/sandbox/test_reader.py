@@ -29,7 +29,7 @@ def reader() -> Iterator[Reader]:
     ("function", "words"),
     [
         ("hang", "longer than 0.5 s"),
-        ("hoard", "more than 128 MB"),
+        ("hoard", "more memory"),
         ("die", "cannot be read"),
         ("recurse", "cannot be read"),
         ("flood", "cannot be read"),

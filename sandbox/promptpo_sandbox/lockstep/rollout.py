@@ -110,7 +110,7 @@ class Runner:
         if failure is not None:
             self.end()
             raise error(failure)
-        return Asked(guest, self.limits, self.end, name=name, instead=instead, error=error)
+        return Asked(guest, self.limits, self.end, name, instead, error)
 
     def end(self) -> None:
         """End the guest and add up what it used."""

@@ -117,6 +117,8 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
         (38, "completion", "b", {**ANSWER, "candidate": "r1c4"}),
     )
     assert progress.doing == "asking, 2 of 4 answered, 38 s"
+    progress.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
+    assert progress.doing == "asking, 2 of 4 answered, 38 s, 1,234 characters so far"
     linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "?", {**ANSWER, "candidate": "r1c2"}))
     assert dict(linked.samples)["r1c2"] == "running"
     crash = {
