@@ -172,16 +172,17 @@ class RunState:
 
     def _state_of(self, attempt: Attempt) -> CandidateState:
         """A candidate as it is known by now, the same value until the next event."""
-        if attempt.id not in self._states:
+        found = self._states.get(attempt.id)
+        if found is None:  # a display may ask in another thread, so what is found is not looked up again
             looks, history = self.history.looks_of(attempt), self.history
-            self._states[attempt.id] = CandidateState(
+            found = self._states[attempt.id] = CandidateState(
                 attempt,
                 functools.reduce(operator.add, looks) if looks else None,
                 history.evidence(attempt) if history.runs(attempt) else Evidence(),
                 self.calls_for(attempt.id, attempt.candidate.calls),
                 self._spent_by[attempt.id],
             )
-        return self._states[attempt.id]
+        return found
 
     def candidate(self, candidate: str) -> CandidateState | None:
         """The candidate of that id."""
