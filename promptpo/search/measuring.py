@@ -11,14 +11,14 @@ from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 from promptpo.search.behaviour import constant_action
 from promptpo.search.hooks import Hooks
 from promptpo.telling import feedback
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
-    from promptpo.run.spender import Played
+    from promptpo.run.subjects import Played
     from promptpo.search.context import SearchContext
     from promptpo.telling.summaries import Summariser
     from promptpo_sandbox import Rollout
