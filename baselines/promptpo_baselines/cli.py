@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from promptpo.cli.arguments import AsJson, EnvId, Quiet
+from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import grouped
-from promptpo.cli.lab import OldNames
 from promptpo.cli.run_flags import TestedFlags
 from promptpo.cli.terminal import print_json
 from promptpo_baselines.flags import (
     MaxSeconds,
-    Out,
     PlaceFlags,
     Seed,
-    Steps,
     TestEpisodes,
     TrainingFlags,
     ValidationEpisodes,
@@ -32,27 +30,26 @@ if TYPE_CHECKING:
 
 LAZY: Mapping[str, tuple[str, str]] = {
     "llm-policy": ("promptpo_baselines.llm_policy.cli", "llm_policy"),
-    "llm-study": ("promptpo_baselines.llm_policy.cli", "llm_study"),
     "icpi": ("promptpo_baselines.icpi_commands", "icpi"),
     "llm-agent": ("promptpo_baselines.llm_agent.cli", "llm_agent"),
 }
 """Commands of other modules, which are imported when they are named: (module, function)."""
 
 
-class _LazyCommands(OldNames):
+class _LazyCommands(TyperGroup):
     """Our own commands, and those of `LAZY`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the order in which ``--help`` shows them."""
         return [*super().list_commands(ctx), *LAZY]
 
-    def find(self, ctx: Any, name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name; None when there is none."""
-        if name not in LAZY:
-            return super().find(ctx, name)
-        module, function = LAZY[name]
+        if cmd_name not in LAZY:
+            return super().get_command(ctx, cmd_name)
+        module, function = LAZY[cmd_name]
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(name)(getattr(importlib.import_module(module), function))
+        single.command(cmd_name)(getattr(importlib.import_module(module), function))
         return typer.main.get_command(single)
 
 
@@ -191,34 +188,6 @@ def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: b
                 f"{number(high)}) over {episodes_in_words(beyond['episodes'])}"
             )
         print(f"{steps['train']:,} training steps, {content['wall_seconds']:.1f} s; {directory}")
-
-
-@app.command()
-def cartpole_study(
-    seeds: Annotated[int, typer.Option(min=1, help="Runs, from seed 0 on.")] = 5,
-    steps: Steps = 60_000,
-    out: Out = Path("runs/cartpole-study"),
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Reproduce a published curve of PPO on CartPole-v1.
-
-    The actor has three ReLU layers; the curve is the mean return per 25 episodes.
-
-    Complete runs in --out are not run again. Writes study.json and curve.svg.
-    """
-    from promptpo_baselines.extras import BASELINES, PLOTS, require
-
-    require({**BASELINES, **PLOTS}, what="the CartPole study")
-    from promptpo_baselines.cartpole_study import run_study, table
-    from promptpo_baselines.progress import choose_display
-
-    with choose_display(quiet=quiet or as_json) as display:
-        study = run_study(Path(out or "runs/cartpole-study"), seeds=seeds, steps=steps, display=display)
-    if as_json:
-        print_json(study)
-    else:
-        print(table(study))
 
 
 for _name, _about in {

@@ -13,7 +13,6 @@ BASELINES: Mapping[str, str] = {
     "yaml": "PyYAML",
 }
 LANGUAGE_POLICY: Mapping[str, str] = {**BASELINES, "transformers": "transformers"}
-PLOTS: Mapping[str, str] = {"matplotlib": "matplotlib"}
 
 
 def require(modules: Mapping[str, str], *, what: str, extra: str = "baselines") -> None:

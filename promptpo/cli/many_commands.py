@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from promptpo.cli.arguments import AsJson, runs
-from promptpo.cli.terminal import print_json, say
+from promptpo.cli.terminal import print_json
+from promptpo.display.saying import say
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo_sandbox.text import clean_line
 

@@ -57,9 +57,10 @@ def refine_after(
     """
     from dataclasses import replace
 
-    from promptpo.cli.terminal import say
+    from promptpo.display.saying import say
     from promptpo.output.refined import add_refined, folder_of, refined_in_words
-    from promptpo.output.report.page import REPORT, write_report
+    from promptpo.output.report.page import write_report
+    from promptpo.output.report.result import REPORT
     from promptpo.run.config import CONFIG, load_config
 
     folder = folder_of(result)

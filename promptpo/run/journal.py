@@ -43,6 +43,7 @@ Kind = Literal[
     "attempt",  # a candidate with its training evaluation
     "remark",  # what became known of an attempt later
     "validation",
+    "lead",  # another candidate is the best of the run from now on
     "test",
     "probe",  # rollouts of experiments, and those that a world model learns from
     "experiment",  # an experiment that the model wrote, and what it reported

@@ -20,11 +20,11 @@ from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt
     from promptpo.run.spender import Spender
-    from promptpo.search.history import History
-    from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+    from promptpo.telling.plan import Plan
     from promptpo.telling.run_status import RunStatus
     from promptpo_sandbox import Episode, Rollout
 

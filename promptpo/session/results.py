@@ -12,23 +12,22 @@ from promptpo.files import file_name, make_folder, write_atomically
 from promptpo.llm.ensemble import public_name
 from promptpo.output import refined
 from promptpo.output.exporting import BEST, exported
+from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
-from promptpo.output.report.page import REPORT, write_report
-from promptpo.output.report.result import scored
+from promptpo.output.report.page import write_report
+from promptpo.output.report.result import REPORT, scored
 from promptpo.output.run_export import provenance
 from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
 from promptpo.run.models import brought, origin_of
-from promptpo.run.observer import Observer
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
 from promptpo.search.final_test import Outcome
 from promptpo.session.opened import OpenRun
-from promptpo.telling.feedback import with_noise
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -123,7 +122,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
         run.journal.find("decision", f"test.{best.candidate.digest}.{config.most_tested}") if best else None
     )
     content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
-    content["changes"] = [*outcome.history.changes, *_another(state, outcome)]
+    content["changes"] = outcome.history.changes
     kept = any(one["kept"] for one in state.promises.values())
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
         why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
@@ -143,20 +142,6 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
             "succeeded_at_start": first,
         }
     return content | refined.kept(run.directory, best.id if best else None)
-
-
-def _another(state: RunState, outcome: Outcome) -> list[str]:
-    """Why the result names another candidate than was ahead last, where no change of the leader says it."""
-    last, chosen = state.best, state.candidate(outcome.best.id) if outcome.best else None
-    if last is None or chosen is None or last is chosen:
-        return []
-    since = not state.rounds or state.rounds[-1].best != chosen.id
-    if since and outcome.history.changes and outcome.history.changes[-1].startswith(f"{chosen.id} takes"):
-        return []
-    lead = last.evidence.against(chosen.evidence)
-    by = with_noise(lead.mean, lead.standard_error, signed=True)
-    told = f"the result is {chosen.id}: {last.id} was judged on validation episodes no more, and is not clearly better"
-    return [f"{told} on the {len(lead.returns)} that both played ({by})"]
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:

@@ -9,8 +9,14 @@ from typing import Any, TypeVar
 from promptpo_sandbox.guest import wire
 from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.wire import message
-from promptpo_sandbox.lockstep.progress import MAX_BYTES_PER_CHARACTER
-from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from promptpo_sandbox.pipes import (
+    MAX_BYTES_PER_CHARACTER,
+    Deadline,
+    Guest,
+    GuestGoneError,
+    GuestTimeoutError,
+    decode_failure,
+)
 from promptpo_sandbox.results import Failure, FailureKind, Limits, PlainData
 
 T = TypeVar("T")

@@ -19,6 +19,8 @@ _FAILURE_VALUES = 8
 _GLANCE_SECONDS = 0.05
 _CPU_CLOCK_OF_PROCESS = 2
 
+MAX_BYTES_PER_CHARACTER = 4
+
 
 class GuestTimeoutError(Exception):
     """The guest did not answer in time."""

@@ -101,13 +101,10 @@ def _pictures(
     env: gymnasium.Env[Any, Any], episode: Episode, fps: float, wanted: dict[str, Any]
 ) -> dict[str, Any]:
     every = max(1, math.ceil(episode.steps / wanted["frames"]))
-    chosen = set(wanted.get("steps") or ())
     started, seconds = time.monotonic(), float(wanted["seconds"])
 
     def shown(step: int) -> bool:
         """Where rendering is slow, pictures are left out all along the episode and not at its end."""
-        if chosen:
-            return step in chosen
         return step % every == 0 and time.monotonic() - started <= seconds * step / episode.steps
 
     def over() -> bool:

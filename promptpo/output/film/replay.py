@@ -59,7 +59,6 @@ def film(
     frames: int = 60,
     width: int = 300,
     seconds: float = 30.0,
-    steps: Sequence[int] = (),
 ) -> Film:
     """Repeat a recorded episode and take pictures.
 
@@ -69,14 +68,11 @@ def film(
         frames: At most; a long episode is shown in larger steps.
         width: Pixels at most.
         seconds: How long rendering may take; what is done by then is shown.
-        steps: After which steps pictures are taken, besides the first and the last; `frames` evenly where there are none.
 
     Raises:
         RenderingError: The environment cannot be rendered here.
     """
-    answer = _render(
-        task, [episode], "frames", seconds, frames=frames, width=width, steps=[int(step) for step in steps]
-    )
+    answer = _render(task, [episode], "frames", seconds, frames=frames, width=width)
     places = tuple((x, y) for x, y in answer["places"]) if all(answer["places"]) else ()
     frames_ = tuple((step, data) for step, data in answer["frames"])
     return Film(frames_, answer["fps"], answer["same"], answer["whole"], places)

@@ -8,8 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpo.output.report.page import REPORT
-from promptpo.output.report.result import written_by
+from promptpo.output.report.result import REPORT, written_by
 from promptpo.telling.feedback import number
 
 
@@ -21,23 +20,23 @@ def summary(directory: Path, result: Mapping[str, Any], source: str) -> Markup:
         result: Content of ``result.json``.
         source: The best policy's module; empty when nothing ran.
     """
-    rows = [("environment", result["env_id"]), ("written by", written_by(result))]
-    test = result["test"]
-    if test and test["mean_return"] is not None:
-        low, high = test["ci95"]
-        interval = f" (95 % interval {number(low)} to {number(high)}, {test['episodes']} episodes)"
-        rows.append(("held-out return", number(test["mean_return"]) + interval))
-        if test["success_rate"] is not None:
-            rows.append(("success", f"{test['success_rate']:.0%}"))
-    if result.get("verdict"):
-        rows.append(("verdict", result["verdict"]))
-    best = result["best"]
-    rows.append(("best candidate", best["candidate"] if best else "none ran"))
-    rows.append(("stopped", result["stop_reason"]))
-    rows.append(("report", str(directory / REPORT)))
-    table = Markup("").join(
-        Markup('<tr><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>').format(*row)
-        for row in rows
-    )
-    code = Markup("<details><summary>{}</summary><pre>{}</pre></details>").format("the policy", source)
+    test, best = result["test"] or {}, result["best"]
+    score = success = ""
+    if test.get("mean_return") is not None:
+        low, high = map(number, test["ci95"])
+        score = f"{number(test['mean_return'])} (95 % interval {low} to {high}, {test['episodes']} episodes)"
+        success = "" if test["success_rate"] is None else f"{test['success_rate']:.0%}"
+    rows = {
+        "environment": result["env_id"],
+        "written by": written_by(result),
+        "held-out return": score,
+        "success": success,
+        "verdict": result.get("verdict"),
+        "best candidate": best["candidate"] if best else "none ran",
+        "stopped": result["stop_reason"],
+        "report": directory / REPORT,
+    }
+    line = Markup('<tr><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>')
+    table = Markup("").join(line.format(name, value) for name, value in rows.items() if value)
+    code = Markup("<details><summary>the policy</summary><pre>{}</pre></details>").format(source)
     return Markup("<table>{}</table>{}").format(table, code if source else "")

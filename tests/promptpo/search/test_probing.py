@@ -20,11 +20,11 @@ from promptpo.rollouts import LocalExecutor, Settings
 from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.allowance import allowance
 from promptpo.run.config import Budget, Config
+from promptpo.run.history import History
 from promptpo.run.journal import Journal, read_run
 from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender
 from promptpo.run.untold import UNTOLD
-from promptpo.search.history import History
 from promptpo.search.hooks import Feature
 from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM

@@ -11,12 +11,12 @@ from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.config import Budget, Config
+from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender
 from promptpo.search.context import SearchContext
-from promptpo.search.history import History
 from promptpo.search.planning import plan_round
 from promptpo.search.sampler import Sampler
 from promptpo.search.samples import OutOfBudget, Unanswered
