@@ -104,7 +104,9 @@ def _head(trial: SpecTrial, lines: Sliced, read: set[str], sides: Columns, words
             told += [f"{one} = {in_words(found)}"] if in_words(found) != one else []
         elif found.constant:
             words.always.append(f"{one} {found.words}")
-        elif found.words and not found.copied:
+        elif found.copied and found.words:
+            words.places[one] = found.words
+        elif found.words:
             words.hidden.append(f"{one} ({found.words})")
         elif one not in {"action", "info"} and not found.copied:
             return None
@@ -125,7 +127,7 @@ def _tell_attributes(
     """Tells what the attributes in code are."""
     for one in trial.paths[level.code]:
         path, key = f"{level.path}.{one}", level.key(f".{one}")
-        if not re.search(rf"\b{re.escape(path)}(?![\w\[(])", text) or f"\ndef {one}(" in text:
+        if not re.search(rf"\b{re.escape(path)}(?!\w|\(|\[[-\d:])", text) or f"\ndef {one}(" in text:
             continue
         found = trial.tied(key, sides)
         varies = isinstance(level.owner, gymnasium.Env) and one in differing(level.owner)
@@ -137,7 +139,9 @@ def _tell_attributes(
             words.places[path] = in_words(found)
         elif found.constant and not varies:
             words.always.append(f"{path} {found.words}")
-        elif found.words and not found.constant and not found.copied:
+        elif found.copied and found.words:
+            words.places[path] = found.words
+        elif found.words and not found.constant:
             words.hidden.append(f"{path} ({found.words})")
 
 

@@ -40,7 +40,7 @@ MOST_STEPS = 1000
 REPEATED_STEPS = 50
 
 WHOLE, MOST_OF_WHOLE, LOOKING_SECONDS = 3, 3000, 5.0
-"""Episodes that are played to their end where no time limit bounds them; steps and seconds that they take at most."""
+"""Episodes that are played to their end where no time limit bounds them; steps and seconds of this process that they take at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +179,17 @@ def _whole(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None) -> 
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
     endings, left = [], MOST_OF_WHOLE
-    until = time.perf_counter() + LOOKING_SECONDS
+    until = time.process_time() + LOOKING_SECONDS
     for seed in SEEDS[:WHOLE]:
         length, last = 0, None
         for step in itertools.islice(steps_of(env, seed, name, trial), left):
             length, last = length + 1, step
-            if time.perf_counter() > until:
+            if time.process_time() > until:
                 break
         left -= length
         if last is not None:
             endings.append(EpisodeEnd(length, last.terminated, last.truncated))
-        if not left or time.perf_counter() > until:
+        if not left or time.process_time() > until:
             break
     return endings
 
@@ -229,7 +229,7 @@ def steps_of(
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
         if trial is not None:
-            trial.seen(observation, action, following)
+            trial.seen(observation, action, following, ended=bool(terminated or truncated))
         yield Step(
             observation, action, float(reward), following, bool(terminated), info, seed, bool(truncated)
         )

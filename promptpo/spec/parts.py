@@ -50,7 +50,7 @@ class ActionValue:
     meaning: str = ""
 
 
-NOT_OBSERVED = "Not in the observation"
+NOT_OBSERVED = "Not found in the observation"
 """What the words of a reward's code call the variables that a policy does not see."""
 
 

@@ -54,8 +54,7 @@ def with_observation(
         found = fields_of("obs", space, section, names_kept(env.unwrapped))
         sources["State"] = "documentation" if section.tables else "space"
         found = _named(found, observed.trial.names(space) if observed.trial is not None else {})
-    listed = r"^- [\w()]+ \(\d+ elements?.*\n?(?:  .*\n?)*"
-    text = told(re.sub(listed, "", section.text, flags=re.MULTILINE), NOTE)
+    text = told(section.text, NOTE)
     if extra.observation_note is not None:
         text = "" if wrapped else extra.observation_note
     return replace(

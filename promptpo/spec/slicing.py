@@ -85,28 +85,17 @@ def _unclear(result: Sliced) -> set[str]:
     """
     found: set[str] = set()
     for statement in (n for body in result.body for n in ast.walk(body) if isinstance(n, ast.stmt)):
-        if not _own_changes(result.level, statement):
-            raise UnclearError
         own = [
             getattr(statement, part) for part in ("value", "test", "iter") if getattr(statement, part, None)
         ]
-        if all([_clear(result.level, part, result.helpers) for part in own])  # noqa: C419 - each fills in helpers:
+        clear = [_clear(result.level, part, result.helpers) for part in own]  # each fills in helpers
+        if all(clear):
             continue
         names = {name for name in stored_in(statement) if name.count(".") < 2}  # noqa: PLR2004 - of the own object
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or not names:
             raise UnclearError
         found |= names
     return found
-
-
-def _own_changes(level: Level, statement: ast.stmt) -> bool:
-    """Whether what a statement changes in place belongs to this function, so that running it changes nothing else."""
-    inner = [n for part in _own_parts(statement) for n in ast.walk(part)]
-    changed = [n for n in inner if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load)]
-    called_on = [n.func for n in inner if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
-    changed_by = [n.value for n in called_on if n.attr in CHANGING]
-    own = locals_of(level.node) - {n.arg for n in ast.walk(level.node.args) if isinstance(n, ast.arg)}
-    return {ast.unparse(root_of(n)) for n in [*changed, *changed_by]} <= own
 
 
 def _clear(level: Level, tree: ast.AST, helpers: dict[str, Level], depth: int = 0) -> bool:
@@ -274,42 +263,25 @@ class _Slicer:
             return any(
                 id(n) in self._kept for n in ast.walk(self.level.node) if isinstance(n, ast.For | ast.While)
             )
-        if isinstance(statement, ast.Expr) and not (
-            isinstance(statement.value, ast.Call)
-            and isinstance(statement.value.func, ast.Attribute)
-            and ast.unparse(root_of(statement.value.func.value)).isidentifier()
-            and ast.unparse(statement.value.func.value) != self.level.me
-        ):
+        if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.For):
             return False
-        if not isinstance(
-            statement,
-            ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.For | ast.With | ast.FunctionDef,
-        ):
-            return False
-        if isinstance(statement, ast.FunctionDef):
-            return statement.name in self.wanted
-        parts = [statement] if not isinstance(statement, ast.For | ast.With) else _own_parts(statement)
-        stored = {name for part in parts for name in stored_in(part)} & self.wanted
-        local = {name for name in stored if "." not in name} - self.cut
-        return bool(local) or any(self._kept_along(statement, name) for name in stored if "." in name)
+        stored = {name for part in _own_parts(statement) for name in stored_in(part)} & self.wanted
+        return any(
+            self._kept_along(statement, name) if "." in name else name not in self.cut for name in stored
+        )
 
     def _kept_along(self, statement: ast.stmt, attribute: str) -> bool:
         """Whether a line that sets an attribute only remembers it for the next step, or sets the result."""
-        if attribute == f"{self.level.me}.{self.level.attribute}" or attribute in self.cut:
+        me = self.level.me
+        if attribute == f"{me}.{self.level.attribute}" or attribute in self.cut:
             return attribute not in self.cut
-        read = [
-            one.lineno
-            for one in ast.walk(self.level.node)
-            if isinstance(one, ast.stmt)
-            and id(one) in self._kept
-            and one is not statement
-            and any(attribute in read_in(part, self.level.me) for part in _own_parts(one))
-        ]
-        value = getattr(statement, "value", None)
-        names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} if value is not None else set()
-        again = value is not None and attribute in read_in(value, self.level.me)
-        remembers = isinstance(statement, ast.Assign) and max(read, default=0) < statement.lineno
-        return remembers and not again and not names & self.cut
+        if not isinstance(statement, ast.Assign):
+            return False
+        every = [n for n in ast.walk(self.level.node) if isinstance(n, ast.stmt) and id(n) in self._kept]
+        after = [n for n in every if n.lineno >= statement.lineno and n is not statement]
+        parts = [statement.value, *(part for one in after for part in _own_parts(one))]
+        reads = read_in(statement.value, me)
+        return not any(attribute in read_in(part, me) for part in parts) and not reads & self.cut
 
     def _filtered(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         found = []

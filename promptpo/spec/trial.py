@@ -232,9 +232,9 @@ class SpecTrial:
             if (kept := _numbers(_at(level.owner, one))) is not None:
                 into[level.key(f".{one}")] = kept
 
-    def seen(self, observation: Any, action: Any, following: Any) -> None:
+    def seen(self, observation: Any, action: Any, following: Any, *, ended: bool) -> None:
         """Keep the variables of the last step with what a policy saw before it, did, and saw after it."""
-        if len(self.rows) < MOST_ROWS:
+        if ended or len(self.rows) < MOST_ROWS:  # what ends an episode is rare, and tells most
             self._now.seen = (observation, action, following)
             written = {name: _written(value, following) for name, value in self._now.large.items()}
             self._now.whole = {name: path for name, path in written.items() if path}

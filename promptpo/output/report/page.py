@@ -203,18 +203,20 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
     candidates, result, state = run.candidates, run.result, run.state
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
-    sandbox = session.get("sandbox") or {}
+    sandbox, spent = session.get("sandbox") or {}, charts.spending_charts(run)
     episode = None if isinstance(shown, str) else shown
     return {
         "name": run.config.task.name,
         "kind": "",
         "parts": ("train", "validation", "evidence", "test"),
         "steps": state.ledger.steps,
-        "returns": bool(candidates),
-        "charts": charts.spending_charts(run),
-        "candidates_chart": charts.candidates_chart(run) if candidates else "",
-        "legend": "Line: best mean return so far, over training and validation episodes; dots: training returns of "
-        "candidates.",
+        "returns": bool(spent),
+        "charts": spent,
+        "legend": Markup(
+            '<span class="key bestline">best mean return so far, over training and validation episodes</span> '
+            '<span class="key written">training return as written</span> <span class="key tuned">with tuned numbers</span> '
+            '<span class="key duplicate">of a duplicate</span>'
+        ),
         "commands": [typed(each["command"]) for each in state.sessions],
         "tables": {
             "Versions": session.get("versions") or versions(),

@@ -169,7 +169,7 @@ def test_a_scaled_copy_is_not_called_hidden() -> None:
     """The heat stands in the observation, shifted and scaled."""
     text = spec_of("Kiln").text
     assert "# env.heat: 4 * next_obs[0] + 3." in text
-    assert "Not in the observation" not in text
+    assert "Not found in the observation" not in text
 
 
 def test_prose_has_the_values_of_this_instance_and_no_others() -> None:
