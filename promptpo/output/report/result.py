@@ -231,17 +231,10 @@ def fidelity_in_words(fidelity: Mapping[str, Any] | None) -> str:
 
 
 def references_in_words(references: Mapping[str, Any]) -> str:
-    """For example "random actions earn 22.1 (20.3 to 24, 100 episodes), the zero action 9.3 (…)"."""
-    parts: list[str] = []
-    for name, scores in references.items():
-        low, high = scores["ci95"]
-        if scores["mean_return"] is not None and low is not None:
-            verb = "" if parts else " earn"
-            parts.append(
-                f"{REFERENCES.get(name, name)}{verb} {number(scores['mean_return'])} "
-                f"({number(low)} to {number(high)}, {episodes_in_words(scores['episodes'])})"
-            )
-    return ", ".join(parts)
+    """For example "random actions earn 22.1 (95 % interval 20.3 to 24, 100 episodes), the zero action 9.3 (…)"."""
+    told = [(REFERENCES.get(name, name), score_in_words(scores)) for name, scores in references.items()]
+    known = [(name, score) for name, score in told if score]
+    return ", ".join(f"{name}{'' if n else ' earn'} {score}" for n, (name, score) in enumerate(known))
 
 
 def result(
