@@ -5,15 +5,14 @@ from __future__ import annotations
 import builtins
 import json
 import re
-import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.llm.ensemble import public
 from promptpo.output.report.result import failures_in_words, references_in_words, score_in_words
 from promptpo.program import Program
 from promptpo_sandbox import Limits, check_source
@@ -249,7 +248,7 @@ def _template() -> jinja2.Template:
 
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
-    author = _author(provenance.model)
+    author = _line(public(provenance.model))
     writers = {"program search": "program search", "its user (": "the user of promptpo"}
     writer = next((w for start, w in writers.items() if author.startswith(start)), "a language model")
     parts = [
@@ -273,20 +272,6 @@ def _line(value: str) -> str:
 
 def _escaped(character: str) -> str:
     return repr(character)[1:-1] if character != "\t" else "    "
-
-
-def _author(model: str) -> str:
-    """Who wrote the policy, without the local paths and arguments of a command."""
-    kind, colon, rest = model.partition(":")
-    if kind == "exec" and colon:
-        try:
-            words = shlex.split(rest)
-        except ValueError:
-            words = rest.split()
-        model = f"exec:{PurePath(words[0]).name if words else ''}"
-    elif kind == "replay" and colon:
-        model = f"replay:{PurePath(rest).name}"
-    return _line(model)
 
 
 def _facts(provenance: Provenance) -> str:
