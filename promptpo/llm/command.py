@@ -77,16 +77,20 @@ class CommandLLM:
         return Completion(text, self.name, usage=usage, cost_usd=cost, seconds=time.perf_counter() - started)
 
     async def _run(self, prompt: bytes) -> str:
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *self._argv,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
+        pipe = asyncio.subprocess.PIPE
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
+                *self._argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
             )
+        )
+        try:
+            process = await asyncio.shield(starting)
         except OSError as error:
             raise FatalProviderError(f"cannot start {self._argv[0]}: {error.strerror}.") from error
+        except asyncio.CancelledError:
+            with contextlib.suppress(OSError):  # it may run already, and have started others
+                await _kill(await starting)
+            raise
         try:
             async with asyncio.timeout(self._timeout):
                 out, err = await process.communicate(prompt)
