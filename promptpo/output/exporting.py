@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.llm.ensemble import public
-from promptpo.output.report.result import failures_in_words, references_in_words, score_in_words
+from promptpo.output.report.result import failures_in_words, references_in_words
+from promptpo.output.report.variants import score_in_words
 from promptpo.program import Program
 from promptpo_sandbox import Limits, check_source
 

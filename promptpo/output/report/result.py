@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import installed
 from promptpo.files import write_atomically
-from promptpo.output.report.variants import by_variant, counted_failures, finite
+from promptpo.output.report.variants import by_variant, counted_failures, finite, score_in_words
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.preflight import SOURCES
@@ -190,16 +190,6 @@ def failures_in_words(test: Mapping[str, Any] | None) -> str:
         return ""
     counted = ", which count like the worst of the others" if failed < test["episodes"] else ""
     return f"The policy failed in {failed} of {test['episodes']} test episodes{counted}: {test['failure']}"
-
-
-def score_in_words(part: Mapping[str, Any] | None) -> str:
-    """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
-    if not part or part.get("mean_return") is None:
-        return ""
-    low, high = map(number, part["ci95"])
-    rate = part.get("success_rate")
-    success = "" if rate is None else f", success {rate:.0%}"
-    return f"{number(part['mean_return'])} (95 % interval {low} to {high}, {episodes_in_words(part['episodes'])}{success})"
 
 
 TEACHER = "teacher"
