@@ -140,9 +140,6 @@ class AgentFlags:
         int, typer.Option(min=1, help="Random steps that --weigh learns values from; not taken without it.")
     ] = 2000
     last: Annotated[int, typer.Option(min=0, help="Earlier steps of the episode that a prompt shows.")] = 5
-    spec_detail: Annotated[
-        Literal["short", "normal", "full"], typer.Option(help="How long the description of the task is.")
-    ] = "normal"
     temperature: Annotated[
         float, typer.Option(min=0, help="Of the sampling; at 0 the same question is asked once in a run.")
     ] = 0.0

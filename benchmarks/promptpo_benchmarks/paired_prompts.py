@@ -77,7 +77,7 @@ def exported(revision: str, folder: Path) -> Path:
 
 
 def heard_again(code: Path, task: Mapping[str, Any], recording: Path, out: Path) -> Path:
-    """Run the command of some code on a recording, without tuning; the folder of the run."""
+    """Run the command of some code on a recording, without tuning and to its last round; the folder of the run."""
     if not (out / "result.json").exists():
         command = [
             sys.executable,
@@ -104,8 +104,14 @@ def heard_again(code: Path, task: Mapping[str, Any], recording: Path, out: Path)
         ]
         command += ["--test-episodes", "1", "--out", str(out)]
         command += ["--env-kwargs", json.dumps(task["kwargs"])] if "kwargs" in task else []
+        knows = any("early_stop" in one.read_text(encoding="utf-8") for one in code.glob("promptpo/run/*.py"))
+        command += ["--option", "early_stop=false"] if knows else []
         out.parent.mkdir(parents=True, exist_ok=True)
-        place = {**os.environ, "PYTHONPATH": os.pathsep.join([str(code), *map(str, code.iterdir())])}
+        places = [
+            code,
+            *(one.parent for one in code.glob("*/promptpo_*")),
+        ]  # where the revision keeps its packages
+        place = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
         done = subprocess.run(command, cwd=out.parent, env=place, capture_output=True, text=True, check=False)
         if not (out / "journal.jsonl").exists():
             raise UsageError(f"{recording.name} could not be heard again: {done.stderr.strip()[-300:]}")

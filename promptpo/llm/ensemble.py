@@ -98,22 +98,14 @@ class EnsembleLLM:
             await llm.aclose()
 
     def _order(self, request: Request) -> list[LLM]:
-        """Who is asked first, and who instead of it."""
+        """Who is asked first, and who instead of it, in the order in which they are named."""
+        place, first = _PLACE.match(request.key), self.writers[0]
+        if request.purpose == "repair" and self.repairer is not None and not request.key.endswith(".again"):
+            first = self.repairer
+        elif place is not None:
+            first = self.writers[(int(place[1]) + int(place[2]) - 2) % len(self.writers)]
         able = [llm for llm in self.members if request.purpose in llm.purposes]
-        first = self._chosen(request)
-        return sorted(
-            able, key=lambda llm: llm is not first
-        )  # the others in the order in which they are named
-
-    def _chosen(self, request: Request) -> LLM:
-        mends = request.purpose == "repair" and not request.key.endswith(".again")
-        if mends and self.repairer is not None:
-            return self.repairer
-        place = _PLACE.match(request.key)
-        if place is None:
-            return self.writers[0]
-        round_, slot = int(place[1]), int(place[2]) - 1
-        return self.writers[(round_ - 1 + slot) % len(self.writers)]
+        return sorted(able, key=lambda llm: llm is not first)
 
 
 def make_models(

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.program import Program
-from promptpo.program.export_options import constant, option_defaults
-from promptpo.program.inlining import inlined
 from promptpo_sandbox import Limits, check_source
 
 if TYPE_CHECKING:
@@ -97,7 +95,7 @@ def exported(
     gated(source)
     if provenance.task.reward is not None:
         gated(provenance.task.reward.source)
-    program, task = inlined(Program.parse(source)), portable(provenance.task)
+    program, task = Program.parse(source).inlined, portable(provenance.task)
     added = _template().render(
         needs=_needs(program),
         construction=_construction(program),
@@ -162,7 +160,7 @@ def task_of(text: str) -> Task | None:
     """The task that an exported file plays by default; None for other files. Nothing of it is run."""
     from promptpo.envs.task import Task, Variant, Wrapping
 
-    defaults = option_defaults(_parts(text)[1])
+    defaults = Program.parse(_parts(text)[1]).option_defaults
     env_id = defaults.get("--env")
     try:
         kwargs = json.loads(defaults.get("--env-kwargs") or "{}")
@@ -192,7 +190,7 @@ def reward_of(text: str, file: str) -> RewardProgram | None:
     """
     from promptpo.program.reward_program import reward_program
 
-    source = constant(_parts(text)[1], "REWARD")
+    source = Program.parse(_parts(text)[1]).constant("REWARD")
     return reward_program(source, file=file) if isinstance(source, str) else None
 
 
@@ -218,7 +216,7 @@ def _parts(text: str) -> tuple[str, str]:
     """
     lines = text.split("\n")
     places = [i for i, line in enumerate(lines) if line.rstrip("\r") == MARKER]
-    ours = places and "--env" in option_defaults("\n".join(lines[places[-1] :]))
+    ours = places and "--env" in Program.parse("\n".join(lines[places[-1] :])).option_defaults
     at = places[-1] if ours else len(lines)
     return "\n".join(lines[:at]), "\n".join(lines[at:])
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import gymnasium
 import numpy as np
+from gymnasium.vector.utils import batch_space, iterate
 
 from promptpo.envs.objects import EnvLike
 from promptpo.envs.objects import task_of as task_named
@@ -155,7 +156,9 @@ class SandboxedPolicy:
         """
         del deterministic
         single = _is_single(self.observation_space, observation)
-        observations = [observation] if single else _rows(self.observation_space, observation)
+        observations = (
+            [observation] if single else list(iterate(batch_space(self.observation_space), observation))
+        )
         starts = self._starts(len(observations), state, episode_start)
         while len(self._lanes) < len(observations):
             self._lanes.append(_SandboxThread(self, self._limits, self._allow_weaker))
@@ -198,21 +201,6 @@ def _is_single(space: gymnasium.Space[Any], observation: Any) -> bool:
     if isinstance(space, gymnasium.spaces.Text):
         return isinstance(observation, str)
     return space.shape is None or np.ndim(observation) == len(space.shape)
-
-
-def _rows(space: gymnasium.Space[Any], batch: Any) -> list[Any]:
-    """The single observations of a batch, in the form that the space's own samples have."""
-    if isinstance(space, gymnasium.spaces.Dict):
-        columns = {key: _rows(inner, batch[key]) for key, inner in space.spaces.items()}
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    if isinstance(space, gymnasium.spaces.Tuple):
-        parts = [_rows(inner, part) for inner, part in zip(space.spaces, batch, strict=True)]
-        return list(zip(*parts, strict=True))
-    if isinstance(space, gymnasium.spaces.Discrete):
-        return [int(value) for value in batch]
-    if isinstance(space, gymnasium.spaces.Text):
-        return [str(value) for value in batch]
-    return [np.asarray(value) for value in batch]
 
 
 _END, _CLOSE = object(), object()

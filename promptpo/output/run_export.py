@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo import __version__
 from promptpo.envs.recorded_space import space_of
 from promptpo.errors import RunError
 from promptpo.output.exporting import GIVEN, SEARCH, TUNED_FROM_GIVEN, Provenance, exported
@@ -19,6 +18,7 @@ from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.models import origin_of
 from promptpo.run.origin import builds, built_in, check_trust, made_here, signed
 from promptpo.run.records import Seeds
+from promptpo.version import __version__
 
 if TYPE_CHECKING:
     from gymnasium import Space

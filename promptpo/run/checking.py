@@ -13,24 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from promptpo.errors import UsageError
 from promptpo.llm.prices import check_price
 from promptpo.run.adapters import adapter
-from promptpo.run.config import Budget, Config, Recipe
+from promptpo.run.config import Budget, Config
+from promptpo.run.recipe import Recipe
+from promptpo.run.settings import RunSetting, settings_of
 
 if TYPE_CHECKING:
+    from promptpo.envs.task import Task
     from promptpo.llm.base import LLM
 
 T = TypeVar("T")
-
-AT_LEAST: Mapping[str, int] = {
-    "rounds": 1, "candidates": 1, "episodes": 1, "validation_episodes": 1, "test_episodes": 1,
-    "max_output_tokens": 1, "max_prompt_tokens": 1, "repairs": 0, "jobs": 0, "seed": 0, "temperature": 0,
-    "max_episode_steps": 1,
-    "validate": 1, "best_k": 1, "racing": 0, "islands": 1, "migrate_every": 1,
-    "probe_episodes": 1, "probe_steps": 1,
-}  # fmt: skip
-"""The least that a setting or a recipe's switch may be, where it is a number that is given."""
-
-LIMITS = ("steps", "calls", "tokens", "usd", "seconds")
-"""Fields of the budget that must be more than 0."""
 
 KINDS = (
     ("int", "a whole number"),
@@ -63,27 +54,38 @@ def checked(config: Config) -> Config:
     ).checked()
     typed = _typed(Config, values)
     switches = _typed(Recipe, {f.name: getattr(typed.switches, f.name) for f in fields(Recipe)})
-    given = {name: getattr(switches, name) for name in options}
-    for value in (typed, typed.budget, typed.task):
-        given.update({field.name: getattr(value, field.name) for field in fields(value)})
     if typed.price is not None:
         check_price(typed.price)
     if typed.frames and typed.reveal not in {"source", "named"}:
         raise UsageError(
             f"--frames shows which environment it is, which --reveal {typed.reveal} hides; leave one of them out."
         )
-    _check_bounds(given)
+    for one in settings_of(Config):
+        _check_bounds(one, getattr(typed if hasattr(typed, one.name) else typed.budget, one.name))
+    for one in settings_of(Recipe):
+        if one.name in options:
+            _check_bounds(one, getattr(switches, one.name))
+    _check_bounds(RunSetting(name="max_episode_steps", least=1), typed.task.max_episode_steps)
     return replace(typed, recipe_options={name: getattr(switches, name) for name in options})
 
 
-def config_of(**settings: Any) -> Config:
-    """The configuration that these fields of `Config` make.
+def config_of(task: Task, options: Mapping[str, Any], **fixed: Any) -> Config:
+    """The configuration of a run.
+
+    Args:
+        task: What is to be solved.
+        options: Settings by their keywords; those that are left out keep their defaults.
+        **fixed: Other fields.
 
     Raises:
-        UsageError: There is no such field, or its value cannot be used.
+        UsageError: There is no such option, or its value cannot be used.
     """
-    check_names(settings, (field.name for field in fields(Config)), "there is no setting")
-    return checked(Config(**settings))
+    known = {one.keyword: one for one in settings_of(Config)}
+    check_names(options, known, "there is no setting")
+    limits = {field.name for field in fields(Budget)}
+    given = {known[keyword].name: value for keyword, value in options.items()}
+    budget = Budget(**{name: given.pop(name) for name in limits & set(given)})
+    return checked(Config(task=task, budget=budget, **given, **fixed))
 
 
 def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
@@ -129,17 +131,16 @@ def _sentence(error: Mapping[str, Any]) -> str:
     return f"{name} must be {wanted}, not {given!r}."
 
 
-def _check_bounds(given: Mapping[str, Any]) -> None:
-    for name, value in given.items():
-        if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
-            continue
-        if math.isnan(value):
-            raise UsageError(f"{name} must be a number, not NaN.")
-        if name in LIMITS and value <= 0:
-            raise UsageError(f"the limit on {name} must be more than 0, not {value:g}.")
-        if name in AT_LEAST and value < AT_LEAST[name]:
-            words = name.replace("_", " ") if name.endswith("episodes") else name
-            raise UsageError(f"{words} must be at least {AT_LEAST[name]}, not {value:g}.")
+def _check_bounds(one: RunSetting, value: Any) -> None:
+    if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return
+    if math.isnan(value):
+        raise UsageError(f"{one.name} must be a number, not NaN.")
+    if one.above is not None and value <= one.above:
+        raise UsageError(f"the limit on {one.name} must be more than {one.above:g}, not {value:g}.")
+    if one.least is not None and value < one.least:
+        words = one.name.replace("_", " ") if one.name.endswith("episodes") else one.name
+        raise UsageError(f"{words} must be at least {one.least:g}, not {value:g}.")
 
 
 def check_goal(config: Config, llm: LLM) -> None:

@@ -116,13 +116,6 @@ class CandidateState:
         """Whether it finished every episode that it was given."""
         return bool(self.evidence.episodes)
 
-    def better_than(self, other: CandidateState) -> bool:
-        """Whether this is the one to keep: validated before not, clearly better in pairs, else the higher mean."""
-        if (self.validation is None) != (other.validation is None):
-            return self.validation is not None
-        verdict = self.evidence.against(other.evidence).verdict
-        return verdict > 0 or (verdict == 0 and self.evidence.mean_return > other.evidence.mean_return)
-
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
@@ -132,11 +125,13 @@ class Stopped:
         candidate: Whose program it was.
         call: The call that wrote it, where a repair replaced it; empty for the candidate's final program.
         evaluation: What happened.
+        repairs: How many repairs it had had.
     """
 
     candidate: str
     call: str
     evaluation: Evaluation
+    repairs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +142,8 @@ class RoundState:
         number: From 1.
         best: The best of the run by then; None when nothing had run.
         mean_return: Of the best; NaN when nothing had run.
-        standard_error: Of `mean_return`; NaN where it is not recorded.
-        episodes: That `mean_return` is of; 0 where it is not recorded.
+        standard_error: Of `mean_return`.
+        episodes: That `mean_return` is of.
         stalled: Rounds in a row without improvement.
         unanswered: Why a sample has no answer, by slot.
         reflection: What the model concluded, if asked.

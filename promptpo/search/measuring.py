@@ -17,9 +17,9 @@ from promptpo.search.hooks import Hooks
 from promptpo.telling import feedback
 
 if TYPE_CHECKING:
+    from promptpo.run.history import History
     from promptpo.run.spender import Played
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
     from promptpo.telling.summaries import Summariser
     from promptpo_sandbox import Rollout
 
@@ -29,6 +29,7 @@ ANSWER_PROBLEMS = {
     "cut": "was cut off before the code was complete",
     "no_code": "had no Python module with a class Policy in it",
     "too_long": "had a module of more than 100,000 bytes",
+    "unreadable": "had code that takes too long to read",
 }
 
 
@@ -121,8 +122,10 @@ class Measurer:
             program,
             self._seeds.train(self._config.train_episodes),
             horizon=self._horizon,
-            first=self._recipe.racing if bar else 0,
-            go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
+            early=(
+                self._recipe.racing if bar else 0,
+                lambda first: first.outcome == "ok" and not _hopeless(first, [e.return_ for e in bar]),
+            ),
             record=self._summariser.record,
         )
         self.features.watch(name, candidate.source, played.rollout)

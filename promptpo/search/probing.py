@@ -29,10 +29,10 @@ from promptpo.telling.shortening import between_words, whole_lines
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
+    from promptpo.run.history import History
     from promptpo.run.spender import Spender
-    from promptpo.search.history import History
-    from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+    from promptpo.telling.plan import Plan
     from promptpo.telling.run_status import RunStatus
     from promptpo_sandbox import Episode
 

@@ -26,10 +26,11 @@ from promptpo.telling.tuning_summary import (
 )
 
 if TYPE_CHECKING:
+    from promptpo.run.history import History
+    from promptpo.run.records import Tuned
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
     from promptpo.search.measuring import Measurer
-    from promptpo.search.tuning import Batch, Tuned
+    from promptpo.search.tuning import Batch
     from promptpo_sandbox import Rollout
 
 

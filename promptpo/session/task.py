@@ -19,7 +19,6 @@ def described(config: Config) -> TaskSpec:
     spec = describe(
         config.task,
         reveal=config.reveal,
-        detail=config.spec_detail,
         spec_file=config.spec_file,
         clip_actions=config.clip_actions,
     )

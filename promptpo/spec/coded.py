@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,12 +16,12 @@ import numpy as np
 
 from promptpo.envs.family import differing
 from promptpo.spec.documentation import first_line
-from promptpo.spec.functions import Level, arguments_of, is_fixed, locals_of, read_in, value_of
+from promptpo.spec.functions import Level, arguments_of, is_fixed, locals_of, value_of
 from promptpo.spec.parts import NOT_OBSERVED, RewardCode
-from promptpo.spec.slicing import Sliced, sliced
-from promptpo.spec.values import Columns, Tie, in_words
+from promptpo.spec.values import Columns, in_words
 
 if TYPE_CHECKING:
+    from promptpo.spec.slicing import Sliced
     from promptpo.spec.trial import SpecTrial
 
 LONG = 10
@@ -33,21 +32,17 @@ SHORT = 40
 
 MARK = "...  # the environment moves on here"
 
+SAYING = (ast.BinOp, ast.Compare, ast.IfExp, ast.If, ast.BoolOp, ast.AugAssign, ast.UnaryOp)
+"""What code has that says more than where a value is kept."""
+
 
 @dataclass
-class _Told:
+class _Words:
     """What is told of variables: where they are read, those that never changed, those that a policy does not see."""
 
     places: dict[str, str] = field(default_factory=dict)
     always: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
-
-    def add(self, name: str, found: Tie) -> None:
-        """One that stands nowhere in what a policy sees."""
-        if found.constant:
-            self.always.append(f"{name} {found.words}")
-        elif not found.copied and found.words:
-            self.hidden.append(f"{name} ({found.words})")
 
     def lines(self) -> dict[str, str]:
         """As they stand below the code."""
@@ -55,150 +50,116 @@ class _Told:
         return {**self.places, **{title: ", ".join(names) for title, names in told.items() if names}}
 
 
-def coded(trial: SpecTrial, name: str, room: int, spaces: tuple[Any, Any]) -> RewardCode | None:
+def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]) -> RewardCode | None:
     """The lines of "reward" or "terminated" that passed; None where none did, or they take more than `room` characters.
 
     Args:
-        trial: With the steps that were taken.
+        trial: With the steps that were taken; None where nothing ran beside them.
         name: Of the two.
         room: For the code.
         spaces: Of observations and actions.
     """
-    passed = trial.passed(name)
-    if passed is None:
+    passed = trial.passed(name) if trial is not None else None
+    if trial is None or passed is None:
         return None
     sides, lines, level = trial.sides(*spaces), passed.lines, passed.lines.level
-    shown = _means_only(lines)
-    plain = isinstance(shown[-1], ast.Return) and isinstance(shown[-1].value, ast.Constant)
-    if not plain and not any(
-        isinstance(n, _SAYING) for one in [*shown, *_bodies(lines)] for n in ast.walk(one)
-    ):
+    shown = copy.deepcopy(lines.body)
+    every = [*shown, *(one for helper in lines.helpers.values() for one in helper.node.body)]
+    last = shown[-1].value if isinstance(shown[-1], ast.Return) else None
+    plain = isinstance(last, ast.Constant) and bool(last.value)
+    if not plain and not any(isinstance(n, SAYING) for one in every for n in ast.walk(one)):
         return None  # it hands on what it looks up
     if passed.place:
         shown.insert(passed.place, ast.Expr(ast.Constant(...)))
-    body = _texts(level, shown)
-    read = {n.id for n in ast.walk(ast.parse("\n".join(body))) if isinstance(n, ast.Name)}
-    words = _Told()
-    told = _tied_names(trial, lines, read, sides, words)
-    if told is None:
-        return None  # nobody could say what one of its names is
-    functions = reached([_defined(name, told, body, read), *_helpers(trial, lines, sides)])
+    words, body = _Words(), _texts(level, shown)
+    head = _head(
+        trial,
+        lines,
+        {n.id for n in ast.walk(ast.parse("\n".join(body))) if isinstance(n, ast.Name)},
+        sides,
+        words,
+    )
+    if head is None:
+        return None
+    used = " ".join([*head, *body])
+    given = [one for one in ("obs", "action", "next_obs") if re.search(rf"\b{one}\b", used)]
+    entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
+    functions = reached([entry, *_helpers(lines)])
     if sum(map(len, functions)) > room:
         return None
-    functions = _add_attributes(words, trial, level, sides, functions, moves=bool(passed.place))
-    whole = "\n".join(functions)
+    _tell_attributes(words, trial, level, sides, "\n".join(functions), moves=bool(passed.place))
     for other, one in lines.helpers.items():
-        if re.search(rf"\b{other}\(", whole) and (said := _elsewhere(lines, one)):
+        if (said := _elsewhere(lines, one)) and re.search(rf"\b{other}\(", "\n".join(functions)):
             words.places[other] = said
     return RewardCode(functions, words.lines())
 
 
-def _tied_names(
-    trial: SpecTrial, lines: Sliced, read: set[str], sides: Columns, words: _Told
-) -> dict[str, str] | None:
-    """Where a policy finds the arguments and cut names that are read; None where one of them is nothing known."""
-    level, told = lines.level, {}
+def _head(trial: SpecTrial, lines: Sliced, read: set[str], sides: Columns, words: _Words) -> list[str] | None:
+    """Lines that say where a policy finds arguments and cut names; None where nobody could say what one is."""
+    level, told = lines.level, []
     arguments = arguments_of(level) - {level.me}
     for one in sorted((arguments | lines.cut) & read, key=lambda n: (n not in arguments, n)):
         found = trial.tied(level.key(one), sides, before=one in arguments)
-        if found.path and in_words(found) != one:
-            told[one] = in_words(found)
-        elif not found.path and one not in {"action", "info"} and not (found.words or found.copied):
+        if found.path:
+            told += [f"{one} = {in_words(found)}"] if in_words(found) != one else []
+        elif found.constant:
+            words.always.append(f"{one} {found.words}")
+        elif found.copied and found.words:
+            words.places[one] = found.words
+        elif found.words:
+            words.hidden.append(f"{one} ({found.words})")
+        elif one not in {"action", "info"} and not found.copied:
             return None
-        elif not found.path:
-            words.add(one, found)
     return told
 
 
-def reached(functions: list[str]) -> list[str]:
+def reached(functions: Sequence[str]) -> list[str]:
     """The first function, and those that are named in one that is reached."""
-    kept, rest = functions[:1], functions[1:]
-    while True:
-        more = [one for one in rest if any(re.search(rf"\b{_name(one)}\b", text) for text in kept)]
-        if not more:
-            return kept
+    kept, rest = list(functions[:1]), list(functions[1:])
+    while more := [f for f in rest if any(re.search(rf"\b{f[4 : f.index('(')]}\b", text) for text in kept)]:
         kept, rest = [*kept, *more], [one for one in rest if one not in more]
+    return kept
 
 
-def _name(function: str) -> str:
-    return function[4 : function.index("(")]
-
-
-def _means_only(lines: Sliced) -> list[ast.stmt]:
-    """The lines with only those targets of an assignment that are meant."""
-    shown = copy.deepcopy(lines.body)
-    read = set().union(*(read_in(one, lines.level.me) for one in shown))
-    for one in (n for line in shown for n in ast.walk(line) if isinstance(n, ast.Assign)):
-        target, value = one.targets[0], one.value
-        name = (
-            value.func.attr if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else ""
-        )
-        helper = lines.helpers.get(name)
-        if not isinstance(target, ast.Tuple):
-            continue
-        if helper is not None and helper.index is not None:
-            one.targets = [target.elts[helper.index]]
-        elif isinstance(value, ast.Tuple):
-            pairs = [p for p in zip(target.elts, value.elts, strict=True) if ast.unparse(p[0]) in read]
-            if len(pairs) == 1:
-                one.targets, one.value = [pairs[0][0]], pairs[0][1]
-    return shown
-
-
-_SAYING = (ast.BinOp, ast.Compare, ast.IfExp, ast.If, ast.BoolOp, ast.AugAssign, ast.UnaryOp)
-"""What code has that says more than where a value is kept."""
-
-
-def _bodies(lines: Sliced) -> list[ast.stmt]:
-    return [one for helper in lines.helpers.values() for one in helper.node.body]
-
-
-def _add_attributes(
-    words: _Told, trial: SpecTrial, level: Level, sides: Columns, functions: list[str], *, moves: bool
-) -> list[str]:
-    """Tells what the attributes in code are; the functions with those that are constant by their values."""
+def _tell_attributes(
+    words: _Words, trial: SpecTrial, level: Level, sides: Columns, text: str, *, moves: bool
+) -> None:
+    """Tells what the attributes in code are."""
     for one in trial.paths[level.code]:
         path, key = f"{level.path}.{one}", level.key(f".{one}")
-        here = re.compile(rf"\b{re.escape(path)}(?![\w\[(])")
-        if not any(here.search(text) for text in functions):
+        if not re.search(rf"\b{re.escape(path)}(?!\w|\(|\[[-\d:])", text) or f"\ndef {one}(" in text:
             continue
         found = trial.tied(key, sides)
-        if found.constant and isinstance(level.owner, gymnasium.Env) and one in differing(level.owner):
-            continue
-        if found.constant and _is_property(level, one):
-            functions = [here.sub(found.words, text) for text in functions]
-        elif not found.path and found.words:
-            if not any(text.startswith(f"def {one}(") for text in functions):
-                words.add(path, found)
-        elif found.path and not moves:
+        varies = isinstance(level.owner, gymnasium.Env) and one in differing(level.owner)
+        if found.path and moves:
+            before = in_words(trial.tied(key, sides, before=True))
+            if before:
+                words.places[path] = f"{before} before the environment moves on, {in_words(found)} after"
+        elif found.path:
             words.places[path] = in_words(found)
-        elif found.path and (earlier := trial.tied(key, sides, before=True)).path:
-            words.places[path] = (
-                f"{in_words(earlier)} before the environment moves on, {in_words(found)} after"
-            )
-    return functions
+        elif found.constant and not varies:
+            words.always.append(f"{path} {found.words}")
+        elif found.copied and found.words:
+            words.places[path] = found.words
+        elif found.words and not found.constant:
+            words.hidden.append(f"{path} ({found.words})")
 
 
-def _is_property(level: Level, name: str) -> bool:
-    return isinstance(inspect.getattr_static(type(level.owner), name, None), property)
-
-
-def _helpers(trial: SpecTrial, lines: Sliced, sides: Columns) -> Iterator[str]:
+def _helpers(lines: Sliced) -> Iterator[str]:
+    """Functions that the lines call, as they stand."""
     for name, level in lines.helpers.items():
         if _elsewhere(lines, level):
             continue
-        computed = level.owner is lines.level.owner and _is_property(level, name)
-        value = trial.tied(lines.level.key(f".{name}"), sides) if computed else Tie()
-        if computed and (value.constant or value.path or not value.words):
-            continue  # its value says as much
-        part = sliced(level, set()) if level.index is not None else None
-        whole = part.body if part is not None else level.node.body
-        body = [one for one in copy.deepcopy(whole) if not _is_docstring(one)]
-        arguments = _Shown(level).visit(copy.deepcopy(level.node.args))
-        if level.me:
-            arguments.args = arguments.args[1:]
-        head = f"def {name}({ast.unparse(arguments)}):{f'  # {level.path}.{name}' if computed else ''}"
-        yield "\n".join([head, *(f"    {line}" for line in _texts(level, body))])
+        body = [
+            one
+            for one in level.node.body
+            if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+        ]
+        arguments = [ast.arg(one.arg) for one in level.node.args.args[bool(level.me) :]]
+        given = ast.unparse(ast.arguments([], arguments, None, [], [], None, level.node.args.defaults))
+        computed = isinstance(inspect.getattr_static(type(level.owner), name, None), property)
+        head = f"def {name}({given}):{f'  # {level.path}.{name}' if computed else ''}"
+        yield "\n".join([head, *(f"    {line}" for line in _texts(level, copy.deepcopy(body)))])
 
 
 def _elsewhere(lines: Sliced, level: Level) -> str:
@@ -207,36 +168,11 @@ def _elsewhere(lines: Sliced, level: Level) -> str:
     return told if level.owner is not lines.level.owner and level.names is not lines.level.names else ""
 
 
-def _is_docstring(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _texts(level: Level, body: Sequence[ast.stmt]) -> list[str]:
-    module = _Shown(level).visit(ast.Module(_shorter(list(body)), []))
+def _texts(level: Level, body: list[ast.stmt]) -> list[str]:
+    module = _Shown(level).visit(ast.Module(body, []))
     text = ast.unparse(ast.fix_missing_locations(module))
     text = re.sub(r"\benv\.(\w+)\(", r"\1(", text) if level.path == "env" else text
     return [MARK if line == "..." else line for line in text.splitlines()] or ["pass"]
-
-
-def _defined(name: str, told: Mapping[str, str], body: Sequence[str], read: set[str]) -> str:
-    head = [f"{one} = {path}" for one, path in told.items()]
-    used = read | {word for path in told.values() for word in re.findall(r"[a-z_]+", path)}
-    given = [one for one in ("obs", "action", "next_obs") if one in used]
-    return "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
-
-
-def _shorter(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Lines whose last two are ``x = ...`` and ``return x`` as one."""
-    last = body[-2:]
-    if len(last) == 2 and isinstance(last[0], ast.Assign) and isinstance(last[1], ast.Return):  # noqa: PLR2004 - two lines
-        target = last[0].targets[0]
-        if isinstance(target, ast.Name) and last[1].value and ast.unparse(last[1].value) == target.id:
-            return [*body[:-2], ast.Return(last[0].value)]
-    return body
 
 
 class _Shown(ast.NodeTransformer):
@@ -245,99 +181,87 @@ class _Shown(ast.NodeTransformer):
     def __init__(self, level: Level) -> None:
         self._level, self._own = level, locals_of(level.node)
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id == self._level.me:
-            return ast.parse(self._level.path, mode="eval").body
-        value = self._level.names.get(node.id)
-        constant = isinstance(value, bool | int | float | str | np.number) and node.id not in self._own
-        return _literal(value) if constant and isinstance(node.ctx, ast.Load) else node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        owner = value_of(self._level, node.value)
-        if owner is not None and isinstance(node.ctx, ast.Load):
-            value = getattr(owner, node.attr, None)
-            fixed = (
-                isinstance(owner, ModuleType)
-                or node.attr in getattr(owner, "__dict__", {})
-                or isinstance(inspect.getattr_static(owner, node.attr, None), int | float | str)
-            )
-            changed = not isinstance(owner, ModuleType) and not is_fixed(owner, node.attr)
-            number = isinstance(value, bool | int | float | str | np.number | np.bool_) or (
-                isinstance(value, tuple | list)
-                and len(str(value)) < SHORT
-                and all(isinstance(n, int | float) for n in value)
-            )
-            if number and fixed and not changed and not (isinstance(owner, ModuleType) and owner is np):
-                return _literal(value)
-        self.generic_visit(node)
-        return node
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        table = value_of(self._level, node.value)
-        if (
-            isinstance(table, dict)
-            and isinstance(node.value, ast.Attribute)
-            and isinstance(node.slice, ast.Constant)
-        ):
-            owner, value = value_of(self._level, node.value.value), table.get(node.slice.value)
-            fixed = is_fixed(owner, node.value.attr)
+    def visit(self, node: ast.AST) -> Any:
+        """The node, or what it comes to where it reads nothing but constants."""
+        if isinstance(node, ast.expr) and self._is_constant(node):
+            space = dict(self._level.names)
+            try:
+                value = eval(ast.unparse(node), space, {self._level.me: self._level.owner})  # noqa: S307 - the environment's own expression
+            except Exception:  # noqa: BLE001 - of a foreign class: anything can come out of it
+                value = None
             if (
-                fixed
-                and isinstance(value, bool | int | float | str | list | tuple)
+                isinstance(value, bool | int | float | str | np.number | np.bool_ | tuple | list)
                 and len(str(value)) < SHORT
             ):
-                return _literal(value)
-        self.generic_visit(node)
-        return node
+                return _literal(value) or super().visit(node)
+        return super().visit(node)
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        self.generic_visit(node)
-        neutral = isinstance(node.op, ast.And)
-        if any(_decided(value) is (not neutral) for value in node.values):
-            return ast.Constant(not neutral)
-        kept = [value for value in node.values if _decided(value) is not neutral]
-        return node if len(kept) > 1 else kept[0] if kept else ast.Constant(neutral)
+    def _is_constant(self, node: ast.expr) -> bool:
+        if not isinstance(
+            node, ast.Name | ast.Attribute | ast.Subscript | ast.Compare | ast.BoolOp | ast.UnaryOp
+        ):
+            return False
+        inner = list(ast.walk(node))
+        names = [n for n in inner if isinstance(n, ast.Name)]
+        plain = not any(isinstance(n, ast.Call | ast.Lambda | ast.comprehension | ast.Store) for n in inner)
+        known = all(
+            n.id == self._level.me or (n.id in self._level.names and n.id not in self._own) for n in names
+        )
+        return bool(names) and plain and known and all(map(self._is_fixed, inner))
 
-    def visit_Assert(self, node: ast.Assert) -> None:
-        del node
+    def _is_fixed(self, node: ast.AST) -> bool:
+        """Whether a part of an expression is no attribute that may change."""
+        if isinstance(node, ast.Name):
+            return self._level.names.get(node.id) is not np
+        if not isinstance(node, ast.Attribute):
+            return True
+        owner = value_of(self._level, node.value)
+        static = inspect.getattr_static(owner, node.attr, None)
+        kept = node.attr in getattr(owner, "__dict__", {}) or isinstance(
+            static, int | float | str | dict | list | tuple
+        )
+        return isinstance(owner, ModuleType) or (kept and is_fixed(owner, node.attr))
 
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        return ast.arg(node.arg)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        self.generic_visit(node)
-        return ast.copy_location(ast.Assign([node.target], node.value), node) if node.value else None
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """The object itself by the path to it."""
+        return ast.parse(self._level.path, mode="eval").body if node.id == self._level.me else node
 
     def visit_If(self, node: ast.If) -> Any:
+        """One of its branches, where it is known which."""
         self.generic_visit(node)
-        known = _decided(node.test)
-        return node if known is None else node.body if known else node.orelse
+        return (
+            node if not isinstance(node.test, ast.Constant) else node.body if node.test.value else node.orelse
+        )
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        """One of its values, where it is known which."""
         self.generic_visit(node)
-        known = _decided(node.test)
-        return node if known is None else node.body if known else node.orelse
+        return (
+            node if not isinstance(node.test, ast.Constant) else node.body if node.test.value else node.orelse
+        )
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        """What is open of it."""
+        self.generic_visit(node)
+        neutral = isinstance(node.op, ast.And)
+        decided = [bool(one.value) for one in node.values if isinstance(one, ast.Constant)]
+        if (not neutral) in decided:
+            return ast.Constant(not neutral)
+        kept = [one for one in node.values if not isinstance(one, ast.Constant)]
+        return ast.BoolOp(node.op, kept) if len(kept) > 1 else kept[0] if kept else ast.Constant(neutral)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """An argument without its type."""
+        return ast.arg(node.arg)
 
 
-def _literal(value: Any) -> ast.expr:
+def _literal(value: Any) -> ast.expr | None:
+    """A constant as it is written; None for what is none."""
     plain = value.item() if isinstance(value, np.generic) else value
-    rounded = f"{plain:.6g}" if isinstance(plain, float) and len(repr(plain)) > LONG else repr(plain)
-    text = re.sub(r"\b(inf|nan)\b", r"np.\1", rounded) if isinstance(plain, float) else rounded
-    return ast.parse(text, mode="eval").body
-
-
-_COMPARED = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not}
-
-
-def _decided(test: ast.expr) -> bool | None:
-    """What a condition of constants comes to; None where it is open."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = _decided(test.operand)
-        return None if inner is None else not inner
+    text = f"{plain:.6g}" if isinstance(plain, float) and len(repr(plain)) > LONG else repr(plain)
     try:
-        if isinstance(test, ast.Compare) and type(test.ops[0]) in _COMPARED and len(test.ops) == 1:
-            left, right = ast.literal_eval(test.left), ast.literal_eval(test.comparators[0])
-            return bool(_COMPARED[type(test.ops[0])](left, right))
-        return bool(ast.literal_eval(test))
-    except (ValueError, TypeError):
+        return ast.parse(
+            re.sub(r"\b(inf|nan)\b", r"np.\1", text) if not isinstance(plain, str) else text, mode="eval"
+        ).body
+    except SyntaxError:
         return None

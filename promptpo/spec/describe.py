@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
@@ -13,28 +13,28 @@ from promptpo.envs.building import make_env
 from promptpo.envs.family import ShownVariant
 from promptpo.envs.patience import BUILDING, patience
 from promptpo.errors import UsageError
+from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.checked import checks_of
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.facts import SUCCESS_KEYS, TaskFacts, facts_from
-from promptpo.spec.fit import fitted
+from promptpo.spec.facts import TaskFacts, facts_from
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
 from promptpo.spec.own_source import source_block
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
-from promptpo.spec.prose import cut_to_aim, ending, trimmed
+from promptpo.spec.prose import TRUNCATION, told, with_values
 from promptpo.spec.reading import read
-from promptpo.spec.render import number, render
-from promptpo.spec.reveal import revealed
-from promptpo.spec.reward import reward_parts, with_values
+from promptpo.spec.render import render
+from promptpo.spec.reveal import anonymous, bare
+from promptpo.spec.reward import reward_parts
 from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
 from promptpo.spec.seeding import seeding_of
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
-from promptpo.spec.variants import with_number, with_variants, without_number
+from promptpo.spec.variants import VARIANTS, variants_of, with_number, without_number
 from promptpo.spec.wrapped import with_wrappers
 from promptpo_sandbox.rewards import numbers_in
 
@@ -42,39 +42,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from promptpo.envs.task import Task
+    from promptpo.levels import Reveal
     from promptpo.spec.horizon import HorizonSource
     from promptpo.spec.known import Supplement
-    from promptpo.spec.levels import Reveal
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field
 
-Detail = Literal["short", "normal", "full"]
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How much text each part may take, in characters."""
-
-    description: int
-    note: int
-    reward_code: int
-    reward: int
-    prose: int
-
-
-MOST_ENDING = 700
-"""Characters of code on what ends an episode."""
-
-ROOM: Mapping[Detail, Room] = {
-    "short": Room(description=200, note=0, reward_code=1200, reward=1400, prose=250),
-    "normal": Room(description=600, note=700, reward_code=3300, reward=2200, prose=600),
-    "full": Room(description=4000, note=4000, reward_code=20_000, reward=24_000, prose=4000),
-}
-TOKENS: Mapping[Detail, int] = {"short": 1000, "normal": 2000, "full": 12_000}
-"""About how long a text may become."""
-
-AIM: Mapping[Detail, int] = {**TOKENS, "normal": 1480}
-"""How long it should become, where what it says twice can be left out: a prompt has other things to tell."""
+DESCRIPTION, PROSE = 600, 600
+"""Characters of what the task is about, and of how an episode begins and ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +108,6 @@ def describe(
     task: Task,
     *,
     reveal: Reveal = "named",
-    detail: Detail = "normal",
     spec_file: str | None = None,
     clip_actions: bool = True,
 ) -> TaskSpec:
@@ -146,7 +120,6 @@ def describe(
     Args:
         task: The environment.
         reveal: Whether names may give the environment away.
-        detail: How long the text may become: "normal" stays under about 2,000 tokens.
         spec_file: A Python file whose definitions (State, Action, reward, EPISODE) replace the generated ones.
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
 
@@ -158,9 +131,7 @@ def describe(
     with patience(BUILDING, f"building {task.name}"):
         env = make_env(task)
     try:
-        spec, observed = describe_env(
-            env, task, reveal=reveal, detail=detail, user=user, clip_actions=clip_actions
-        )
+        spec, observed = describe_env(env, task, reveal=reveal, user=user, clip_actions=clip_actions)
         seeding = seeding_of(env, task, observed)
         spec = replace(
             spec,
@@ -221,7 +192,6 @@ def describe_env(
     task: Task,
     *,
     reveal: Reveal = "named",
-    detail: Detail = "normal",
     user: UserSpec | None = None,
     clip_actions: bool = True,
     code: bool = True,
@@ -232,7 +202,6 @@ def describe_env(
         env: The environment; it is left in the middle of an episode.
         task: What to call it.
         reveal: As for `describe`.
-        detail: As for `describe`.
         user: What the user wrote.
         clip_actions: As for `describe`.
         code: Whether lines of the environment's own may tell the reward and the end, where they pass their check.
@@ -240,86 +209,65 @@ def describe_env(
     Returns:
         The spec, and the steps that were observed for it.
     """
-    room = ROOM[detail]
     observed = observe(env, task.name, checking=code and reveal != "source")
     facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
     facts = with_other_reward(facts, task.reward)
     shown = env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
-    parts, sources = _parts(within, task, facts, seen, room, clip_actions=clip_actions)
-    parts = _revealed(parts, within, task, seen, reveal)
+    parts, sources = _parts(within, task, facts, seen, clip_actions=clip_actions)
+    parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
+    if reveal in {"source", "named"}:  # texts often say what it is all about
+        parts = _with_step_time(with_texts(parts, within.observation_space, seen), within)
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
-    parts = fitted(parts if shown is None else with_number(parts, shown), TOKENS[detail], AIM[detail])
-    checks = tuple(checks_of(parts, facts, observed, sources))
-    text = render(parts)
+    blocks = dict(parts.blocks) | variants_of(within, task, reveal)
+    if reveal in {"source", "named"} and (body := body_of(env.unwrapped)):
+        blocks["BODY"] = body
+    parts = replace(parts, blocks=blocks)
+    if reveal == "bare":
+        kept = {name: text for name, text in blocks.items() if name == VARIANTS}
+        parts = replace(bare(parts, within), blocks=kept)
+    elif reveal == "anonymous":
+        parts = replace(parts, title="", description="")
+    parts = parts if shown is None else with_number(parts, shown)
+    text = render(parts) if reveal != "anonymous" else anonymous(render(parts), within)
     if reveal == "source":
         text = f"{text.rstrip()}\n\n\n{source_block(env.unwrapped)}\n"
+    checks = tuple(checks_of(parts, facts, observed, sources))
     if user is not None:
-        text, written = merged(user, parts)
-        sources = {**sources, **dict.fromkeys(written, "user")}
+        text, written = merged(user, text)
+        sources |= dict.fromkeys(written, "user")
     if task.reward is not None:
-        text = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n"
-        sources = {**sources, "reward": "user"}
-    gaps = gaps_in(
-        facts.observation_space,
-        facts.action_space,
-        sources,
-        named_actions=bool(parts.choices or parts.action_note),
-        observations=observed.observations,
-    )
-    frames = first_frames(within, seen) if reveal in {"source", "named"} else ()
-    spec = _spec_of(text, facts, observed, sources)
-    says = task.reward.says_success if task.reward is not None else spec.reports_success
-    spec = replace(spec, gaps=gaps, first_frames=frames, reports_success=says, checks=checks)
-    return spec, observed
-
-
-def _spec_of(text: str, facts: TaskFacts, observed: Observed, sources: Mapping[str, str]) -> TaskSpec:
-    """The spec of this text, with what was found out on the way."""
-    return TaskSpec(
+        text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
+    named_actions = bool(parts.choices or parts.action_note)
+    spec = TaskSpec(
         text=text,
         observation_space=facts.observation_space,
         action_space=facts.action_space,
         horizon=facts.horizon,
         horizon_source=facts.horizon_source,
         reward_threshold=facts.reward_threshold,
-        reports_success=facts.success_key is not None,
+        reports_success=facts.success_key is not None if task.reward is None else task.reward.says_success,
         sample_steps=observed.spent,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=float(observed.whole or len(observed.steps) / max(1, observed.episodes)),
         sources=sources,
+        gaps=gaps_in(facts, sources, observed.observations, named_actions=named_actions),
         firsts=tuple(observed.firsts),
         one_start=observed.one_start,
         info=_numbers_of_info(observed),
+        first_frames=first_frames(within, seen) if reveal in {"source", "named"} else (),
+        checks=checks,
     )
-
-
-def _revealed(
-    parts: Parts, env: gymnasium.Env[Any, Any], task: Task, observed: Observed, reveal: Reveal
-) -> Parts:
-    """The parts with what wrappers, pictures, texts and variants add, as far as names may be told."""
-    parts = without_own_reward(with_pictures(with_wrappers(parts, env, task), env, observed), task.reward)
-    if reveal in {"source", "named"}:  # texts often say what it is all about
-        parts = _with_step_time(with_texts(parts, env, observed, task.name), env)
-    listed = with_variants(parts, env, task, observed, reveal)
-    parts = revealed(listed, env, reveal)
-    if reveal == "bare" and task.is_family:
-        return replace(parts, blocks={"VARIANTS": listed.blocks["VARIANTS"]})
-    return parts
+    return spec, observed
 
 
 def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
-    """The parts with how long a step lasts, where the environment or one within it has a ``dt`` and no part tells it."""
-    inner = (part for part in vars(env.unwrapped).values() if isinstance(part, gymnasium.Env))
-    found = (getattr(one, "dt", None) for one in (env.unwrapped, *(part.unwrapped for part in inner)))
-    dt = next((one for one in found if one is not None), None)
-    if isinstance(dt, bool) or not isinstance(dt, int | float) or not 0 < dt < math.inf:
-        return parts
-    value = rf"(?<![\w.]){re.escape(number(dt))}(?![\w.]*\d)"
-    # in words: a reward that divides by it says little to who looks for it
-    told = rf"(?<!env\.)\b(?:dt|tau|time ?step|seconds?)\b[^\n]{{0,20}}{value}|{value} ?(?:s|sec|seconds?)\b"
-    return parts if re.search(told, render(parts)) else replace(parts, step_seconds=float(dt))
+    """The parts with how long a step lasts, where the environment or one within it has a ``dt``."""
+    inner = [part.unwrapped for part in vars(env.unwrapped).values() if isinstance(part, gymnasium.Env)]
+    found = (getattr(one, "dt", None) for one in (env.unwrapped, *inner))
+    dt = next((float(one) for one in found if isinstance(one, int | float) and 0 < one < math.inf), None)
+    return replace(parts, step_seconds=dt)
 
 
 def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
@@ -337,7 +285,6 @@ def _parts(
     task: Task,
     facts: TaskFacts,
     observed: Observed,
-    room: Room,
     *,
     clip_actions: bool,
 ) -> tuple[Parts, dict[str, str]]:
@@ -346,20 +293,18 @@ def _parts(
     sources: dict[str, str] = {}
     parts = Parts(
         title=task.name,
-        description=cut_to_aim(
-            trimmed(extra.description or docs["description"].text, 10 * room.description), room.description
-        ),
+        description=told(extra.description or docs["description"].text, DESCRIPTION),
         horizon=facts.horizon,
         threshold=facts.reward_threshold,
-        start=with_values(trimmed(extra.start or docs["start"].text, room.prose), env),
-        end=with_values(ending(extra.end or docs["end"].text, room.prose), env),
-        success=_success(facts.success_key, extra.success),
+        start=with_values(told(extra.start or docs["start"].text, PROSE), env.unwrapped),
+        end=with_values(told(extra.end or docs["end"].text, PROSE, TRUNCATION), env.unwrapped),
+        success=f'info["{facts.success_key}"] at any step of the episode' if facts.success_key else "",
         sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
     )
-    parts = with_observation(parts, env, docs, extra, observed, room.note, sources)
+    parts = with_observation(parts, env, docs, extra, observed, sources)
     parts = replace(parts, blocks=_blocks(extra, parts.observation))
-    parts = with_action(parts, env, docs, extra, room.note, sources, clip_actions=clip_actions)
-    parts = reward_parts(parts, env, docs, extra, observed, room.reward, sources)
+    parts = with_action(parts, env, docs, extra, sources, clip_actions=clip_actions)
+    parts = reward_parts(parts, env, docs, extra, observed, sources)
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )
@@ -377,10 +322,3 @@ def _blocks(extra: Supplement, shown: Sequence[Field]) -> dict[str, str]:
         for name, text in extra.blocks.items()
         if explains(name, shown) or not explains(name, extra.observation)
     }
-
-
-def _success(key: str | None, condition: str) -> str:
-    if key is None:
-        return ""
-    said = f'info["{key}"] at any step of the episode' if key in SUCCESS_KEYS else ""
-    return f"{said}: {condition}" if condition else said

@@ -1,36 +1,28 @@
-"""Naming every part of a space, from its documentation where there is any."""
+"""Naming every part of a space: from its documentation, from names that the environment keeps, or by number."""
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import inspect
-import itertools
 import json
 import math
 import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.spec.documentation import Section
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
-from promptpo.spec.paths import reader
-from promptpo.spec.rows import documented_fields, finite
+from promptpo.spec.paths import limits, reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from promptpo.envs.spaces import AnySpace
-    from promptpo.spec.documentation import Section
-
-EXAMPLES = 2
-"""So many observed texts are shown."""
-
-LONGEST_EXAMPLE = 100
-"""Characters of one of them."""
+    from promptpo.spec.documentation import Row
 
 SPANNED = 4
 """Groups of up to this many numbers get a range for each."""
@@ -41,329 +33,253 @@ TOGETHER = 5
 LISTED = 48
 """Undocumented arrays up to this length are listed number by number, longer ones as a whole."""
 
+NO_BOUND = 1e30
+"""A float32's largest number means that there is no bound."""
+
+_UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
+_KEEPS_NAMES = re.compile(
+    r"(?:(?:state|obs|observation|reference|feature|column)\w*_(?:names|labels|keys)|features)$"
+)
+
 
 def example_of(space: AnySpace) -> str:
-    """Python for one valid value of an action space: the middle, or what is nearest to zero."""
-    if isinstance(space, spaces.Box):
-        values = np.clip(np.zeros(space.shape), space.low, space.high)
-        dtype = f"np.{space.dtype}"
-        if not values.any():
-            return f"np.zeros({space.shape}, dtype={dtype})"
-        return f"np.array({values.astype(space.dtype).tolist()}, dtype={dtype})"
-    if isinstance(space, spaces.Discrete):
-        return str(int(space.start))
-    if isinstance(space, spaces.MultiDiscrete):
-        return f"np.array({np.asarray(space.start).tolist()})"
-    if isinstance(space, spaces.MultiBinary):
-        return f"np.zeros({space.shape}, dtype=np.int8)"
+    """Python for one valid value of an action space: what is nearest to zero."""
     if isinstance(space, spaces.Dict):
         return "{" + ", ".join(f'"{key}": {example_of(item)}' for key, item in space.spaces.items()) + "}"
     if isinstance(space, spaces.Tuple):
         return "(" + "".join(f"{example_of(item)}, " for item in space.spaces).rstrip() + ")"
     if isinstance(space, spaces.Text):
         return repr(next(iter(sorted(space.character_set)), "") * space.min_length)
-    raise TypeError(space)
+    if isinstance(space, spaces.Discrete):
+        return str(int(space.start))
+    values = np.clip(0, *limits(space)).astype(space.dtype)
+    kind = f"dtype=np.{space.dtype})"
+    return f"np.array({values.tolist()}, {kind}" if values.any() else f"np.zeros({space.shape}, {kind}"
 
 
-def fields_of(root: str, space: AnySpace, section: Section) -> list[Field]:
+def names_kept(env: Any) -> dict[int, list[str]]:
+    """Lists of names that an environment or a part of it keeps as ``state_names``, ``features`` and the like, by their length."""
+    found: dict[int, set[tuple[str, ...]]] = {}
+    for attribute, value in _of_parts(env):
+        named = (
+            isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and _KEEPS_NAMES.search(attribute)
+        )
+        if named and all(isinstance(one, str) for one in value):
+            prefix = "reference_" if attribute.startswith("reference") else ""
+            found.setdefault(len(value), set()).add(tuple(f"{prefix}{one}" for one in value))
+    sure = {n: lists.pop() for n, lists in found.items() if len(lists) == 1}
+    return {n: list(names) for n, names in sure.items() if len(set(names)) == n}
+
+
+def _of_parts(env: Any) -> Iterator[tuple[str, Any]]:
+    """Attributes of an environment, and of the objects of its own package that it holds."""
+    package = type(env).__module__.split(".")[0]
+    parts = [one for one in vars(env).values() if type(one).__module__.split(".")[0] == package]
+    for owner in (env, *parts):
+        for name in dir(owner):
+            if not name.startswith("__"):
+                with contextlib.suppress(Exception):  # a property of a foreign class
+                    yield name, getattr(owner, name)
+
+
+def fields_of(
+    root: str,
+    space: AnySpace,
+    section: Section | None = None,
+    kept: Mapping[int, Sequence[str]] | None = None,
+) -> list[Field]:
     """The named parts of a space.
 
     Args:
         root: The name of the whole value: "obs" or "action".
         space: The space.
-        section: What the documentation says about it; may be empty.
+        section: What the documentation says about it.
+        kept: From `names_kept`.
     """
-    found = list(_fields(root, "", space, section))
+    found = list(_fields(root, "", space, section or Section(), kept or {}))
     names = unique([item.name for item in found])
     return [replace(item, name=name) for item, name in zip(found, names, strict=True)]
 
 
-def _fields(path: str, key: str, space: AnySpace, section: Section) -> Iterator[Field]:
+def _fields(
+    path: str, key: str, space: AnySpace, section: Section, kept: Mapping[int, Sequence[str]]
+) -> Iterator[Field]:
     if isinstance(space, spaces.Dict):
-        outer = f"{_owner(key)} " if key else ""
-        series = _series(space)
+        outer = f"{key.removesuffix('_goal')} " if key else ""
         for name, inner in space.spaces.items():
-            base, n = series.get(name, ("", 0))
-            if n:
-                each = next(_fields("", "", inner, section))
-                entries = f"[{path}[f{json.dumps(base + '{i}')}] for i in range({n})]"
-                yield replace(each, name=identifier(f"{outer}{base}"), path=entries, form=f"{n} entries")
-            if base:
-                continue
-            yield from _fields(f"{path}[{json.dumps(name)}]", f"{outer}{name}", inner, section)
+            yield from _fields(f"{path}[{json.dumps(name)}]", f"{outer}{name}", inner, section, kept)
     elif isinstance(space, spaces.Tuple):
         for index, inner in enumerate(space.spaces):
-            yield from _fields(
-                f"{path}[{index}]", f"{key}_{index}" if key else f"part_{index}", inner, section
-            )
-    elif isinstance(space, spaces.Box):
-        yield from _box(path, key, space, section)
-    elif isinstance(space, spaces.Discrete):
-        name = identifier(key) or "value"
-        yield Field(name, path, float(space.start), float(space.start + space.n - 1), whole=True)
-    elif isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
-        yield from _whole_numbers(path, key, space)
-    else:
+            name = f"{key}_{index}" if key else f"part_{index}"
+            yield from _fields(f"{path}[{index}]", name, inner, section, kept)
+    elif isinstance(space, spaces.Text):
         yield Field(identifier(key) or "text", path, form="str")
+    elif len(space.shape or ()) == 1 and space.shape != (0,):
+        yield from _array(path, key, space, section, kept)
+    else:
+        low, high = (np.ravel(bound) for bound in limits(space))
+        form = f"{space.dtype} array of shape {space.shape}" if space.shape else ""
+        name = "image" if form and space.dtype == np.uint8 else "array" if form else "value"
+        whole = not isinstance(space, spaces.Box)
+        columns = kept.get(space.shape[-1], ()) if space.shape and len(space.shape) == 2 else ()  # noqa: PLR2004 - a table
+        meaning = f"columns: {', '.join(columns)}" if columns else ""
+        ends = widest(low, high)
+        yield Field(identifier(key) or name, path, *ends, form=form, whole=whole, meaning=meaning)
 
 
-def _series(space: spaces.Dict) -> dict[str, tuple[str, int]]:
-    """Entries that are numbered from 0 on, each a single number with the same bounds: "vent_0", "vent_1", ...
-
-    Returns:
-        Key to what all keys begin with and, for the first one, how many there are; 0 for the others.
-    """
-    found: dict[str, tuple[str, int]] = {}
-    for name, inner in space.spaces.items():
-        base = name[:-1] if name.endswith("0") and not name[-2:-1].isdigit() else ""
-        n = next(i for i in itertools.count() if space.spaces.get(f"{base}{i}") != inner) if base else 0
-        whole = isinstance(inner, spaces.Discrete) or (
-            isinstance(inner, spaces.Box) and inner.shape == () and inner.is_bounded()
-        )
-        if n > 1 and whole:
-            found |= {f"{base}{i}": (base, 0 if i else n) for i in range(n)}
-    return found
-
-
-def _owner(key: str) -> str:
-    """What a dictionary's key contributes to the names inside it: "achieved" of "achieved_goal"."""
-    return key.removesuffix("_goal")
-
-
-def _box(path: str, key: str, space: spaces.Box, section: Section) -> Iterator[Field]:
-    if len(space.shape) != 1 or space.shape[0] == 0:
-        low, high = bounds(space)
-        yield Field(
-            identifier(key) or _whole_name(space),
-            path,
-            low,
-            high,
-            form=f"{space.dtype} array of shape {space.shape}"
-            if space.shape != ()
-            else f"{space.dtype} scalar",
-        )
-        return
-    covered = 0
-    for item, end in documented_fields(path, key, space, section):
-        yield item
-        covered = end
-    if covered == space.shape[0]:
-        return
-    yield from _groups(path, key, space, section, covered)
-
-
-def _whole_name(space: spaces.Box) -> str:
-    if space.shape == ():
-        return "value"
-    return "image" if space.dtype == np.uint8 and len(space.shape) > 1 else "array"
-
-
-def _groups(path: str, key: str, space: spaces.Box, section: Section, start: int) -> Iterator[Field]:
-    """Fields for the numbers that no table row describes: by the documented groups, or one by one."""
-    size = space.shape[0]
-    groups = _documented_groups(section.text)
-    if sum(n for _, n, _ in groups) == size:
-        offset = 0
-        for name, n, meaning in groups:
-            if offset >= start:
-                low, high = bounds(space, slice(offset, offset + n))
-                yield Field(
-                    identifier(name),
-                    f"{path}[{offset}:{offset + n}]",
-                    low,
-                    high,
-                    form=f"{n} numbers",
-                    meaning=meaning,
-                )
-            offset += n
-        return
-    if size - start > LISTED:
-        low, high = bounds(space, slice(start, size))
-        sliced = f"{path}[{start}:]" if start else path
-        yield Field(identifier(key) or "values", sliced, low, high, form=f"{size - start} numbers")
-        return
-    if key and size > 1 and not start and _alike(space):
-        low, high = bounds(space)
-        yield Field(identifier(key), path, low, high, form=f"{size} numbers")
-        return
-    pairs = [(finite(float(space.low[i])), finite(float(space.high[i]))) for i in range(start, size)]
-    yield from _numbered(path, key, pairs, start)
-
-
-def _numbered(
-    path: str, key: str, pairs: Sequence[tuple[float, float]], start: int = 0, *, whole: bool = False
-) -> Iterator[Field]:
-    """Fields for numbers that nothing names: one by one, or together where many in a row have the same finite bounds."""
-    name = identifier(key) or ("a" if path.startswith("action") else "x")
-    index = start
-    for (low, high), group in groupby(pairs):
-        n = len(list(group))
-        named = (
-            key != "" and n == len(pairs) and n > 1 and not start
-        )  # a part with a name of its own stays whole
-        if (n >= TOGETHER or named) and math.isfinite(low) and math.isfinite(high):
-            every = n == len(pairs) and not start
-            part, what = (
-                (path, name if key else "values")
-                if every
-                else (
-                    f"{path}[{index}:{index + n}]",
-                    f"{name}_{index}_to_{index + n - 1}",
-                )
-            )
-            form = f"{n} {'flags' if whole and (low, high) == (0, 1) else 'numbers'}"
-            yield Field(what, part, low, high, form=form, whole=whole)
-        else:
-            for i in range(index, index + n):
-                only = key and len(pairs) == 1 and not start
-                yield Field(name if only else f"{name}_{i}", f"{path}[{i}]", low, high, whole=whole)
-        index += n
-
-
-def _alike(space: spaces.Box) -> bool:
-    """Whether all numbers of a box have the same bounds."""
-    return bool((space.low == space.low.flat[0]).all() and (space.high == space.high.flat[0]).all())
-
-
-def _documented_groups(text: str) -> list[tuple[str, int, str]]:
-    """Lists such as "- qvel (9 elements): the velocities", as name, number and meaning."""
-    found = re.findall(r"^- ([\w()]+) \((\d+) elements?(?: by default)?\):\s*([^\n]*)", text, re.MULTILINE)
-    return [(name, int(n), re.split(r"\. |, \(", meaning)[0].rstrip(".")) for name, n, meaning in found]
-
-
-def _whole_numbers(path: str, key: str, space: Any) -> Iterator[Field]:
-    shape = tuple(space.shape)
-    high = np.asarray(space.nvec) - 1 if isinstance(space, spaces.MultiDiscrete) else np.ones(shape, int)
-    low = np.asarray(space.start) if isinstance(space, spaces.MultiDiscrete) else np.zeros(shape, int)
-    high = high + low if isinstance(space, spaces.MultiDiscrete) else high
-    if len(shape) != 1 or shape[0] > LISTED:
-        form = f"whole-number array of shape {shape}"
-        yield Field(
-            identifier(key) or "array", path, float(low.min()), float(high.max()), form=form, whole=True
-        )
-        return
-    pairs = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
-    yield from _numbered(path, key, pairs, whole=True)
-
-
-def bounds(space: spaces.Box, part: Any = ...) -> tuple[float, float]:
-    """The widest bounds of a part of a box."""
-    low, high = space.low[part], space.high[part]
-    if low.size == 0:
+def widest(low: Any, high: Any) -> tuple[float, float]:
+    """The least and the largest of some bounds."""
+    if not np.size(low):
         return -math.inf, math.inf
-    return finite(float(low.min())), finite(float(high.max()))
+    return finite(float(np.min(low))), finite(float(np.max(high)))
 
 
-def choices_of(space: spaces.Discrete, section: Section) -> list[ActionValue]:
-    """The values of a discrete action, named by the documentation; empty where it does not name them."""
-    start, n = int(space.start), int(space.n)
-    meanings: dict[int, str] = {}
-    names: dict[int, str] = {}
-    for choices in section.choices:
-        if set(choices) == set(range(start, start + n)):
-            meanings = dict(choices)
+def _array(
+    path: str, key: str, space: AnySpace, section: Section, kept: Mapping[int, Sequence[str]]
+) -> Iterator[Field]:
+    """The numbers of a flat array: from a table, from documented groups, under names that are kept, or by number."""
+    low, high = (np.asarray(bound, dtype=float) for bound in limits(space))
+    rows, start = _documented(key, low.size, section), 0
+    prefix = key.removesuffix("_goal") if key.endswith("_goal") else ""
+    while start in rows:
+        yield _from_row(f"{path}[{start}]", rows[start], finite(low[start]), finite(high[start]), prefix)
+        start += 1
+    names = kept.get(low.size, ())
+    if names and not start:
+        for i, name in enumerate(names):
+            called = re.sub(r"\W+", "_", f"{prefix}_{name}" if prefix else name)
+            yield Field(called, f"{path}[{i}]", finite(low[i]), finite(high[i]))
+    elif start < low.size:
+        yield from _numbered(path, key, low, high, start, whole=not isinstance(space, spaces.Box))
+
+
+def _numbered(path: str, key: str, low: Any, high: Any, start: int, *, whole: bool) -> Iterator[Field]:
+    """Fields for numbers that nothing names: one by one, or together where they are many or have the same finite bounds."""
+    size, name = low.size, identifier(key)
+    ends = widest(low[start:], high[start:])
+    alike = bool((low[start:] == ends[0]).all() and (high[start:] == ends[1]).all())
+    if size - start > LISTED or (alike and not start and size > (1 if key else TOGETHER)):
+        form = f"{size - start} {'flags' if whole and ends == (0, 1) else 'numbers'}"
+        part = f"{path}[{start}:]" if start else path
+        yield Field(name or "values", part, *ends, form=form, whole=whole)
+        return
+    name = name or ("a" if path.startswith("action") else "x")
+    for i in range(start, size):
+        called = name if key and size == 1 else f"{name}_{i}"
+        yield Field(called, f"{path}[{i}]", finite(low[i]), finite(high[i]), whole=whole)
+
+
+def _documented(key: str, size: int, section: Section) -> Mapping[int, Row]:
+    """The table rows for an array; empty where the documentation has none that fit it."""
     for table in section.tables:
         rows = table.numbered()
-        if set(rows) == set(range(start, start + n)):
+        if table.key in {"", key} and rows and max(rows) < size and 0 in rows:
+            return rows
+    listed = next((one for one in section.choices if set(one) == set(range(size))), {})
+    return {n: {"num": str(n), "observation": text} for n, text in listed.items()}
+
+
+def _from_row(path: str, row: Row, low: float, high: float, prefix: str) -> Field:
+    cells = list(row.values())
+    meaning = row.get("observation") or row.get("action") or (cells[1] if len(cells) > 1 else "")
+    meaning = re.sub(r"\s*Equals to .*", "", meaning).strip(". ")
+    meaning = "unused" if meaning in {"", "-"} else meaning
+    plain = re.sub(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b| \([^()]*\)$", r"\1", meaning)
+    name = identifier(plain)
+    if prefix and not name.startswith(prefix):
+        name = f"{prefix}_{name}"
+    unit = _unit(row, meaning)
+    return Field(name, path, low, high, unit=unit, meaning="" if says_all(name, plain) else meaning)
+
+
+def _unit(row: Row, meaning: str) -> str:
+    cell = next((text for title, text in row.items() if "unit" in title), "")
+    inner = re.search(r"\(([^)]*)\)", cell)
+    unit = inner[1] if inner else cell
+    if unit == "rad" and "velocity" in meaning:
+        unit = "rad/s"  # some tables call every joint's unit an angle
+    if not unit and re.search(r"\brad\b", row.get("min", "")):
+        unit = "rad"
+    return unit if unit in _UNITS and "orientation" not in meaning else ""
+
+
+def finite(bound: float) -> float:
+    """A bound, or infinity where it stands for none."""
+    return math.copysign(math.inf, bound) if abs(bound) > NO_BOUND else float(bound)
+
+
+def choices_of(env: Any, space: spaces.Discrete, section: Section) -> list[ActionValue]:
+    """The values of a discrete action, named by the documentation or by the environment; empty where nothing names them."""
+    values = range(int(space.start), int(space.start + space.n))
+    told = next((dict(one) for one in section.choices if set(one) == set(values)), {})
+    names: dict[int, str] = {}
+    for rows in (table.numbered() for table in section.tables):
+        if set(rows) == set(values):
             for value, row in rows.items():
                 cells = [text for title, text in row.items() if title not in {"num", "unit"}]
-                meanings[value] = cells[-1] if "action" not in row else row["action"]
-                names[value] = row.get("name", meanings[value])
-    meanings = meanings or _listed_choices(section.text, start, n)
-    if not meanings:
-        return []
-    telling = unique([identifier(names.get(v, meanings[v])).upper() for v in sorted(meanings)])
+                told[value] = row.get("action") or cells[-1]
+                names[value] = row.get("name", told[value])
+    told = told or _listed_choices(section.text, values) or _own_choices(env, values)
+    called = unique([identifier(names.get(v, told[v])).upper() or f"ACTION_{v}" for v in sorted(told)])
     return [
-        ActionValue(name, value, "" if says_all(name.lower(), meanings[value]) else meanings[value])
-        for name, value in zip(telling, sorted(meanings), strict=True)
+        ActionValue(name, value, "" if says_all(name.lower(), told[value]) else told[value])
+        for name, value in zip(called, sorted(told), strict=True)
     ]
 
 
-def _listed_choices(text: str, start: int, n: int) -> dict[int, str]:
+def _listed_choices(text: str, values: range) -> dict[int, str]:
     """Choices in a sentence or in lines: "0 stay, 1 go up, 2 go down"; empty where they are not all there."""
-    values = range(start, start + n)
     pattern = r"\D*?".join(
-        rf"(?<![\w.]){value}(?![\w.])\s*[:=)-]?\s*(?P<v{value - start}>[A-Za-z][^,;\n]*)" for value in values
+        rf"(?<![\w.]){value}(?![\w.])\s*[:=)-]?\s*(?P<v{value}>[A-Za-z][^,;\n]*)" for value in values
     )
-    match = re.search(pattern, text) if n <= LISTED else None
-    if match is None:
-        return {}
-    return {value: re.split(r"\. ", match[f"v{value - start}"])[0].strip(" .") for value in values}
+    match = re.search(pattern, text) if len(values) <= LISTED and values.start >= 0 else None
+    return {value: re.split(r"\. ", match[f"v{value}"])[0].strip(" .") for value in values} if match else {}
 
 
-def named_choices(env: Any, space: spaces.Discrete) -> list[ActionValue]:
-    """Choices named by ``get_action_meanings``, or by the one enumeration that the class uses and that has just these values."""
-    meanings = _own_meanings(env, space)
-    if meanings:
-        return meanings
-    module = sys.modules.get(type(env).__module__)
-    values = list(range(int(space.start), int(space.start + space.n)))
-    try:
-        source = inspect.getsource(type(env))
-    except (OSError, TypeError):
-        source = ""
-    enums = (
-        {
-            item
-            for item in vars(module).values()
-            if isinstance(item, type)
-            and issubclass(item, enum.Enum)
-            and [m.value for m in item] == values
-            and re.search(rf"\b{item.__name__}\b", source)
-        }
-        if module
-        else set()
-    )
-    if len(enums) != 1:
-        return []
-    return [ActionValue(identifier(member.name).upper(), member.value) for member in enums.pop()]
-
-
-def _own_meanings(env: Any, space: spaces.Discrete) -> list[ActionValue]:
-    """What ``get_action_meanings`` says, as the Arcade Learning Environment has it; empty where nothing fits."""
+def _own_choices(env: Any, values: range) -> dict[int, str]:
+    """Choices by ``get_action_meanings``, or by the one enumeration that the class uses and that has just these values."""
     ask = getattr(env, "get_action_meanings", None)
     try:
         told = [str(meaning) for meaning in ask()] if callable(ask) else []
+        source = inspect.getsource(type(env))
     except Exception:  # noqa: BLE001 - a foreign method: without names it goes on as well
-        return []
-    if len(told) != space.n or len(set(told)) != len(told):
-        return []
-    names = unique([identifier(meaning).upper() or f"ACTION_{n}" for n, meaning in enumerate(told)])
-    return [ActionValue(name, int(space.start) + n) for n, name in enumerate(names)]
+        told, source = [], ""
+    if len(told) == len(values) and len(set(told)) == len(told):
+        return dict(zip(values, told, strict=True))
+    held = [value for _, value in _of_parts(env) if isinstance(value, dict) and list(value) == list(values)]
+    named = [one for one in held if all(isinstance(text, str) for text in one.values())]
+    if named:
+        return dict(named[0])
+    kinds = [
+        one for one in vars(sys.modules[type(env).__module__]).values() if isinstance(one, enum.EnumMeta)
+    ]
+    fitting = {
+        one
+        for one in kinds
+        if [member.value for member in one] == list(values) and re.search(rf"\b{one.__name__}\b", source)  # type: ignore[var-annotated]
+    }
+    return {member.value: member.name for member in fitting.pop()} if len(fitting) == 1 else {}  # type: ignore[var-annotated]
 
 
-def with_seen(fields: Sequence[Field], root: str, values: Sequence[Any]) -> list[Field]:
-    """The same fields with the smallest and largest observed value, where nothing bounds them.
+def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
+    """A part of an observation with the bounds that the space declares for it, or else what was seen of it.
 
     Args:
-        fields: Fields whose paths begin with `root`.
-        root: "obs" or "action".
-        values: Observed values of the space.
+        item: Without bounds where a table of ours names it.
+        space: Of observations.
+        values: Observed ones.
     """
-    return [_seen(item, root, values) for item in fields]
-
-
-def _seen(item: Field, root: str, values: Sequence[Any]) -> Field:
-    read = reader(item.path, root)
-    if read is None or item.whole:
+    read = reader(item.path, "obs")
+    if read is None or item.whole or item.form == "str" or "always" in item.meaning:
         return item
-    if item.form == "str":
-        texts = dict.fromkeys(str(read(value)) for value in values)
-        told = [
-            text if len(text) <= LONGEST_EXAMPLE else f"{text[:LONGEST_EXAMPLE]}..." for text in texts if text
-        ]
-        return replace(item, examples=tuple(told[:EXAMPLES]))
-    if (math.isfinite(item.low) and math.isfinite(item.high)) or item.spans or "always" in item.meaning:
+    if math.isfinite(item.low) and math.isfinite(item.high):
         return item
-    try:
-        table = np.array([np.asarray(read(value), dtype=float) for value in values])
-    except (TypeError, ValueError, LookupError):
+    low, high = (np.ravel(np.asarray(read(bound), dtype=float)) for bound in limits(space))
+    if low.size <= SPANNED and all(math.isfinite(finite(one)) for one in (*low, *high)):
+        spans = tuple(zip(low.tolist(), high.tolist(), strict=True))
+        return replace(item, low=spans[0][0], high=spans[0][1], spans=spans if low.size > 1 else ())
+    table = np.array([np.ravel(np.asarray(read(value), dtype=float)) for value in values])
+    if low.size > SPANNED or not np.isfinite(table).all():
         return item
-    if not table.size or not np.isfinite(table).all():
-        return item
-    if table.ndim == 1:
-        return replace(item, seen=(float(table.min()), float(table.max())))
-    if len(table.shape[1:]) == 1 and table.shape[1] <= SPANNED:
-        spans = zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
-        return replace(item, spans=tuple(spans), seen=(float(table.min()), float(table.max())))
-    return item
+    spans = tuple(zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True))
+    return replace(item, spans=spans if low.size > 1 else (), seen=(float(table.min()), float(table.max())))

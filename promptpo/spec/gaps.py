@@ -3,60 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import at, leaves
 
+if TYPE_CHECKING:
+    from promptpo.spec.facts import TaskFacts
+
 TOLERANCE = 1e-6
 """Relative to a bound: rounding of a bound to 32 bits is no step over it."""
 
 
 def gaps_in(
-    observation_space: spaces.Space[Any],
-    action_space: spaces.Space[Any],
-    sources: Mapping[str, str],
-    *,
-    named_actions: bool,
-    observations: Sequence[Any],
+    facts: TaskFacts, sources: Mapping[str, str], observations: Sequence[Any], *, named_actions: bool
 ) -> tuple[str, ...]:
     """What stays unknown, each a few words.
 
     Args:
-        observation_space: What the policy sees.
-        action_space: What it returns.
+        facts: With the spaces.
         sources: Part of the description to where it came from.
-        named_actions: Whether each of a few discrete actions has a meaning.
         observations: Those that were seen.
+        named_actions: Whether each of a few discrete actions has a meaning.
     """
     found = []
-    numbers = isinstance(observation_space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary)
-    if numbers and sources.get("State") == "space":
+    space, action_space = facts.observation_space, facts.action_space
+    if (
+        isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary)
+        and sources["State"] == "space"
+    ):
         found.append("what the numbers of the observation mean")
-    if isinstance(action_space, spaces.Discrete) and not named_actions and sources.get("Action") != "user":
+    if isinstance(action_space, spaces.Discrete) and not named_actions and sources["Action"] != "user":
         found.append(f"what each of the {action_space.n} actions does")
-    elif not isinstance(action_space, spaces.Discrete) and sources.get("Action") == "space":
+    elif not isinstance(action_space, spaces.Discrete) and sources["Action"] == "space":
         found.append("what the parts of the action do")
-    if sources.get("reward") == "nothing found":
+    if sources["reward"] == "nothing found":
         found.append("what is rewarded")
-    return (*found, *_outside(observation_space, observations))
+    return (*found, *_outside(space, observations))
 
 
 def _outside(space: spaces.Space[Any], observations: Sequence[Any]) -> Iterator[str]:
     """Observations that lie outside the bounds that their space declares."""
     for path, leaf in leaves(space):
-        if not isinstance(leaf, spaces.Box):
-            continue
         seen = [at(observation, path) for observation in observations]
-        values = np.array([value for value in seen if np.shape(value) == leaf.shape], dtype=float)
-        if not values.size:
+        if not isinstance(leaf, spaces.Box) or any(np.shape(one) != leaf.shape for one in seen):
             continue
-        low, high = values.min(axis=0), values.max(axis=0)
-        below = low < leaf.low - TOLERANCE * np.maximum(1.0, np.abs(leaf.low))
-        above = high > leaf.high + TOLERANCE * np.maximum(1.0, np.abs(leaf.high))
-        wrong = np.argwhere(below | above)
+        low, high = np.min(seen, axis=0), np.max(seen, axis=0)
+        near = [
+            np.isclose(one, bound, rtol=TOLERANCE, atol=TOLERANCE)
+            for one, bound in ((low, leaf.low), (high, leaf.high))
+        ]
+        wrong = np.argwhere(((low < leaf.low) & ~near[0]) | ((high > leaf.high) & ~near[1]))
         if len(wrong):
             first = tuple(int(index) for index in wrong[0])
             name = "obs" + "".join(f"[{key!r}]" for key in (*path, *first))

@@ -6,13 +6,15 @@ import contextlib
 import itertools
 import time
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from gymnasium import spaces
 
 from promptpo.envs.contract import ReturnContract, old_interface
 from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
-from promptpo.envs.pictures import pictures_in
+from promptpo.envs.spaces import leaves
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.horizon import EpisodeEnd
 from promptpo.spec.trial import SpecTrial
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     import gymnasium
 
 SEEDS = (0, 1, 2, 3)
+STARTS = range(100, 140)
+"""Seeds of more starts, to see more texts."""
+
 STEPS_PER_EPISODE = 50
 STEPS_PER_EPISODE_SLOW = 8
 SLOW_MODULES = ("highway_env", "gymnasium.envs.box2d.car_racing")
@@ -34,11 +39,8 @@ MOST_STEPS = 1000
 
 REPEATED_STEPS = 50
 
-WELL_INSIDE, WATCHED = 60, 6
-"""Where observations are pictures: an episode is looked at again from this step on, for so many steps."""
-
 WHOLE, MOST_OF_WHOLE, LOOKING_SECONDS = 3, 3000, 5.0
-"""Episodes that are played to their end where no time limit bounds them; steps and seconds that they take at most."""
+"""Episodes that are played to their end where no time limit bounds them; steps and seconds of this process that they take at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,10 @@ class Observed:
         repeats: Whether the first episode came out the same a second time.
         seconds: That all of them took.
         firsts: The first observation of each episode.
-        inside: Where observations are pictures: steps from well inside an episode, in order.
-        inside_at: After how many steps of the episode these begin.
         played_on: Whether episodes were played to their end.
         endings: How each episode that was played ended.
         trial: What ran beside the steps; None where nothing did.
+        starts: More first observations, where these hold texts.
     """
 
     steps: Sequence[Step]
@@ -81,11 +82,10 @@ class Observed:
     repeats: bool
     seconds: float = 0.0
     firsts: Sequence[Any] = ()
-    inside: Sequence[Step] = ()
-    inside_at: int = 0
     played_on: bool = False
     endings: Sequence[EpisodeEnd] = ()
     trial: SpecTrial | None = None
+    starts: Sequence[Any] = ()
 
     @property
     def whole(self) -> int | None:
@@ -146,21 +146,22 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Obs
     spent += sum(map(len, episodes))
     if trial is not None:
         trial.settle()
-    further = _further(env, name, trial, pictures=bool(pictures_in(env.observation_space)))
+    whole = _whole(env, name, trial)
+    texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
+    starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
     steps = [step for episode in episodes for step in episode]
     firsts = [episode[0].observation for episode in episodes]
     return Observed(
         steps=steps,
         observations=[*firsts, *(step.next_observation for step in steps)],
-        spent=spent + further.taken,
+        spent=spent + sum(one.steps for one in whole) + len(starts),
+        starts=starts,
         episodes=len(seeds),
         repeats=repeats,
         seconds=time.perf_counter() - started,
         firsts=firsts,
-        inside=further.inside,
-        inside_at=further.inside_at,
-        played_on=bool(further.endings),
-        endings=[*map(_ending, episodes), *further.endings],
+        played_on=bool(whole),
+        endings=[*map(_ending, episodes), *whole],
         trial=trial,
     )
 
@@ -173,41 +174,24 @@ def _ending(episode: Sequence[Step]) -> EpisodeEnd:
     return EpisodeEnd(len(episode), episode[-1].terminated, episode[-1].truncated)
 
 
-@dataclass
-class _Further:
-    """More of some episodes: steps from well inside one, where they begin, steps taken, and how they ended."""
-
-    inside: Sequence[Step] = ()
-    inside_at: int = 0
-    taken: int = 0
-    endings: list[EpisodeEnd] = field(default_factory=list)
-
-
-def _further(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None, *, pictures: bool) -> _Further:
-    """Episodes to their end where no time limit is declared, and a look well inside one where observations are pictures."""
-    found = _Further()
-    bounded = env.spec is not None and env.spec.max_episode_steps is not None
-    if family_of(env) is not None or (bounded and not pictures):
-        return found
-    kept: list[Step] = []
-    until = time.perf_counter() + LOOKING_SECONDS
-    most = WELL_INSIDE + WATCHED if bounded else MOST_OF_WHOLE
-    for seed in SEEDS[:1] if bounded else SEEDS[:WHOLE]:
-        last, length = None, 0
-        for step in steps_of(env, seed, name, trial):
+def _whole(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None) -> list[EpisodeEnd]:
+    """Episodes to their end, where no time limit is declared."""
+    if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
+        return []
+    endings, left = [], MOST_OF_WHOLE
+    until = time.process_time() + LOOKING_SECONDS
+    for seed in SEEDS[:WHOLE]:
+        length, last = 0, None
+        for step in itertools.islice(steps_of(env, seed, name, trial), left):
             length, last = length + 1, step
-            if pictures and seed == SEEDS[0] and length <= WELL_INSIDE + WATCHED:
-                kept.append(step)
-            if found.taken + length >= most or time.perf_counter() > until:
+            if time.process_time() > until:
                 break
-        found.taken += length
-        if last is not None and not bounded:
-            found.endings.append(EpisodeEnd(length, last.terminated, last.truncated))
-        if found.taken >= most or time.perf_counter() > until:
+        left -= length
+        if last is not None:
+            endings.append(EpisodeEnd(length, last.terminated, last.truncated))
+        if not left or time.process_time() > until:
             break
-    begin = min(WELL_INSIDE, len(kept) // 3) if len(kept) < WELL_INSIDE + WATCHED else WELL_INSIDE
-    found.inside, found.inside_at = kept[begin : begin + WATCHED], begin
-    return found
+    return endings
 
 
 def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
@@ -245,7 +229,7 @@ def steps_of(
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
         if trial is not None:
-            trial.seen(observation, action, following)
+            trial.seen(observation, action, following, ended=bool(terminated or truncated))
         yield Step(
             observation, action, float(reward), following, bool(terminated), info, seed, bool(truncated)
         )

@@ -4,80 +4,55 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import sys
 from typing import TYPE_CHECKING, Any
-
-from promptpo.spec.functions import Level, called, function_of, property_of
 
 if TYPE_CHECKING:
     import gymnasium
 
 MOST = 16_000
-"""Characters of source; whole functions beyond it are left out, and named."""
+"""Characters of source; definitions beyond it are left out, and named."""
+
+PASSIVE = ("render", "close", "_render", "get_keys_to_action")
+"""Methods that move nothing."""
 
 
 def source_block(env: gymnasium.Env[Any, Any]) -> str:
-    """What moves the environment as it stands: its constructor, reset and step, and what these call in its package."""
-    reached = _reached(env)
-    if not reached:
-        return "# The environment's source cannot be read."
-    groups: dict[str, list[str]] = {}
-    left_out, room = [], MOST
-    for level in reached:
-        text = textwrap.dedent(inspect.getsource(level.code))
-        room -= len(text)
-        if room < 0:
-            left_out.append(level.node.name)
-        else:
-            groups.setdefault(_heading(level), []).append(text.rstrip())
-    blocks = [*_constants(reached)]
-    for heading, texts in groups.items():
-        inner = "\n\n".join(texts)
-        blocks.append(f"{heading}\n{textwrap.indent(inner, '    ')}" if heading else inner)
-    if left_out:
-        blocks.append(f"# Left out for their length: {', '.join(left_out)}.")
-    return "\n\n\n".join(["# The environment's own source.", *blocks])
-
-
-def _reached(env: gymnasium.Env[Any, Any]) -> list[Level]:
+    """The modules of its classes and of the objects that it holds, as far as they are of its own package: whole definitions."""
     package = type(env).__module__.split(".")[0]
-    waiting = [function_of(getattr(env, name), "env") for name in ("__init__", "reset", "step")]
-    found: dict[Any, Level] = {}
-    while waiting:
-        level = waiting.pop(0)
-        if level is None or level.code in found or level.names.get("__name__", "").split(".")[0] != package:
+    kinds = [*type(env).__mro__, *(type(part) for part in vars(env).values())]
+    modules = dict.fromkeys(kind.__module__ for kind in kinds)
+    own = [name for name in modules if name.split(".")[0] == package and name != "gymnasium.core"]
+    blocks, left_out, room = ["# The environment's own source."], [], MOST
+    for name in own:
+        try:
+            text = inspect.getsource(sys.modules[name])
+        except (OSError, TypeError):
             continue
-        if level.names.get("__name__") == "gymnasium.core":
-            continue
-        found[level.code] = level
-        waiting += [called(level, n, None) for n in ast.walk(level.node) if isinstance(n, ast.Call)]
-        waiting += [property_of(level, n) for n in ast.walk(level.node) if isinstance(n, ast.Attribute)]
-    return list(found.values())
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.Import | ast.ImportFrom | ast.If) or _is_text(node):
+                continue
+            part = _moving(node) or ast.get_source_segment(text, node) or ""
+            room -= len(part)
+            if room < 0:
+                left_out.append(getattr(node, "name", ""))
+            else:
+                blocks.append(part)
+    if len(blocks) == 1:
+        return "# The environment's source cannot be read."
+    named = ", ".join(filter(None, left_out))
+    return "\n\n\n".join([*blocks, *([f"# Left out for their length: {named}."] if named else [])])
 
 
-def _heading(level: Level) -> str:
-    if level.owner is None:
+def _moving(node: ast.stmt) -> str:
+    """A class without documentation, which stands above, and without what draws; empty for anything else."""
+    if not isinstance(node, ast.ClassDef):
         return ""
-    name = type(level.owner).__name__
-    return f"class {name}:" if level.path == "env" else f"class {name}:  # {level.path}"
+    node.body = [
+        one for one in node.body if not _is_text(one) and getattr(one, "name", "") not in PASSIVE
+    ] or [ast.Pass()]
+    return ast.unparse(node)
 
 
-def _constants(reached: list[Level]) -> list[str]:
-    """Assignments of the modules whose names these functions use, and the classes' own, as they stand."""
-    modules = {id(level.names): inspect.getmodule(level.code) for level in reached}
-    used = {n.id for level in reached for n in ast.walk(level.node) if isinstance(n, ast.Name)}
-    used |= {n.attr for level in reached for n in ast.walk(level.node) if isinstance(n, ast.Attribute)}
-    found: dict[str, None] = {}
-    for module in modules.values():
-        text = inspect.getsource(module) if module is not None else ""
-        tree = ast.parse(text)
-        classes = {type(level.owner).__name__ for level in reached}
-        bodies = [
-            tree.body,
-            *(n.body for n in tree.body if isinstance(n, ast.ClassDef) and n.name in classes),
-        ]
-        for statement in (one for body in bodies for one in body):
-            targets = statement.targets if isinstance(statement, ast.Assign) else []
-            if any(isinstance(n, ast.Name) and n.id in used for target in targets for n in ast.walk(target)):
-                found[textwrap.dedent(ast.get_source_segment(text, statement) or "")] = None
-    return ["\n".join(found)] if found else []
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

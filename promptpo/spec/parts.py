@@ -27,8 +27,6 @@ class Field:
         whole: Whether it takes whole numbers only.
         seen: Smallest and largest value observed; None where nothing was observed.
         spans: For a few numbers in a row: smallest and largest value of each.
-        examples: For text: what was observed.
-        alias: A name that does not come from a model file; empty where `name` is such a one.
     """
 
     name: str
@@ -41,8 +39,6 @@ class Field:
     whole: bool = False
     seen: tuple[float, float] | None = None
     spans: Sequence[tuple[float, float]] = ()
-    examples: Sequence[str] = ()
-    alias: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class ActionValue:
     meaning: str = ""
 
 
-NOT_OBSERVED = "Not in the observation"
+NOT_OBSERVED = "Not found in the observation"
 """What the words of a reward's code call the variables that a policy does not see."""
 
 
@@ -73,7 +69,7 @@ class RewardCode:
     @property
     def has_reward(self) -> bool:
         """Whether the reward is among what it computes."""
-        return self.functions[0].startswith("def reward(")
+        return bool(self.functions) and self.functions[0].startswith("def reward(")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import operator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -22,24 +20,12 @@ class PathError(ValueError):
     """An expression that does not fit the space; the text is one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathEnd:
-    """Where a path ends.
-
-    Attributes:
-        low: Lower bounds of the numbers there; None for text.
-        high: Upper bounds.
-        read: Reads the same place from a value.
-    """
+class PathEnd(NamedTuple):
+    """Where a path ends: lower and upper bounds of the numbers there, None for text, and what reads it from a value."""
 
     low: Any
     high: Any
     read: Callable[[Any], Any]
-
-    @property
-    def size(self) -> int:
-        """How many numbers there are."""
-        return 0 if self.low is None else int(np.size(self.low))
 
 
 def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
@@ -54,12 +40,27 @@ def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
     keys = _keys(expression, root)
     if keys is None:
         return None
-    text = ast.unparse(expression)
-    current: Any = space
+    wrong = f"{ast.unparse(expression)} does not exist"
+    low, high = limits(space)
     for key in keys:
-        current = _step(current, key, text, root)
-    low, high = _limits(current)
-    return PathEnd(low, high, lambda value: at(value, keys))
+        if isinstance(low, dict) and key not in low:
+            raise PathError(f"{wrong}: the {root} has the keys {', '.join(map(repr, low))}.")
+        parts = isinstance(low, dict | tuple) or np.ndim(low) > 0
+        try:
+            if not parts or (isinstance(key, slice) and max(key.start or 0, key.stop or 0) > len(low)):
+                raise IndexError
+            low, high = low[key], high[key]
+        except (IndexError, TypeError):
+            several = (
+                f"there are {len(low)} parts"
+                if isinstance(low, tuple)
+                else f"the array has shape {np.shape(low)}"
+            )
+            raise PathError(
+                f"{wrong}: {several if parts else 'there is one value, which has no parts'}."
+            ) from None
+    plain = not isinstance(low, dict | tuple)
+    return PathEnd(low if plain else None, high if plain else None, lambda value: at(value, keys))
 
 
 def reader(path: str, root: str) -> Callable[[Any], Any] | None:
@@ -71,60 +72,28 @@ def reader(path: str, root: str) -> Callable[[Any], Any] | None:
 def _keys(node: ast.expr, root: str) -> list[Any] | None:
     keys: list[Any] = []
     while isinstance(node, ast.Subscript):
-        keys.insert(0, _key(node.slice))
+        try:
+            keys.insert(0, _key(node.slice))
+        except ValueError:
+            return None
         node = node.value
-    plain = isinstance(node, ast.Name) and node.id == root and all(key is not _OTHER for key in keys)
-    return keys if plain else None
-
-
-_OTHER = object()
+    return keys if isinstance(node, ast.Name) and node.id == root else None
 
 
 def _key(node: ast.expr) -> Any:
-    try:
-        if isinstance(node, ast.Slice):
-            parts = (node.lower, node.upper, node.step)
-            return slice(*(None if part is None else ast.literal_eval(part) for part in parts))
-        if isinstance(node, ast.Tuple):
-            return tuple(_key(item) for item in node.elts)
-        return ast.literal_eval(node)
-    except ValueError:
-        return _OTHER
+    if isinstance(node, ast.Slice):
+        return slice(*(part and ast.literal_eval(part) for part in (node.lower, node.upper, node.step)))
+    return tuple(map(_key, node.elts)) if isinstance(node, ast.Tuple) else ast.literal_eval(node)
 
 
-def _step(current: Any, key: Any, text: str, root: str) -> Any:
-    if isinstance(current, spaces.Dict):
-        if key not in current.spaces:
-            raise PathError(
-                f"{text} does not exist: the {root} has the keys {', '.join(map(repr, current.spaces))}."
-            )
-        return current.spaces[key]
-    if isinstance(current, spaces.Tuple):
-        if not isinstance(key, int) or not -len(current.spaces) <= key < len(current.spaces):
-            raise PathError(f"{text} does not exist: the tuple has {len(current.spaces)} parts.")
-        return current.spaces[key]
-    if isinstance(current, spaces.Discrete | spaces.Text):
-        kind = "an int" if isinstance(current, spaces.Discrete) else "text"
-        raise PathError(f"{text} does not exist: there is {kind}, which has no parts.")
-    low, high = current if isinstance(current, tuple) else _limits(current)
-    return _part_of(low, key, text), _part_of(high, key, text)
-
-
-def _part_of(array: Any, key: Any, text: str) -> Any:
-    if isinstance(key, str):
-        raise PathError(f"{text} does not exist: there is an array, which has no keys.")
-    if isinstance(key, slice) and array.ndim and max(key.start or 0, key.stop or 0) > array.shape[0]:
-        raise PathError(f"{text} does not exist: the array has shape {array.shape}.")
-    try:
-        return array[key]
-    except (IndexError, TypeError):
-        raise PathError(f"{text} does not exist: the array has shape {np.shape(array)}.") from None
-
-
-def _limits(space: Any) -> tuple[Any, Any]:
-    """Lower and upper bounds of everything in a space; None for text and containers."""
-    if isinstance(space, tuple):
-        return space
+def limits(space: AnySpace) -> tuple[Any, Any]:
+    """Lower and upper bounds of everything in a space, in its own structure; None for text."""
+    if isinstance(space, spaces.Dict):
+        each = {key: limits(one) for key, one in space.spaces.items()}
+        return {key: one[0] for key, one in each.items()}, {key: one[1] for key, one in each.items()}
+    if isinstance(space, spaces.Tuple):
+        low, high = zip(*map(limits, space.spaces), strict=True)
+        return low, high
     if isinstance(space, spaces.Box):
         return space.low, space.high
     if isinstance(space, spaces.Discrete):
@@ -136,30 +105,22 @@ def _limits(space: Any) -> tuple[Any, Any]:
     return None, None
 
 
-_OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
+ARITHMETIC = (ast.BinOp, ast.operator, ast.Constant, ast.Name, ast.Load)
 
 
 def arithmetic(expression: ast.expr, names: Mapping[str, float]) -> float:
-    """The value of an expression of numbers, names and the operators + - * / // %.
+    """The value of an expression of numbers, names and operators, such as ``obs // 4 % 5``.
 
     Raises:
         PathError: It holds anything else, or divides by zero.
     """
-    if isinstance(expression, ast.Constant) and isinstance(expression.value, int | float):
-        return expression.value
-    if isinstance(expression, ast.Name) and expression.id in names:
-        return names[expression.id]
-    if isinstance(expression, ast.BinOp) and type(expression.op) in _OPERATORS:
-        left, right = arithmetic(expression.left, names), arithmetic(expression.right, names)
-        try:
-            return _OPERATORS[type(expression.op)](left, right)
-        except ZeroDivisionError:
-            raise PathError(f"{ast.unparse(expression)} divides by zero.") from None
-    raise PathError(f"{ast.unparse(expression)} is not simple arithmetic.")
+    inner = list(ast.walk(expression))
+    known = all(n.id in names for n in inner if isinstance(n, ast.Name))
+    numbers = all(isinstance(n.value, int | float) for n in inner if isinstance(n, ast.Constant))
+    powers = any(isinstance(n, ast.Pow | ast.LShift) for n in inner)  # which may take for ever
+    if not all(isinstance(n, ARITHMETIC) for n in inner) or not known or not numbers or powers:
+        raise PathError(f"{ast.unparse(expression)} is not simple arithmetic.")
+    try:
+        return float(eval(ast.unparse(expression), {"__builtins__": {}}, dict(names)))  # noqa: S307 - numbers and operators only
+    except (ArithmeticError, TypeError) as error:
+        raise PathError(f"{ast.unparse(expression)} cannot be computed: {error}.") from None

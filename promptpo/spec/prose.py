@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from promptpo.spec.functions import is_fixed
 
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
 """Between sentences; an initial, as in "J. Smith", ends none."""
@@ -10,57 +13,53 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
 _ASIDE = re.compile(
     r"\bv\d\b|render|visuali[sz]|gymnasium|\bpass(?:ing|ed)\b|\barguments?\b|set to `?True|=True|https?:|\bgif\b|credits|to play|"
     r"\bBox\(|reward threshold|considered a solution|\b(?:introduced|refactored) (?:in|by|from)\b|originates|first appeared|"
-    r"\bbased on (?:the |\w+'s )?(?:\w+ )?(?:work|environment)|aims to increase|\bversions\b|as follows|multivariate|"
-    r"`?info`? (?:also )?contains|more information|diagram|can be initialized|id string|inverse kinematics|algorithms|Gymnasium environments",
+    r"\bbased on (?:the |\w+'s )?(?:\w+ )?(?:work|environment)|aims to increase|described by|corresponds to|classic problem|adapted from|^From \"|\bversions\b|as follows|multivariate|"
+    r"`?info`? (?:also )?contains|\bthis method\b|\breturns the next\b|more information|diagram|can be initialized|id string|inverse kinematics|algorithms|"
+    r"its value is an|ndarray of shape|^(?:The (?:observation|action) (?:is|space|shape)|An action|There (?:are|is) \w+ discrete)",
     re.IGNORECASE,
 )
-"""Sentences about the library rather than the task."""
+"""Sentences about the library rather than the task, or about shapes, which spaces tell."""
 
-_TRUNCATION = re.compile(
+TRUNCATION = re.compile(
     r"[Tt]runcat|[Ll]ength of the episode|Episode length|duration of an episode|Timeout|time ?limit"
 )
+"""Sentences on how long an episode may become, which episodes tell."""
 
-_SHAPE = re.compile(
-    r"^(?:The (?:observation|action) (?:is|space|shape)|An action|There (?:are|is) \w+ discrete)"
-)
-"""Sentences that say in words what the fields say anyway."""
-
-
-_LISTED = re.compile(r"\s*- (?:[\w()]+ \(\d+ element|\w+: (?:its value|this key))")
-"""List items that name parts of an observation: the fields name them better."""
-
-_CHOICE = re.compile(r"- (?:sparse|dense):")
-"""What a reward may be; its code says what it is."""
-
-_AIM = re.compile(r"\b(?:goal|aim|objective|task|purpose)\b[^.]{0,40}\bis\b|\b(?:must|has to|needs? to)\b")
-"""A sentence that says what is to be done."""
-
-
-def trimmed(text: str, limit: int) -> str:
-    """Prose without asides, cut at a sentence before `limit` characters."""
-    kept = [_kept(line) for line in text.splitlines() if not _CHOICE.match(line)]
-    lines = [line for line in kept if line.strip()]
-    pairs = zip(lines, [*lines[1:], ""], strict=False)
-    return cut("\n".join(line for line, after in pairs if not _announces_nothing(line, after)), limit)
-
-
-def _announces_nothing(line: str, after: str) -> bool:
-    """Whether a line ends with a colon after which the announced table or code is not shown."""
-    return line.rstrip().endswith(":") and not re.match(r"\s*(?:[-+|]|\d+\.)", after)
-
-
-def _kept(line: str) -> str:
-    if re.match(r"^[+|]", line.strip()):
-        return line
-    indent = line[: len(line) - len(line.lstrip())]
-    kept = " ".join(s for s in _SENTENCE.split(line.strip()) if not _ASIDE.search(s))
-    return "" if re.fullmatch(r"\W*(?:where|Note|[\d.]+)?\W*", kept) else indent + kept
+_DEFAULT = re.compile(r"\s*\((?:the )?defaults?\b[^()]*\)", re.IGNORECASE)
 
 
 def sentences_of(text: str) -> list[str]:
     """The sentences of a text whose lines are wrapped; a list's items and titled blocks are left as they are."""
     joined = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text)]
     return [sentence for paragraph in joined for sentence in _SENTENCE.split(paragraph) if sentence]
+
+
+def told(text: str, limit: int, without: re.Pattern[str] | None = None) -> str:
+    """Prose without asides and defaults, cut after a sentence before `limit` characters.
+
+    Args:
+        text: Lines, each of whole sentences.
+        limit: In characters.
+        without: What else tells a sentence that is left out.
+    """
+    lines = []
+    for line in _DEFAULT.sub("", text).splitlines():
+        kept = [
+            s
+            for s in _SENTENCE.split(line.strip())
+            if not (_ASIDE.search(s) or (without and without.search(s)))
+        ]
+        said = " ".join(kept)
+        if re.search(r"\w", re.sub(r"^\W*(?:where|Note|[\d.]+)?\W*$", "", said)) or line.strip()[:1] in {
+            "+",
+            "|",
+        }:
+            lines.append(line[: len(line) - len(line.lstrip())] + said)
+    pairs = zip(lines, [*lines[1:], ""], strict=False)
+    return cut(
+        "\n".join(one for one, after in pairs if not one.endswith(":") or re.match(r"\s*[-+|\d]", after)),
+        limit,
+    )
 
 
 def cut(text: str, limit: int) -> str:
@@ -71,43 +70,12 @@ def cut(text: str, limit: int) -> str:
     return text[: ends[-1]].rstrip() if ends else text[:limit].rsplit(" ", 1)[0] + " ..."
 
 
-def cut_to_aim(text: str, limit: int) -> str:
-    """A description cut before `limit` characters, with the sentence that says what is to be done.
-
-    That sentence often comes last, after the history and the body parts, which a policy needs less.
-    """
-    kept = cut(text, limit)
-    if _AIM.search(kept):
-        return kept
-    aim = next((s for s in _SENTENCE.split(text.replace("\n", " ")) if _AIM.search(s)), "")
-    if not aim or len(aim) >= limit:
-        return kept
-    before = cut(text, limit - len(aim) - 1)
-    return aim if before.endswith("...") else f"{before} {aim}"
-
-
-def note(text: str, limit: int, *, choices: bool = False) -> str:
-    """What a section says beyond its table: no lists of values, no restated shapes."""
-    kept = [
-        " ".join(s for s in _SENTENCE.split(line) if not _SHAPE.search(s.strip()))
-        for line in text.splitlines()
-        if not (_LISTED.match(line) or (choices and re.match(r"\s*- \d+\s*[:=]", line)))
-    ]
-    return trimmed("\n".join(kept), limit)
-
-
-def ending(text: str, limit: int) -> str:
-    """When an episode ends, without what the time limit does."""
-    text = re.sub(r"\s*\([^()]*(?:\barguments?\b|the default\b|=True)[^()]*\)| argument\b", "", text)
-    lines = [
-        " ".join(s for s in _SENTENCE.split(line) if not _TRUNCATION.search(s)) for line in text.splitlines()
-    ]
-    lines = [line for line in lines if line.strip() and not re.fullmatch(r"\s*(?:\d+\.|-)", line)]
-    kept = trimmed("\n".join(lines), 10 * limit)
-    kept = re.sub(r"(?m)^\s*\d+\.\s*|^ +- ", "- ", kept)
-    return cut(re.sub(r"Termination: ?\n?", "", kept).strip(), limit)
-
-
-def without_defaults(text: str) -> str:
-    """Prose beside code: the code has the real constants."""
-    return re.sub(r"\s*\((?:the )?default(?: is)?[^)]*\)", "", text)
+def with_values(text: str, owner: Any) -> str:
+    """Prose followed by the values of the parameters of an environment that it names: "reset_noise_scale = 0.1"."""
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
+        kept = next((one for one in (f"_{name}", name) if one in vars(owner)), "")
+        value = vars(owner).get(kept)
+        if isinstance(value, bool | int | float | tuple | list) and is_fixed(owner, kept):
+            found[name] = tuple(value) if isinstance(value, list) else value
+    return "\n".join([text, *(f"{name} = {value}" for name, value in found.items())])

@@ -8,14 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.coded import coded, reached
-from promptpo.spec.functions import changed_attributes, function_of
-from promptpo.spec.parts import NOT_OBSERVED, RewardCode
-from promptpo.spec.prose import sentences_of, trimmed, without_defaults
+from promptpo.spec.functions import function_of
+from promptpo.spec.parts import RewardCode
+from promptpo.spec.prose import sentences_of, told, with_values
 from promptpo.spec.render import rough_span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import gymnasium
 
     from promptpo.spec.documentation import Documentation
@@ -26,8 +24,11 @@ if TYPE_CHECKING:
 MOST_CODE, MOST_ENDING = 6000, 700
 """Characters of code on the reward, and on what ends an episode."""
 
-SHORT = 200
-"""Characters of code on an end that are shown whatever the words take; longer code is if it is shorter than these."""
+MOST_WORDS = 2200
+"""Characters of words on the reward."""
+
+BESIDE = 300
+"""Characters of words that are shown beside code."""
 
 
 def reward_parts(
@@ -36,42 +37,32 @@ def reward_parts(
     docs: Documentation,
     extra: Supplement,
     observed: Observed,
-    room: int,
     sources: dict[str, str],
 ) -> Parts:
-    """The parts with the reward: lines that gave every recorded reward, else words; `room` is characters for the words.
+    """The parts with the reward: lines that gave every recorded reward, else words; words come beside them.
 
     Where there is neither, the range of the rewards that were seen.
     """
     trial, spaces = observed.trial, (env.observation_space, env.action_space)
-    hidden = trial is None or extra.hide_reward_code
-    code = None if hidden or trial is None else coded(trial, "reward", MOST_CODE, spaces)
-    text = trimmed(extra.reward_text or docs["reward"].text or _told_reward(env, docs), room)
-    if code is not None:
-        text = without_defaults(text)
-        text = text if len(text) + sum(map(len, code.functions)) <= room else ""
+    text = told(extra.reward or docs["reward"].text or _told_reward(env, docs), MOST_WORDS)
+    text, end, found = with_values(text, env.unwrapped), parts.end, []
+    if not extra.reward and (code := coded(trial, "reward", MOST_CODE, spaces)) is not None:
+        found.append(code)
+        text = text if len(text) <= BESIDE else ""
         sources["reward"] = "source and documentation" if text else "source"
     else:
-        sources["reward"] = "known" if extra.reward_text else "documentation" if text else "nothing found"
-        low, high = (f(step.reward for step in observed.steps) for f in (min, max))
-        seen = f"In {len(observed.steps)} steps of random actions it was {rough_span(low, high)}."
-        text = text or f"How it is computed is not known. {seen}"
-    ending = None if hidden or trial is None else coded(trial, "terminated", MOST_ENDING, spaces)
-    if ending is not None and not re.search(
-        r"[=(<>]|\benv\.|True", ending.functions[0].partition("\n")[2].replace("= False", "")
-    ):
-        ending = None  # it never ends one
-    if ending is not None and parts.end:
-        new = [text for text in ending.functions if code is None or text not in code.functions]
-        hidden_too = NOT_OBSERVED in ending.words and (code is None or NOT_OBSERVED not in code.words)
-        plain = not hidden_too and sum(map(len, new)) <= max(SHORT, len(parts.end))
-        parts, ending = (replace(parts, end=""), ending) if plain else (parts, None)
-    both = [one for one in (code, ending) if one is not None]
-    if not both:
-        return replace(parts, reward_text=text)
-    functions = list(dict.fromkeys(function for one in both for function in one.functions))
-    words = {name: text for one in reversed(both) for name, text in one.words.items()}
-    return replace(parts, reward_code=RewardCode(functions, words), reward_text=text)
+        sources["reward"] = "known" if extra.reward else "documentation" if text else "nothing found"
+        seen = rough_span(*(f(step.reward for step in observed.steps) for f in (min, max)))
+        unknown = f"How it is computed is not known. In {len(observed.steps)} steps of random actions it was {seen}."
+        text = text or unknown
+    if (code := coded(trial, "terminated", MOST_ENDING, spaces)) is not None:
+        found.append(code)
+        end = end if len(end) <= BESIDE else ""
+    functions = list(dict.fromkeys(function for one in found for function in one.functions))
+    words = {name: said for one in reversed(found) for name, said in one.words.items()}
+    return replace(
+        parts, reward_code=RewardCode(functions, words) if found else None, reward_text=text, end=end
+    )
 
 
 def only_ending(code: RewardCode | None) -> RewardCode | None:
@@ -96,30 +87,3 @@ def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation) -> str:
     texts = [_TITLES.split(ast.get_docstring(m.node) or "")[0] for m in methods if m is not None]
     sentences = [s for text in (*texts, docs["description"].text) for s in sentences_of(text)]
     return " ".join(dict.fromkeys(s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE)))
-
-
-def with_values(text: str, env: gymnasium.Env[Any, Any]) -> str:
-    """Prose followed by the values of the parameters that it names: "reset_noise_scale = 0.1".
-
-    What the prose says of their defaults goes, and so does a condition that holds: "If terminate_when_unhealthy is True, ".
-    """
-    found: dict[str, Any] = {}
-    kind: Any = type(env.unwrapped)
-    for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
-        for attribute in (f"_{name}", name):
-            value = vars(env.unwrapped).get(attribute)
-            plain = isinstance(value, bool | int | float | tuple | list)
-            if plain and attribute not in changed_attributes(kind):
-                found[name] = tuple(value) if isinstance(value, list) else value
-                break
-    return resolved(text, found)
-
-
-def resolved(text: str, values: Mapping[str, Any]) -> str:
-    """Prose with the values of its parameters behind it, without what it says of their defaults and of conditions that hold."""
-    for name, value in values.items():
-        text = re.sub(rf"\bIf `?{name}`?(?: is |==?){value}, *(\w)", lambda m: m[1].upper(), text)
-        text = re.sub(
-            rf"(\b{name}`?)\s*\(defaults?(?: is| to|:|=)?\s[^()]*\)", r"\1", text, flags=re.IGNORECASE
-        )
-    return "\n".join([text, *(f"{name} = {value}" for name, value in values.items() if name in text)])

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
 from promptpo.files import read_text
 from promptpo.spec.reading import BLOCKS, read
-from promptpo.spec.render import block_of
-
-if TYPE_CHECKING:
-    from promptpo.spec.parts import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,7 @@ def parse_spec(text: str, path: str = "the spec") -> UserSpec:
     return UserSpec(text, tuple(read(text).blocks), path)
 
 
-def merged(user: UserSpec, parts: Parts) -> tuple[str, tuple[str, ...]]:
+def merged(user: UserSpec, text: str) -> tuple[str, tuple[str, ...]]:
     """The user's file, followed by the generated definitions that it lacks, and what the user wrote."""
-    missing = [block for name in BLOCKS if name not in user.defined and (block := block_of(parts, name))]
+    missing = [block for name, block in read(text).blocks.items() if name not in user.defined]
     return "\n\n\n".join([user.text.rstrip(), *missing]) + "\n", user.defined

@@ -15,6 +15,9 @@ from promptpo.spec.render import number, rough_span
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+FEW = 24
+"""Numbers that never change which are told one by one."""
+
 FEWEST = 3
 """Different values from which on two numbers that lie on a line are copies of each other."""
 
@@ -71,9 +74,9 @@ def tie(values: Sequence[Any], sides: Columns) -> Tie | None:
     listed = table.ndim > 1  # an array of one number is no number
     table = table.reshape(len(table), -1)
     constant, size = bool((table == table[0]).all()), table.shape[1]
-    if constant and (size == 1 or (table[0] == table[0, 0]).all()):
-        text = number(float(table[0, 0])) if size == 1 else f"{size} times {number(float(table[0, 0]))}"
-        return Tie(words=text, constant=True)
+    if constant and size <= FEW:
+        each = [number(float(one)) for one in table[0]]
+        return Tie(words=f"[{', '.join(each)}]" if listed else each[0], constant=True)
     if not np.isfinite(table).all():
         return Tie(words="not always a number", copied=True)
     for path, rows, single in sides:
@@ -86,7 +89,7 @@ def tie(values: Sequence[Any], sides: Columns) -> Tie | None:
     if found is not None:
         return found
     if size > 1 and any(_seen(column, sides) for column in table.T):
-        return Tie(copied=True)  # in pieces, or in another order
+        return Tie(words=f"{size} numbers, partly observed", copied=True)
     if size > 1:
         return Tie(words=f"{size} numbers" + (", always the same" if constant else ""), constant=constant)
     return Tie(words=f"seen {rough_span(float(table.min()), float(table.max()))}")

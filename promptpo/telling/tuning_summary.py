@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from promptpo.telling.limits import NAMED
 
 if TYPE_CHECKING:
-    from promptpo.run.records import Sensitivity
-    from promptpo.search.tuning import Tuned
+    from promptpo.run.records import Sensitivity, Tuned
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
 NO_STEPS = "Not tuned, as no steps were left"

@@ -30,8 +30,8 @@ from promptpo_sandbox import WorldFailedError
 if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.evidence import Evidence
+    from promptpo.run.history import History
     from promptpo.run.spender import Spender
-    from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Rollout

@@ -65,10 +65,10 @@ def test_a_recorded_run_is_heard_and_judged() -> None:
     """By the version whose interpreter is given; what was judged before is not judged again."""
     case = next(case for case in cases() if case.name == "CartPole-v1--promptpo-paper")
     judged: dict[tuple[str, str], float] = {}
-    row = measure(case, [sys.executable], [], judged)
+    row = measure(case, [sys.executable, "-m", "promptpo"], [], judged)
     assert set(row["judged"].values()) == {500.0}
     assert len(row["bests"]) == len(row["digests"]) >= 2
     assert 0 < row["steps"] <= 20_000
     before = dict.fromkeys(judged, 7.0)
-    again = measure(case, [sys.executable], ["--option", "racing=0"], before)
+    again = measure(case, [sys.executable, "-m", "promptpo"], ["--option", "racing=0"], before)
     assert set(again["judged"].values()) == {7.0}

@@ -7,7 +7,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.cli.display import outcome
+from promptpo.display.results import outcome
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -18,13 +18,13 @@ from promptpo.output.runs import read_line
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.journal import read_run
 from promptpo.run.models import origin_of
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.state import RunState
 from promptpo.run.state_values import CandidateState
 from promptpo.search.final_test import Outcome
-from promptpo.search.history import History
 from promptpo.session.results import _another
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
@@ -96,11 +96,11 @@ def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
     assert best["tuned"]
     assert "Tuned from what was given at the start" in outcome(run)
     line = read_line(run.directory)
-    assert line.writer == "its user, tuned"
+    assert line.facts["written_by"] == "its user, tuned"
     assert "its user, tuned" in cells(line, line)
     assert "<dd>its user, tuned</dd>" in (run.directory / "report.html").read_text()
     (run.directory / "result.json").unlink()
-    assert read_line(run.directory).writer == "its user, tuned"
+    assert read_line(run.directory).facts["written_by"] == "its user, tuned"
 
 
 def test_what_was_given_stays_the_users_in_later_rounds() -> None:

@@ -92,7 +92,7 @@ def prepare(config: AgentConfig, told: str | None = None) -> DescribedTask:
     """
     if config.beside is not None:
         read_text(file_and_task(config.beside, config.task)[0])  # told before anything is paid
-    spec = describe(config.task, detail=config.spec_detail)
+    spec = describe(config.task)
     text = spec.text if told is None else told
     actions = actions_of(spec.action_space, text)
     check_observations(spec.observation_space, config.task.name)

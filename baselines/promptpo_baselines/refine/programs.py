@@ -13,7 +13,6 @@ from gymnasium import spaces
 
 from promptpo.errors import UsageError
 from promptpo.program import Program
-from promptpo.program.renaming import rename
 from promptpo_baselines.environments import AnySpace
 from promptpo_baselines.refine.shapes import Actions
 
@@ -65,7 +64,7 @@ class Prior:
         program = self.program
         for taken in sorted(program.names & {"Prior", "finite", "one_hot", "Network", "NETWORK"}):
             program = program.renamed(taken)
-        renamed = Program.parse(rename(program.source, "Policy", self.name))
+        renamed = program.named("Policy", self.name)
         numpy = "" if "np" in renamed.names else "import numpy as np\n"
         text = renamed.without_docstring.strip("\n")
         if text.startswith("from __future__"):

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.output.observer import HOOKS, Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Event, read_events
-from promptpo.run.observer import HOOKS, Observer
 from promptpo.run.state import RunState, evaluation_in
 
 if TYPE_CHECKING:

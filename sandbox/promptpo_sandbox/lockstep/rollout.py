@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.guest import wire
 from promptpo_sandbox.guest.plain import encode
 from promptpo_sandbox.guest.wire import message
@@ -98,6 +99,18 @@ class Runner:
             )
         except GuestGoneError:
             return guest, Failure("rejected", "the source brings the compiler down; write a simpler one")
+
+    def asked(self, name: str, instead: str, error: type[AskFailedError]) -> Asked:
+        """A fresh guest with the source, to be asked for plain data; see `Asked`.
+
+        Raises:
+            AskFailedError: The source is refused.
+        """
+        guest, failure = self.load(("tuple", []))
+        if failure is not None:
+            self.end()
+            raise error(failure)
+        return Asked(guest, self.limits, self.end, name, instead, error)
 
     def end(self) -> None:
         """End the guest and add up what it used."""

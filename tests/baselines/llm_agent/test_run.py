@@ -22,9 +22,7 @@ CARTPOLE = Task("CartPole-v1", {}, 12)
 
 def config(server: Any, task: Task = CARTPOLE, **changes: Any) -> Any:
     """A short run that asks the test server, as chat."""
-    base = AgentConfig(
-        task=task, engine="openai:m", base_url=server.address, test_episodes=3, spec_detail="short"
-    )
+    base = AgentConfig(task=task, engine="openai:m", base_url=server.address, test_episodes=3)
     return replace(base, **changes)
 
 

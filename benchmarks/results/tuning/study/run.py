@@ -23,7 +23,7 @@ from promptpo.output.evaluating import evaluate
 from promptpo.output.report import versions
 from promptpo.program import Program
 from promptpo.program.answers import extract
-from promptpo.run.observer import Observer
+from promptpo.output.observer import Observer
 from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:

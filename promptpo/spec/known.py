@@ -1,0 +1,116 @@
+"""What no documentation tells of some packages' environments: names of numbers, how an index decodes, the map of an instance.
+
+The data are in `known.toml`. Most environments need nothing there: their documentation's tables are read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from promptpo.spec.parts import ActionValue, Field
+
+if TYPE_CHECKING:
+    import gymnasium
+
+
+@dataclass(frozen=True, slots=True)
+class Supplement:
+    """What is known about an environment beyond its documentation; empty values add nothing.
+
+    Attributes:
+        description: Instead of the documentation's.
+        observation: Fields, instead of those found.
+        observation_note: Instead of the documentation's prose.
+        action: Fields of the action, instead of those found.
+        choices: Values of a discrete action, instead of those found.
+        action_note: Instead of the documentation's prose.
+        blocks: Module constants with multi-line text, such as a map.
+        reward: In words, instead of the documentation's.
+        start: How an episode begins, instead of the documentation's.
+        end: When it ends, instead of the documentation's.
+        neutral: Words that identify this environment only, and what an anonymous spec says instead.
+    """
+
+    description: str = ""
+    observation: Sequence[Field] = ()
+    observation_note: str | None = None
+    action: Sequence[Field] = ()
+    choices: Sequence[ActionValue] = ()
+    action_note: str | None = None
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    reward: str = ""
+    start: str = ""
+    end: str = ""
+    neutral: Mapping[str, str] = field(default_factory=dict)
+
+
+def known(env: gymnasium.Env[Any, Any]) -> Supplement:
+    """What is known about an environment beyond its documentation; empty for most.
+
+    Args:
+        env: Any environment that has been reset; the classes of the unwrapped one decide.
+    """
+    inner = env.unwrapped
+    classes = {one.__name__ for one in type(inner).__mro__}
+    data = _data()
+    name = inner.spec.id.split("/")[-1].rsplit("-v", 1)[0] if inner.spec else ""
+    space = {"env": inner, "task": data["tasks"].get(name, "").split(" | ")}
+
+    def filled(text: str) -> str:
+        return re.sub(r"\{([^{}]+)\}", lambda found: str(eval(found[1], space)), text)  # noqa: S307 - written in our own file
+
+    told: dict[str, Any] = {}
+    for entry in data["entries"]:
+        if entry["class"] in classes and eval(entry.get("when", "True"), space):  # noqa: S307 - as above
+            told |= entry
+    values: dict[str, Any] = {key: filled(one) if isinstance(one, str) else one for key, one in told.items()}
+    values |= {key: fields(values[key]) for key in ("observation", "action") if key in values}
+    values["blocks"] = {key: filled(one) for key, one in told.get("blocks", {}).items()}
+    values["choices"] = tuple(
+        ActionValue(one, value, meaning)
+        for value, (one, meaning) in enumerate(
+            line.split("; ") for line in values.get("choices", "").splitlines()
+        )
+    )
+    return Supplement(**{key: one for key, one in values.items() if key not in {"class", "when"}})
+
+
+def data_of_words() -> Mapping[str, Any]:
+    """Words that identify environments, "neutral" ones that keep the meaning, and those that are "common"."""
+    words: Mapping[str, Any] = _data()["words"]
+    return words
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(resources.files("promptpo.spec").joinpath("known.toml").read_text("utf-8"))
+
+
+_LINE = re.compile(
+    r"(?P<name>\w+) = (?P<path>[^;]+?)(?:; (?P<low>\S+) \.\. (?P<high>\S+))?(?:; (?P<unit>m/s|rad/s|N m|rad|m))?"
+    r"(?:; (?P<meaning>.+))?$"
+)
+
+
+def fields(table: str) -> tuple[Field, ...]:
+    """Fields from lines such as ``angle = obs[4]; -1 .. 1; rad; of the hull, 0 is upright``.
+
+    Bounds, unit and meaning may be missing; fields whose path computes with ``//`` or ``%`` are whole numbers.
+    """
+    found = []
+    for line in filter(None, table.splitlines()):
+        match = _LINE.match(line.strip())
+        if match is None:
+            raise ValueError(line)
+        low, high = float(match["low"] or -math.inf), float(match["high"] or math.inf)
+        whole = "//" in match["path"] or "%" in match["path"]
+        unit, meaning = match["unit"] or "", match["meaning"] or ""
+        found.append(Field(match["name"], match["path"], low, high, unit=unit, meaning=meaning, whole=whole))
+    return tuple(found)
