@@ -163,8 +163,9 @@ def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters | None:
     """For an environment that nobody has tuned: what holds for all with such observations; None where nothing does.
 
     Networks that learn from the policy's own steps need inputs of one scale. Where the space bounds none, they are
-    normalised by running statistics, and so are rewards. Learners from a buffer keep the library's defaults: in a
-    buffer, statistics that change would change what was stored.
+    normalised by running statistics, and so are rewards. With bounds, and for learners from a buffer, nothing was
+    gained where it was measured: Epidemic-v0, two seeds, PPO -40 and -29, normalised -39 and -62; DQN -54 and -324,
+    normalised -271 and -221.
     """
     if algorithm not in ON_POLICY:
         return None
