@@ -17,12 +17,10 @@ from promptpo.output.report.page import write_report
 from promptpo.output.runs import read_line
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.evidence import Evidence
-from promptpo.run.journal import read_run
+from promptpo.run.journal import Event, read_run, to_json
 from promptpo.run.models import origin_of
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.state import RunState
-from promptpo.run.state_values import CandidateState
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
 
@@ -111,14 +109,11 @@ def test_what_was_given_stays_the_users_in_later_rounds() -> None:
         "w0c1": (),
     }
     state = RunState(Config(Task("CartPole-v1"), start=("",)))
-    for id_, parents in chain.items():
+    for n, (id_, parents) in enumerate(chain.items()):
         tuned = {"k": (1.0, 2.0)} if id_.endswith("t") else {}
         candidate = Candidate(id_, "", int(id_[1]), parents=parents, tuned=tuned)
-        state._put(
-            CandidateState(
-                Attempt(candidate, Evaluation("crashed", (), 0)), None, Evidence(), (), state.spent
-            )
-        )
+        attempt = Attempt(candidate, Evaluation("crashed", (), 0))
+        state.add(Event(n, 0.0, "attempt", id_, to_json(attempt)))
     found = {id_: origin_of(state, id_) for id_ in chain}
     assert found == {
         "r0c1": "user",
