@@ -16,7 +16,7 @@ from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo_baselines.agents import Stage, TrainedAgent
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY, DISCRETE_ONLY, algorithm_class, called
 from promptpo_baselines.environments import AnySpace, policy_name, training_envs
-from promptpo_baselines.hyperparameters import ON_POLICY, Hyperparameters, fitted, resolve
+from promptpo_baselines.hyperparameters import ON_POLICY, Hyperparameters, resolve
 from promptpo_baselines.rollout_buffers import SlicedRolloutBuffer
 from promptpo_baselines.settings import TrainingSettings
 
@@ -27,12 +27,11 @@ NORMALIZERS = ("vecnormalize.pkl", "vecnormalize_features.pkl")
 """Files of the statistics, innermost first: of observations and rewards; of a language model's features."""
 
 
-def hyperparameters_of(settings: TrainingSettings, taken: int = 0) -> Hyperparameters:
-    """The hyperparameters of a run of which so many steps are taken, with the number of environments decided."""
+def hyperparameters_of(settings: TrainingSettings) -> Hyperparameters:
+    """The hyperparameters of a run, with the number of environments decided."""
     refining = settings.prior is not None and not settings.prior.get("alone")
     found = resolve(settings.algorithm, settings.task, settings.hyperparameters, refining=refining)
-    found = replace(found, n_envs=settings.n_envs or found.n_envs or 1)
-    return fitted(found, settings.algorithm, settings.steps, taken)
+    return replace(found, n_envs=settings.n_envs or found.n_envs or 1)
 
 
 def build_envs(

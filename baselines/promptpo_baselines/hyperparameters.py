@@ -141,6 +141,12 @@ def fitted(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> 
     return replace(row, values={**row.values, "n_steps": length})
 
 
+def whole_steps(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> int:
+    """Steps after the last rollout of a fitted row; of a learner from a buffer, after the last step of all environments."""
+    unit = (row.n_envs or 1) * (int(row.values["n_steps"]) if algorithm in ON_POLICY else 1)
+    return taken + max(0, steps - taken) // unit * unit
+
+
 def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters | None:
     """For an environment that nobody has tuned: what holds for all with such observations; None where nothing does.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from promptpo_baselines.building import (
 )
 from promptpo_baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
 from promptpo_baselines.evaluation import Evaluator
-from promptpo_baselines.hyperparameters import ON_POLICY
+from promptpo_baselines.hyperparameters import ON_POLICY, fitted, whole_steps
 from promptpo_baselines.play import load_agent
 from promptpo_baselines.progress import Display
 from promptpo_baselines.results import curve_point, read_result, trained_result
@@ -154,11 +155,18 @@ class TrainingRun:
         self.evaluator = Evaluator(settings.task)
         saved = self.checkpoints.latest()
         self.record = self.checkpoints.read(saved) if saved else Record()
-        self.row = hyperparameters_of(settings, self.record.steps)
+        row, self.searched = hyperparameters_of(settings), None
+        if settings.search:
+            from promptpo_baselines.search import search
+
+            self.searched = search(settings, row, directory, display)
+            row, settings = self.searched.row, replace(settings, steps=settings.steps - self.searched.steps)
+        self.settings = settings
+        self.row = fitted(row, settings.algorithm, settings.steps, self.record.steps)
         self.on_policy = settings.algorithm in ON_POLICY
         self.envs = self._envs(saved)
         self.model = self._model(saved)
-        self.last_step = self.planned
+        self.last_step = whole_steps(self.row, settings.algorithm, settings.steps, self.record.steps)
         self.pause_at: float | None = None
         self._begun_at = self.record.steps
         self._since = time.monotonic()
@@ -177,13 +185,6 @@ class TrainingRun:
         if not self.on_policy:
             refill(model, saved / BUFFER)
         return model
-
-    @property
-    def planned(self) -> int:
-        """Steps after the last rollout; of a learner from a buffer, after the last step of all environments."""
-        unit = (self.row.n_envs or 1) * (self.row.values["n_steps"] if self.on_policy else 1)
-        taken = self.record.steps
-        return int(taken + max(0, self.settings.steps - taken) // unit * unit)
 
     @property
     def next_look(self) -> int:
@@ -216,15 +217,13 @@ class TrainingRun:
         if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
             self.look()
         self._save_final()
-        best, final, held_out = self._tests()
         return trained_result(
             settings,
             self.row,
             record,
-            best_test=best,
-            final_test=final,
-            held_out=held_out,
+            tests=self._tests(),
             model=self.model,
+            searched=self.searched,
             command=command,
         )
 

@@ -15,11 +15,12 @@ from promptpo.output.report.result import (
     one_episode_in_words,
     references_in_words,
     rewarded_in_words,
+    score_in_words,
 )
 from promptpo.output.report.variants import table
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
-from promptpo.telling.feedback import episodes_in_words, number, with_noise
+from promptpo.telling.feedback import with_noise
 from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
@@ -39,11 +40,7 @@ def came_out(data: Mapping[str, Any], directory: Path) -> list[str]:
     lines: list[str] = []
     parts = {"Held-out return": test, "On variants held out from training": test.get("held_out") or {}}
     for what, part in parts.items():
-        said = "nothing ran"
-        if part.get("mean_return") is not None:
-            low, high = part["ci95"]
-            success = "" if part.get("success_rate") is None else f", success {part['success_rate']:.0%}"
-            said = f"{number(part['mean_return'])} (95 % interval {number(low)} to {number(high)}, {episodes_in_words(part['episodes'])}{success})"
+        said = score_in_words(part) or "nothing ran"
         whose = f", candidate {candidate}" if candidate and part is test else ""
         lines += [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *families(part)] if part else []
     rest = [rewarded_in_words(test), cut_in_words(data, directory), one_episode_in_words(data)]

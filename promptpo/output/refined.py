@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.files import file_name, read_in_run, write_atomically
 from promptpo.output.exporting import BEST
-from promptpo.output.report.result import RESULT
-from promptpo.telling.feedback import episodes_in_words, number
+from promptpo.output.report.result import RESULT, score_in_words
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -63,12 +62,10 @@ def refined_in_words(result: Mapping[str, Any] | None) -> str:
     if not isinstance(found, Mapping):
         return ""
     test, steps = found["test"], found["steps"]
-    low, high = test["ci95"]
     if not found["better"]:
         return f"Refined for {steps['train']:,} steps: no network was better on validation episodes than the program."
     what = "A network that acts alone" if found["alone"] else "The program with a network on top"
     return (
         f"Refined with {found['algorithm']} for {steps['train']:,} steps. {what} has a held-out return of "
-        f"{number(test['mean_return'])} (95 % interval {number(low)} to {number(high)}, "
-        f"{episodes_in_words(test['episodes'])}), {steps['total']:,} steps in all. It is in {found['policy']}."
+        f"{score_in_words(test)}, {steps['total']:,} steps in all. It is in {found['policy']}."
     )

@@ -141,5 +141,4 @@ def compared(content: Mapping[str, Any]) -> str:
         return f"{told}; no network was better, so the file is the program's"
     if content["residual"].get("alone"):
         return f"{told}, the network, which acts alone, {best['mean_return']:.6g}"
-    share = content["residual"]["share"]
-    return f"{told}, with the network {best['mean_return']:.6g}; {share:.1%} of the variance of what is played is the network's"
+    return f"{told}, with the network {best['mean_return']:.6g}"

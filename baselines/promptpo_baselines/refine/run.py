@@ -205,16 +205,12 @@ class RefineRun(TrainingRun):
         if self.record.best_source:
             self.publish()
         content = super().complete(command)
-        kept = self.record.best_source != self.prior.source
-        share = float(kept)
-        if kept and not self._alone:
-            share = self.files.share(self.record.best_source, self.prior, self.seeds)
         del content["final"]  # the last network is tested only where it is the best
-        content |= self._additions(content, share)
+        content |= self._additions(content)
         self.publish(content)
         return content
 
-    def _additions(self, content: dict[str, Any], share: float) -> dict[str, Any]:
+    def _additions(self, content: dict[str, Any]) -> dict[str, Any]:
         given, record = self.settings.prior or {}, self.record
         best, tally = record.best or {}, self.beside.tally
         network = network_of(self.model, self.envs, self._passed)
@@ -236,7 +232,6 @@ class RefineRun(TrainingRun):
                 "alone": self._alone,
                 "scale": given["scale"],
                 "weights": network.numbers,
-                "share": round(share, 4),
             },
         }
 

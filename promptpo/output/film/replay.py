@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -17,8 +17,6 @@ from promptpo.envs.task import Task
 from promptpo.errors import RenderingError as RenderingError  # noqa: PLC0414 - still importable from here
 from promptpo.output.film.episodes import trajectory_of
 from promptpo.rollouts.jobs import registrations
-from promptpo.run.journal import to_json
-from promptpo.run.packing import deflate
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode
@@ -86,7 +84,7 @@ def write_video(
     Raises:
         RenderingError: The environment cannot be rendered here, or the file cannot be written.
     """
-    return _render(task, episodes, "video", seconds, path=str(path.absolute()))
+    return _render(task, episodes, "video", seconds, path=path.absolute())
 
 
 def show(task: Task, episodes: Sequence[Episode]) -> bool:
@@ -115,8 +113,6 @@ def has_screen() -> bool:
 def _render(
     task: Task, episodes: Sequence[Episode], mode: str, seconds: float | None, **options: Any
 ) -> dict[str, Any]:
-    from promptpo_sandbox import Rollout
-
     actions_only = [
         replace(
             episode,
@@ -127,17 +123,9 @@ def _render(
         for episode in episodes
     ]
     with tempfile.TemporaryDirectory(prefix="promptpo-film-") as folder:
-        request, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
-        content = {
-            "task": to_json(task),
-            "registration": base64.b64encode(registrations(task) or b"").decode(),
-            "episodes": deflate([Rollout(tuple(actions_only), None, steps=0, output="", policy_seconds=0.0)]),
-            "mode": mode,
-            "seconds": seconds,
-            "answer": str(answer),
-            **options,
-        }
-        request.write_text(json.dumps(content), encoding="utf-8")
+        request, answer = Path(folder) / "request", Path(folder) / "answer.json"
+        told = {"mode": mode, "seconds": seconds, "answer": answer, **options}
+        request.write_bytes(pickle.dumps((task, registrations(task), actions_only, told)))
         problem = _run_child(request, mode, None if seconds is None else seconds + STARTING)
         found = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {"error": problem}
     if "error" in found:

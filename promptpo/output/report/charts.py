@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from markupsafe import Markup
 
 from promptpo.output.report.templates import templates
-from promptpo.telling.feedback import OUTCOME_WORDS, number
+from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.output.run_view import RunView
@@ -234,57 +234,28 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
         "US dollars": (lambda s: s.usd, lambda v: f"${v:.4g}"),
         "seconds": (lambda s: s.seconds, None),
     }
-    ran = [(one.spent, one.attempt.evaluation.mean_return) for one in run.candidates if one.ran]
-    known = run.so_far
-    charts = []
+    dots: dict[str, list[CandidateState]] = {}
+    for one in run.candidates:
+        if one.ran:
+            candidate = one.attempt.candidate
+            kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
+            dots.setdefault(kind, []).append(one)
+    known, charts = run.so_far, []
     for name, (of, tick) in kinds.items():
-        end = max([of(spent) for spent, _ in (*ran, *known)], default=0.0)
-        if known and end > 0:
-            dots = Series([(of(spent), value) for spent, value in ran], "written", "dots")
-            line = Series([*((of(spent), mean) for spent, mean in known), (end, known[-1][1])])
-            charts.append(
-                (name, over(name, [dots, line], label=f"Best mean return against {name}", tick=tick))
+        series = [
+            Series(
+                [(of(one.spent), one.attempt.evaluation.mean_return) for one in ran],
+                kind,
+                "dots",
+                links=[
+                    (one.id, f"{one.id}: return {number(one.attempt.evaluation.mean_return)}") for one in ran
+                ],
             )
+            for kind, ran in dots.items()
+        ]
+        line = [(of(spent), mean) for spent, mean in known]
+        end = max([x for points in (line, *(one.points for one in series)) for x, _ in points], default=0.0)
+        if known and end > 0:
+            series.append(Series([*line, (end, known[-1][1])]))
+            charts.append((name, over(name, series, label=f"Best mean return against {name}", tick=tick)))
     return charts
-
-
-def candidates_chart(run: RunView) -> Markup:
-    """Every candidate in order: its training episodes' range and mean, its validation mean, its failure."""
-    found = run.candidates
-    ranges = [
-        (float(n), end(one.attempt.evaluation.returns))
-        for n, one in enumerate(found)
-        if one.ran
-        for end in (min, max)
-    ]
-    floor = min([value for _, value in ranges], default=0.0)
-    kinds: dict[str, list[tuple[float, float, tuple[str, str]]]] = {}
-    for n, one in enumerate(found):
-        kind, value, words = _mark(one)
-        kinds.setdefault(kind, []).append(
-            (n, floor if value is None else value, (one.id, f"{one.id}: {words}"))
-        )
-        validation = one.validation.mean_return if one.validation else math.nan
-        if math.isfinite(validation):
-            words = f"{one.id}: validation {number(validation)}"
-            kinds.setdefault("validation", []).append((n, validation, (one.id, words)))
-    dots = [
-        Series([(x, y) for x, y, _ in marks], kind, "dots", links=[link for _, _, link in marks])
-        for kind, marks in kinds.items()
-    ]
-    every = 1 + len(run.rounds) // 16
-    names = [
-        f"r{one.round}" if not one.round % every and (not n or found[n - 1].round != one.round) else ""
-        for n, one in enumerate(found)
-    ]
-    label = f"Return of {len(found)} candidates in {len(run.rounds)} rounds"
-    return chart([Series(ranges, "range", "bars"), *dots], Axis("candidates, by round", names), label=label)
-
-
-def _mark(state: CandidateState) -> tuple[str, float | None, str]:
-    """The class of a candidate's dot, its mean return, None where it failed, and both in words."""
-    candidate, evaluation = state.attempt.candidate, state.attempt.evaluation
-    if not state.ran:
-        return "failed", None, OUTCOME_WORDS[evaluation.outcome]
-    kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
-    return kind, evaluation.mean_return, f"mean return {number(evaluation.mean_return)}"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.files import read_regular, write_atomically
+from promptpo.files import read_regular, reading, write_atomically
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
@@ -114,7 +114,8 @@ def write_report(
 
         weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
         shown = show_episode(view, seconds=seconds, allow_weaker=weaker)
-    text = page(view, shown)
+    with reading(run):
+        text = page(view, shown)
     if own and path.is_file():
         text = _no_poorer(text, path, tell)
     write_atomically(path, text)
@@ -202,18 +203,20 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
     candidates, result, state = run.candidates, run.result, run.state
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
-    sandbox = session.get("sandbox") or {}
+    sandbox, spent = session.get("sandbox") or {}, charts.spending_charts(run)
     episode = None if isinstance(shown, str) else shown
     return {
         "name": run.config.task.name,
         "kind": "",
         "parts": ("train", "validation", "evidence", "test"),
         "steps": state.ledger.steps,
-        "returns": bool(candidates),
-        "charts": charts.spending_charts(run),
-        "candidates_chart": charts.candidates_chart(run) if candidates else "",
-        "legend": "Line: best mean return so far, over training and validation episodes; dots: training returns of "
-        "candidates.",
+        "returns": bool(spent),
+        "charts": spent,
+        "legend": Markup(
+            '<span class="key bestline">best mean return so far, over training and validation episodes</span> '
+            '<span class="key written">training return as written</span> <span class="key tuned">with tuned numbers</span> '
+            '<span class="key duplicate">of a duplicate</span>'
+        ),
         "commands": [typed(each["command"]) for each in state.sessions],
         "tables": {
             "Versions": session.get("versions") or versions(),

@@ -194,6 +194,16 @@ def failures_in_words(test: Mapping[str, Any] | None) -> str:
     return f"The policy failed in {failed} of {test['episodes']} test episodes{counted}: {test['failure']}"
 
 
+def score_in_words(part: Mapping[str, Any] | None) -> str:
+    """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
+    if not part or part.get("mean_return") is None:
+        return ""
+    low, high = map(number, part["ci95"])
+    rate = part.get("success_rate")
+    success = "" if rate is None else f", success {rate:.0%}"
+    return f"{number(part['mean_return'])} (95 % interval {low} to {high}, {episodes_in_words(part['episodes'])}{success})"
+
+
 TEACHER = "teacher"
 """The name of the reference that is a trained agent."""
 

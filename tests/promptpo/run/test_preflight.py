@@ -189,9 +189,13 @@ def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
 def test_what_stays_unknown_is_named() -> None:
     """Unnamed numbers and actions, an unknown reward, and observations outside their Box."""
     box = spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+    def facts(space: Any, n: int) -> TaskFacts:
+        return TaskFacts(space, spaces.Discrete(n), None, None, None)
+
     sources = {"State": "space", "Action": "space", "reward": "nothing found"}
     seen = [np.float32([0, 0.5]), np.float32([0, 3.0])]
-    found = gaps_in(TaskFacts(box, spaces.Discrete(3), None, None, None), sources, seen, named_actions=False)
+    found = gaps_in(facts(box, 3), sources, seen, named_actions=False)
     assert found == (
         "what the numbers of the observation mean",
         "what each of the 3 actions does",
@@ -201,9 +205,7 @@ def test_what_stays_unknown_is_named() -> None:
     nested = spaces.Dict({"a": box})
     known = {"State": "documentation", "Action": "documentation", "reward": "source"}
     inside = [{"a": np.float32([1.0, -1.0])}]
-    assert not gaps_in(
-        TaskFacts(nested, spaces.Discrete(2), None, None, None), known, inside, named_actions=True
-    )
+    assert not gaps_in(facts(nested, 2), known, inside, named_actions=True)
 
 
 def test_a_documented_environment_has_no_gaps() -> None:

@@ -13,7 +13,6 @@ from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
-from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
@@ -21,6 +20,7 @@ from promptpo.run.spender import Spender
 from promptpo.run.subjects import Subject
 from promptpo.run.untold import UNTOLD, values_in
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory, Trial
+from tests.promptpo.rollouts.fake import FakeExecutor
 
 SUBJECT = Subject("class Policy: ...", None, "r1c1")
 

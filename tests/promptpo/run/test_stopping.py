@@ -11,12 +11,12 @@ from promptpo.envs.task import Task
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
-from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.checking import config_of
 from promptpo.run.control import INTERRUPTED
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.session.session import Session
 from tests.promptpo.policies import FEEDBACK, GOOD, TUNABLE, WEAK, variant
+from tests.promptpo.rollouts.fake import FakeExecutor
 
 ANSWERS = {
     "feedback": FEEDBACK,

@@ -17,7 +17,6 @@ from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.rollouts import LocalExecutor, Settings
-from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.allowance import allowance
 from promptpo.run.config import Budget, Config
 from promptpo.run.history import History
@@ -33,6 +32,7 @@ from promptpo.telling.limits import REPORT
 from promptpo_sandbox import Limits
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK, variant
+from tests.promptpo.rollouts.fake import FakeExecutor
 
 LEVERS = "tests.environments:Test/Levers-v0"
 

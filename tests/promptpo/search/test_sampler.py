@@ -9,7 +9,6 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.config import Budget, Config
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
@@ -23,6 +22,7 @@ from promptpo.search.samples import OutOfBudget, Unanswered
 from promptpo.spec import describe
 from promptpo_sandbox import Failure
 from tests.promptpo.policies import CRASH, GOOD, WEAK
+from tests.promptpo.rollouts.fake import FakeExecutor
 
 
 @pytest.fixture(scope="module")
