@@ -8,6 +8,8 @@ import os
 import re
 import secrets
 import stat
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 from promptpo.errors import PromptPOError, RunError, UsageError
@@ -60,6 +62,38 @@ def read_in_run(path: Path) -> str:
         raise UsageError(f"cannot read {path}: it is not text.") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}.") from error
+
+
+_ODD = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextlib.contextmanager
+def reading(what: object) -> Iterator[None]:
+    """Make one sentence of what taking files apart raises that do not hold what they are to hold.
+
+    Raises:
+        RunError: Something was raised that is no sentence yet; it says where.
+    """
+    try:
+        yield
+    except PromptPOError:
+        raise
+    except _ODD as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        said = clean_line(f"{type(error).__name__}: {error}")[:200]
+        raise RunError(
+            f"{what} cannot be read any further ({said}, at {Path(place.filename).name}:{place.lineno}): "
+            "it is damaged, or promptpo is at fault."
+        ) from error
 
 
 _NAME = re.compile(r"\w[\w.+-]{0,99}")

@@ -43,12 +43,14 @@ def list_runs(
     """
     if output is not None and not html:
         raise UsageError("-o is for --html.")
+    from promptpo.files import reading
     from promptpo.output.runs import find_runs, read_line
 
     lines, damaged = [], []
     for directory in find_runs(folder):
         try:
-            lines.append(read_line(directory))
+            with reading(directory):
+                lines.append(read_line(directory))
         except RunError as error:
             damaged.append(str(error))
     page = (output or folder / PAGE) if html and lines else None

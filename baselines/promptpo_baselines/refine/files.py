@@ -95,7 +95,6 @@ class FileEvaluator:
             given["candidate"] + ("" if source == prior.source else " with a network"),
             datetime.now(UTC).date().isoformat(),
             test=test,
-            success_rate=None if test is None else test.get("success_rate"),
             test_seeds=(20_000_000, last),
         )
         return exported(text, provenance, action_space=prior.action_space, filename="best.py")
