@@ -62,7 +62,7 @@ async def optimize(
     await context.spender.receive()
     history = loop.history
     history.attempts += await control.finished(loop.tuner.rescue(history)) or []
-    history.recall(RunState.of(context.config, context.journal.events))
+    history.recall(RunState.of(context.config, context.journal.events).history, context.journal.once)
     if fault is not None and history.best() is None:
         raise fault
     return await concluded(context, history, control, stop, tested_so_far)

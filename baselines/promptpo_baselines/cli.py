@@ -80,12 +80,19 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         task: TestedFlags,
         place: PlaceFlags,
         max_seconds: MaxSeconds = None,
+        search: Annotated[
+            int,
+            typer.Option(
+                min=0,
+                help="Try N other hyperparameters on training seeds first, with Optuna, in half of --steps; all else trains with the best.",
+            ),
+        ] = 0,
     ) -> None:
         from promptpo_baselines.algorithms import called
-        from promptpo_baselines.extras import BASELINES, require
+        from promptpo_baselines.extras import BASELINES, SEARCHING, require
 
-        require(BASELINES, what=called(algorithm))
-        run_training(training.settings(algorithm, task.task(env_id)), place, max_seconds)
+        require({**BASELINES, **(SEARCHING if search else {})}, what=called(algorithm))
+        run_training(training.settings(algorithm, task.task(env_id), search=search), place, max_seconds)
 
     command.__doc__ = f"""Train {about}.
 
@@ -187,7 +194,8 @@ def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: b
                 f"On variants held out from training {number(beyond['mean_return'])} ({number(low)} to "
                 f"{number(high)}) over {episodes_in_words(beyond['episodes'])}"
             )
-        print(f"{steps['train']:,} training steps, {content['wall_seconds']:.1f} s; {directory}")
+        tuned = f" after {steps['tune']:,} of a search" if steps["tune"] else ""
+        print(f"{steps['train']:,} training steps{tuned}, {content['wall_seconds']:.1f} s; {directory}")
 
 
 for _name, _about in {

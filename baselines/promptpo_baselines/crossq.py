@@ -33,7 +33,9 @@ class QuickBatchRenorm(BatchRenorm1d):
         Args:
             x: Features, shape (batch, features).
         """
-        gain, bias, eps = self.scale, self.bias, self.eps
+        gain: torch.Tensor = self.scale
+        bias: torch.Tensor = self.bias
+        eps = self.eps
         if self.training:
             if self.steps > self.warmup_steps:
                 seen = (self.ra_var + eps).sqrt()

@@ -12,6 +12,7 @@ BASELINES: Mapping[str, str] = {
     "sb3_contrib": "sb3-contrib",
     "yaml": "PyYAML",
 }
+SEARCHING: Mapping[str, str] = {"optuna": "optuna"}
 LANGUAGE_POLICY: Mapping[str, str] = {**BASELINES, "transformers": "transformers"}
 
 

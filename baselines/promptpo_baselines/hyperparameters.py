@@ -25,6 +25,11 @@ DEFAULT = "default"
 ON_POLICY = ("ppo", "trpo")
 """Algorithms that learn from the policy's own steps."""
 
+BUFFER_SIZE, ROLLOUT = 1_000_000, 2048
+"""What the library's learners take where a row does not say: transitions of a buffer, steps of a rollout."""
+SMALLEST = 2
+"""Steps of a rollout at least: advantages are normalised, which takes two."""
+
 SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 IGNORED = ("n_timesteps", "policy")
@@ -105,6 +110,41 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
     if name not in rows:
         raise UsageError(f"{path} has no row for {task.env_id}, and none named default.")
     return _checked(algorithm, rows[name], f"{path}, row {name}")
+
+
+def fitted(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> Hyperparameters:
+    """The row for a run of so many steps.
+
+    Learners from the policy's own steps get rollouts of one length that fill the steps, as few as the row's length allows:
+    those of stable-baselines3 would pass the limit by up to a rollout. Learners from a buffer get one that holds all
+    steps and no more, since checkpoints keep it.
+
+    Args:
+        row: With the number of environments decided.
+        algorithm: Who trains.
+        steps: Most steps, those taken included.
+        taken: Steps before this process.
+
+    Raises:
+        UsageError: There are too few steps to learn from.
+    """
+    n_envs = row.n_envs or 1
+    if algorithm not in ON_POLICY:
+        size = min(steps, int(row.values.get("buffer_size", BUFFER_SIZE)))
+        return replace(row, values={**row.values, "buffer_size": size})
+    left, full = (steps - taken) // n_envs, int(row.values.get("n_steps", ROLLOUT))
+    if steps < max(SMALLEST, n_envs):
+        raise UsageError(
+            f"--steps {steps} is too few to learn from with --n-envs {n_envs}; give at least {max(SMALLEST, n_envs)}."
+        )
+    length = left // -(-left // full) if left > 0 else full
+    return replace(row, values={**row.values, "n_steps": length})
+
+
+def whole_steps(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> int:
+    """Steps after the last rollout of a fitted row; of a learner from a buffer, after the last step of all environments."""
+    unit = (row.n_envs or 1) * (int(row.values["n_steps"]) if algorithm in ON_POLICY else 1)
+    return taken + max(0, steps - taken) // unit * unit
 
 
 def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters | None:

@@ -33,7 +33,10 @@ class Lines(Display):
 
     def started(self, title: str, steps: int, total: int) -> None:
         """Say what begins."""
-        self.line(f"{title}: {total} steps" + (f", going on after {steps}" if steps else ""))
+        self.line(
+            f"{title}: {total} steps"
+            + (f", going on from the checkpoint after {steps}, with new episodes" if steps else "")
+        )
 
     def evaluated(self, point: Mapping[str, Any]) -> None:
         """Say what came out."""

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,6 +39,7 @@ from promptpo.cli.run_flags import (
 from promptpo.cli.terminal import print_json, release
 from promptpo.display.saying import say
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.files import reading
 from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
@@ -135,10 +136,21 @@ app = typer.Typer(
 )
 
 
+READERS = frozenset(
+    {"compare", "evaluate", "export", "list", "play", "refine", "report", "resume", "show", "track"}
+)
+"""Commands that read what is on disk, whoever wrote it."""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code."""
     try:
-        code = app(list(arguments), standalone_mode=False, prog_name="promptpo")
+        with (
+            reading(arguments[1])
+            if arguments[0:1] and arguments[0] in READERS and arguments[1:]
+            else nullcontext()
+        ):
+            code = app(list(arguments), standalone_mode=False, prog_name="promptpo")
         return int(code) if isinstance(code, int) else 0
     except TyperException as error:
         context = getattr(error, "ctx", None)

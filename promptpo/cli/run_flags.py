@@ -33,7 +33,7 @@ from promptpo.cli.help import HelpAll
 from promptpo.display.saying import say
 from promptpo.errors import UsageError
 from promptpo.run.config import Config
-from promptpo.run.settings import Setting, settings_of
+from promptpo.run.settings import RunSetting, settings_of
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def setting_flags(*, resumed: bool = False, only: Container[str] | None = None) 
     ]
 
 
-def _flag(one: Setting, *, resumed: bool) -> inspect.Parameter:
+def _flag(one: RunSetting, *, resumed: bool) -> inspect.Parameter:
     flags = (one.flags or f"--{one.keyword.replace('_', '-')}").split()
     of, default = one.words or one.type, one.default
     if one.words:

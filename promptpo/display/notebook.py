@@ -8,13 +8,11 @@ from __future__ import annotations
 import contextvars
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from promptpo.display.live_part import RunProgress
-from promptpo.display.results import outcome, spending
+from promptpo.display.results import outcome
 from promptpo.display.terminal import LiveDisplay, PlainDisplay
 from promptpo.output.observer import HOOKS, Observer
 from promptpo_sandbox.text import clean_line
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
     from promptpo.output.run_result import RunResult
     from promptpo.run.config import Config
-    from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
     from promptpo.spec import TaskSpec
 
@@ -74,16 +71,14 @@ class Both(Observer):
             setattr(self, hook, lambda *given, hook=hook: [getattr(one, hook)(*given) for one in told])
 
 
-class NotebookDisplay(LiveDisplay):
+class NotebookDisplay(PlainDisplay):
     """One output of a cell, kept up to date: what happened last, what goes on, and the result in the end."""
 
     def __init__(self) -> None:
-        PlainDisplay.__init__(self)
-        self._progress: RunProgress | None = None
+        super().__init__()
         self._lines: list[str] = []
         self._handle: Any = None
         self._drawing = threading.Lock()
-        self._drawn = 0.0
         self._over = threading.Event()
 
     def line(self, text: str) -> None:
@@ -93,43 +88,31 @@ class NotebookDisplay(LiveDisplay):
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins."""
-        PlainDisplay.started(self, config, directory, choice, spec, ledger)
-        if self._state is not None:
-            self._progress = RunProgress(self._state, ledger)
+        super().started(config, directory, choice, spec, ledger)
         # notebooks know by the context which cell prints
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._tick,), daemon=True).start()
 
-    def event(self, event: Event) -> None:
-        """Keep the cell up to date."""
-        super().event(event)
-        if time.monotonic() - self._drawn > REFRESH_SECONDS:
-            self._draw()
-
     def finished(self, run: RunResult) -> None:
         """Leave the result in the cell."""
-        self._over.set()
-        self._progress = None
         self._lines.extend(outcome(run).splitlines())
-        self._draw()
+        self.close()
 
     def close(self) -> None:
         """What was going on no longer does."""
-        self._over.set()
-        if self._progress is not None:
-            self._progress = None
+        if not self._over.is_set():
+            self._over.set()
             self._draw()
 
     def _tick(self) -> None:
         """Seconds go by where nothing happens, too."""
-        while not self._over.wait(2 * REFRESH_SECONDS):
+        while not self._over.wait(REFRESH_SECONDS):
             self._draw()
 
     def _draw(self) -> None:
         from IPython.display import display
 
         with self._drawing:
-            self._drawn = time.monotonic()
             data = {"text/plain": self.text(), "text/html": self.html()}
             if self._handle is None:
                 self._handle = display(data, raw=True, display_id=True)
@@ -140,20 +123,11 @@ class NotebookDisplay(LiveDisplay):
         """What the cell says."""
         left_out = len(self._lines) - LINES
         head = [f"({left_out} lines before)"] if left_out > 0 else []
-        return "\n".join([*head, *self._lines[-LINES:], *self._going_on()])
+        going_on = [] if self._over.is_set() or self._progress is None else self._progress.lines()
+        return "\n".join([*head, *self._lines[-LINES:], *going_on])
 
     def html(self) -> str:
         """The same as a page shows it."""
         from markupsafe import Markup
 
         return str(Markup('<pre style="white-space:pre-wrap">{}</pre>').format(self.text()))
-
-    def _going_on(self) -> list[str]:
-        progress = self._progress
-        if progress is None:
-            return []
-        rounds = progress.state.config.budget.rounds
-        return [
-            f"round {progress.round} of {rounds} · {progress.doing} · {progress.seconds:.0f} s",
-            f"best {progress.standing} · {spending(self._ledger)}",
-        ]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report.page import REPORT
 from promptpo.output.report.result import (
+    REPORT,
     cut_in_words,
     failures_in_words,
     fidelity_in_words,
@@ -24,7 +24,6 @@ from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
-    from promptpo.run.ledger import Ledger
 
 
 def with_error(evidence: Evidence) -> str:
@@ -55,23 +54,6 @@ def families(part: Mapping[str, Any]) -> list[str]:
 def many(count: int, one: str, more: str) -> str:
     """A number with the word for it."""
     return f"{count} {one if count == 1 else more}"
-
-
-def spending(ledger: Ledger | None) -> str:
-    """Steps that count against the budget, calls and money so far, in words."""
-    if ledger is None:
-        return ""
-    text = f"{ledger.searched_steps:,} steps"
-    if ledger.usage.input_tokens:
-        text += f", {many(ledger.calls, 'call', 'calls')}, {ledger.usage.input_tokens + ledger.usage.output_tokens:,} tokens"
-        known = f"${ledger.cost_usd:.4f}" if ledger.cost_usd else ""
-        unknown = (
-            f"{many(ledger.unpriced_calls, 'call', 'calls')} of unknown price"
-            if ledger.unpriced_calls
-            else ""
-        )
-        text += "".join(f", {part}" for part in (known, unknown) if part)
-    return text
 
 
 HOW = (

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.display.live_part import RunProgress, live_part, standing
-from promptpo.display.results import many, outcome, spending
+from promptpo.display.progress import RunProgress
+from promptpo.display.results import many, outcome
 from promptpo.display.saying import say, wrapped
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.output.observer import Observer
@@ -23,6 +23,8 @@ from promptpo.telling.step_table import MISSING
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
     from promptpo.output.run_result import RunResult
     from promptpo.run.config import Config
     from promptpo.run.journal import Event
@@ -63,10 +65,9 @@ class PlainDisplay(Observer):
 
     def __init__(self, result: Result = "stdout") -> None:
         self._result = result
-        self._state: RunState | None = None
-        self._ledger: Ledger | None = None
+        self._progress: RunProgress | None = None
         self._directory: Path | None = None
-        self._tuned = self._changes = 0
+        self._tuned = 0
         self._missing = False
 
     def line(self, text: str) -> None:
@@ -76,16 +77,17 @@ class PlainDisplay(Observer):
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins."""
         del spec
-        self._ledger, self._directory = ledger, directory
-        self._state = RunState.of(config, read_events(directory / JOURNAL))
+        self._directory = directory
+        self._progress = RunProgress(RunState.of(config, read_events(directory / JOURNAL)), ledger)
         self.line(choice)
         self.line(
             f"{config.task.name}: up to {many(config.budget.rounds, 'round', 'rounds')} of "
             f"{many(config.candidates, 'policy', 'policies')}, in {directory}"
         )
-        if self._state.candidates:
-            tried = many(len(self._state.candidates), "policy", "policies")
-            self.line(f"so far: {tried} tried; best {standing(self._state)}")
+        candidates = self._progress.state.candidates
+        if candidates:
+            tried = many(len(candidates), "policy", "policies")
+            self.line(f"so far: {tried} tried; best {self._progress.standing}")
 
     def prepared(self, preflight: Preflight) -> None:
         """Say what the run may do and cost."""
@@ -98,11 +100,12 @@ class PlainDisplay(Observer):
 
     def event(self, event: Event) -> None:
         """Say what became of each attempt and round, and when tuning begins."""
-        if self._state is not None:
-            self._state.add(event)
-            self._tell(event, self._state)
+        if self._progress is not None:
+            self._progress.add(event)
+            self._tell(event, self._progress)
 
-    def _tell(self, event: Event, state: RunState) -> None:
+    def _tell(self, event: Event, progress: RunProgress) -> None:
+        state = progress.state
         if event.kind == "attempt":
             found = state.candidate(event.key)
             if found is not None:
@@ -113,23 +116,22 @@ class PlainDisplay(Observer):
                 self.line(line)
         elif event.kind == "experiment":
             self.line(f"  {experiment_line(state.experiments[-1])}")
+        elif event.kind == "lead" and event.data["change"]:
+            self.line(f"  {event.data['change']}")
         elif event.kind == "round":
-            self._tell_round(event, state)
+            self._tell_round(event, progress)
         elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
             self._tuned = state.tuning.round
             self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")
 
-    def _tell_round(self, event: Event, state: RunState) -> None:
+    def _tell_round(self, event: Event, progress: RunProgress) -> None:
         """Say what a round has come to, and how long the others take."""
-        seconds = state.seconds_to_come
+        seconds = progress.state.seconds_to_come
         left = f"; about {duration(seconds)} for the steps that are left" if seconds >= LONG else ""
-        best = "best " if state.best else ""
-        self.line(f"round {event.key[1:]}: {best}{standing(state)}; {spending(self._ledger)}{left}")
+        best = "best " if progress.state.best else ""
+        self.line(f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}")
         if event.data.get("untuned"):
             self.line(f"  {event.data['untuned']}")
-        for change in event.data.get("changes", ())[self._changes :]:
-            self.line(f"  {change}")
-        self._changes = len(event.data.get("changes", ()))
         if event.data.get("prospect"):
             self.line(f"  another round? {event.data['prospect']}")
 
@@ -141,9 +143,7 @@ class PlainDisplay(Observer):
             self.line(f"  {found} The model is told; programs must bear it, or the environment be mended.")
 
     def finished(self, run: RunResult) -> None:
-        """Say what came out, after what the last race changed."""
-        for change in run.data.get("changes", ())[self._changes :]:
-            self.line(f"  {change}")
+        """Say what came out."""
         if self._result == "brief":
             self.line(f"{run.directory}: held-out return {number(run.mean_return)}; {run.stop_reason}")
         else:
@@ -153,7 +153,7 @@ class PlainDisplay(Observer):
         """After an error: say how to go on, where something was paid for or rolled out."""
         if isinstance(error, RewardFaultError):
             return  # it would fail again; the error says what to do
-        if self._directory is not None and self._ledger is not None and self._ledger.calls:
+        if self._directory is not None and self._progress is not None and self._progress.ledger.calls:
             self.line(
                 f"What was done is kept; go on with: promptpo resume {shlex.quote(str(self._directory))}"
             )
@@ -163,18 +163,17 @@ class PlainDisplay(Observer):
 
 
 class LiveDisplay(PlainDisplay):
-    """The attempts as they come; below them a part that is kept up to date (see `promptpo.display.live_part`)."""
+    """The attempts as they come; below them a few lines that are kept up to date."""
 
     def __init__(self, result: Result = "stdout") -> None:
         super().__init__(result)
         from rich.console import Console
-
-        from promptpo.display.resizable_live import ResizingLive
+        from rich.live import Live
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._plain = self._console.options.ascii_only
-        self._progress: RunProgress | None = None
-        self._live = ResizingLive(self._console, self._status)
+        self._live = Live(
+            console=self._console, refresh_per_second=8, get_renderable=self._status, transient=True
+        )
 
     def line(self, text: str) -> None:
         """Print one line above the live part."""
@@ -185,16 +184,11 @@ class LiveDisplay(PlainDisplay):
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins and start the live part."""
         super().started(config, directory, choice, spec, ledger)
-        if self._state is not None:
-            self._progress = RunProgress(self._state, ledger)
         self._live.start()
 
-    def event(self, event: Event) -> None:
-        """Keep the live part up to date; what became of attempts and rounds scrolls above it."""
-        if self._progress is not None:
-            self._progress.add(event)
-            if event.kind != "tuning":  # the live part tells it
-                self._tell(event, self._progress.state)
+    def _tell(self, event: Event, progress: RunProgress) -> None:
+        if event.kind != "tuning":  # the live part tells it
+            super()._tell(event, progress)
 
     def finished(self, run: RunResult) -> None:
         """Replace the live part by the result."""
@@ -206,9 +200,20 @@ class LiveDisplay(PlainDisplay):
         self._live.stop()
 
     def _status(self) -> Any:
-        from rich.text import Text
+        return "" if self._progress is None else live_part(self._progress, self._console)
 
-        if self._progress is None:
-            return Text("")
-        width = self._console.width  # asked each time: terminals are resized
-        return live_part(self._progress, width=width, spending=spending(self._ledger), plain=self._plain)
+
+def live_part(progress: RunProgress, console: Console) -> RenderableType:
+    """What is kept up to date below the scrolling lines: none is longer than the terminal, ASCII where it knows no more."""
+    from rich.console import Group
+    from rich.spinner import Spinner
+    from rich.text import Text
+
+    plain = console.options.ascii_only
+    lines = [Text(line.replace("·", "-").replace("±", "+-") if plain else line) for line in progress.lines()]
+    for line in (
+        lines
+    ):  # cropped here, since a spinner forgets how its text wants to overflow; two columns are its mark's
+        line.truncate(max(1, console.width - 2), overflow="crop" if plain else "ellipsis")
+    head, *others = lines
+    return Group(Spinner("line" if plain else "dots", text=head), *(Text("  ") + line for line in others))

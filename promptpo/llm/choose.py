@@ -156,7 +156,7 @@ def _unasked(choice: Choice, base_url: str | None, price: Price | None) -> LLM:
     elsewhere = base_url or os.environ.get(f"{choice.provider.upper()}_BASE_URL", "").strip()
     official = not elsewhere or urlsplit(elsewhere).hostname == f"api.{choice.provider}.com"
     found = price or price_of(choice.provider, choice.argument, listed=official)
-    return UnaskedLLM(choice.name, found, base_url)
+    return UnaskedLLM(choice.name, found, lambda: make_llm(choice.name, base_url=base_url))
 
 
 def _check_address(base_url: str) -> None:

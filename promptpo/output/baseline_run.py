@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
+from promptpo.files import read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -146,7 +147,7 @@ def read_baseline(directory: Path) -> BaselineRun:
 
 def _object(path: Path) -> dict[str, Any]:
     """A JSON object; empty where there is no such file."""
-    return {**clean_values(json.loads(path.read_text(encoding="utf-8")))} if path.is_file() else {}
+    return {**clean_values(json.loads(read_regular(path)))} if path.is_file() else {}
 
 
 def _record(directory: Path) -> Mapping[str, Any]:

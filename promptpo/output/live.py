@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 from promptpo.errors import RunError
+from promptpo.files import reading
 from promptpo.output.baseline_run import CHECKPOINTS, is_baseline, read_baseline
 from promptpo.output.report.page import page
 from promptpo.output.report.result import RESULT
@@ -55,8 +56,9 @@ class LiveReport:
                 return page(baseline), baseline.result is None
             if not (self._run / CONFIG).exists() or not (self._run / JOURNAL).exists():
                 return _waiting(self._run, "The run has not begun to write yet."), True
-            view = read_view(self._run)
-            return page(view, NOTE), view.result is None or not view.state.finished
+            with reading(self._run):
+                view = read_view(self._run)
+                return page(view, NOTE), view.result is None or not view.state.finished
         except (RunError, OSError) as error:  # it may be written this moment
             return _waiting(self._run, str(error)), True
 

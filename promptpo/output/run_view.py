@@ -12,6 +12,7 @@ from annotated_types import Len  # pydantic's own, as is the other
 from typing_extensions import TypedDict
 
 from promptpo.errors import NoSuchRunError, RunError
+from promptpo.files import read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.adapters import adapter
@@ -147,7 +148,7 @@ def read_result(path: Path, kind: type = _Result) -> Mapping[str, Any]:
         ValueError: It is no result.
     """
     try:
-        result = clean_values(json.loads(path.read_text(encoding="utf-8")))
+        result = clean_values(json.loads(read_regular(path)))
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply") from error
     adapter(kind).validate_python(result, strict=True)

@@ -82,7 +82,7 @@ def find_runs(folder: Path) -> list[Path]:
 
 
 def _below(folder: Path, levels: int) -> Iterator[Path]:
-    if _is_ours(folder) or is_baseline(folder):
+    if is_run(folder):
         yield folder
     elif levels:
         with os.scandir(folder) as entries:
@@ -90,6 +90,11 @@ def _below(folder: Path, levels: int) -> Iterator[Path]:
         for name in inner:
             if not name.startswith("."):
                 yield from _below(folder / name, levels - 1)
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run, of promptpo or of a baseline."""
+    return _is_ours(folder) or is_baseline(folder)
 
 
 def _is_ours(folder: Path) -> bool:

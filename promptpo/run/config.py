@@ -11,13 +11,14 @@ from typing import Annotated, Any, Literal
 
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
+from promptpo.files import read_regular, write_atomically
 from promptpo.levels import Reveal
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
 from promptpo.run.adapters import adapter
 from promptpo.run.budget import TABLE
 from promptpo.run.recipe import RECIPES, Recipe, RecipeName
-from promptpo.run.settings import Setting, options_of
+from promptpo.run.settings import RunSetting, options_of
 
 CONFIG = "config.toml"
 
@@ -33,11 +34,11 @@ class Budget:
     """Limits, each of which ends a run cleanly with its best policy; None means no limit."""
 
     rounds: Annotated[
-        int, Setting("Prompts, at most.", "Budget", least=1, resumed="New number of rounds.")
+        int, RunSetting("Prompts, at most.", "Budget", least=1, resumed="New number of rounds.")
     ] = 5
     steps: Annotated[
         int | None,
-        Setting(
+        RunSetting(
             "Environment steps for everything but the final test.",
             "Budget",
             keyword="max_steps",
@@ -47,7 +48,7 @@ class Budget:
     ] = 500_000
     calls: Annotated[
         int | None,
-        Setting(
+        RunSetting(
             "Language-model calls.",
             "Budget",
             keyword="max_calls",
@@ -57,7 +58,7 @@ class Budget:
     ] = None
     tokens: Annotated[
         int | None,
-        Setting(
+        RunSetting(
             "Input plus output tokens.",
             "Budget",
             keyword="max_tokens",
@@ -67,7 +68,7 @@ class Budget:
     ] = None
     usd: Annotated[
         float | None,
-        Setting(
+        RunSetting(
             "Money; refused for a model without a known price.",
             "Budget",
             keyword="max_usd",
@@ -77,7 +78,7 @@ class Budget:
     ] = None
     seconds: Annotated[
         float | None,
-        Setting(
+        RunSetting(
             "Wall time of this process.",
             "Budget",
             keyword="max_seconds",
@@ -101,7 +102,7 @@ class Config:
     task: Task
     model: Annotated[
         str | None,
-        Setting(
+        RunSetting(
             "anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples in turn.",
             "Model",
             metavar="MODEL",
@@ -111,18 +112,18 @@ class Config:
     models: tuple[str, ...] = ()
     base_url: Annotated[
         str | None,
-        Setting(
+        RunSetting(
             "Address of an OpenAI- or Anthropic-compatible server.",
             "Model",
             resumed="New address of the model's server.",
         ),
     ] = None
     effort: Annotated[
-        Effort | None, Setting("How hard a reasoning model thinks; its default when not given.", "Model")
+        Effort | None, RunSetting("How hard a reasoning model thinks; its default when not given.", "Model")
     ] = None
     price: Annotated[
         tuple[float, float] | None,
-        Setting(
+        RunSetting(
             "US dollars per million input and output tokens of the model; looked up when not given.",
             "Model",
             metavar="IN,OUT",
@@ -132,11 +133,11 @@ class Config:
         ),
     ] = None
     repair_model: Annotated[
-        str | None, Setting("Who repairs; by default whoever wrote the policy.", "Model", metavar="MODEL")
+        str | None, RunSetting("Who repairs; by default whoever wrote the policy.", "Model", metavar="MODEL")
     ] = None
     check: Annotated[
         bool,
-        Setting(
+        RunSetting(
             "Do not try the models' keys, servers and names before the run begins.",
             "Model",
             flags="--no-check",
@@ -144,11 +145,11 @@ class Config:
     ] = True
     temperature: Annotated[
         float | None,
-        Setting("Sampling temperature; the provider's default when not given.", "Model", least=0),
+        RunSetting("Sampling temperature; the provider's default when not given.", "Model", least=0),
     ] = None
     frames: Annotated[
         bool | None,
-        Setting(
+        RunSetting(
             "Show the model film strips of episodes, and first frames where observations are pictures; by default where it is known to see.",
             "Model",
             flags="--frames/--no-frames",
@@ -156,13 +157,13 @@ class Config:
     ] = None
     max_output_tokens: Annotated[
         int,
-        Setting(
+        RunSetting(
             "Limit for one answer, thinking included.", "Model", least=1, resumed="New limit for one answer."
         ),
     ] = 16_384
     max_prompt_tokens: Annotated[
         int,
-        Setting(
+        RunSetting(
             "Bound on a prompt; the history is shortened to fit.",
             "Model",
             least=1,
@@ -171,7 +172,7 @@ class Config:
     ] = 24_000
     goal: Annotated[
         str,
-        Setting(
+        RunSetting(
             'What is to be done, in words, such as "walk backwards without falling": the model writes the reward for it first.',
             "Environment",
             metavar="TEXT",
@@ -179,18 +180,18 @@ class Config:
     ] = ""
     judge: Annotated[
         JudgeName,
-        Setting(
+        RunSetting(
             "Who says which of two episodes comes closer to --goal before the search: the model, or you, on a page of this machine.",
             "Environment",
         ),
     ] = "model"
     budget: Budget = field(default_factory=Budget)
     candidates: Annotated[
-        int, Setting("Policies asked for in each round.", "Budget", flags="--candidates -n", least=1)
+        int, RunSetting("Policies asked for in each round.", "Budget", flags="--candidates -n", least=1)
     ] = 4
     episodes: Annotated[
         int | None,
-        Setting(
+        RunSetting(
             "Training episodes per policy; by default 10, fewer where they are long for the step budget.",
             "Budget",
             least=1,
@@ -198,7 +199,7 @@ class Config:
     ] = None
     validation_episodes: Annotated[
         int | None,
-        Setting(
+        RunSetting(
             "Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget.",
             "Budget",
             least=1,
@@ -206,18 +207,18 @@ class Config:
     ] = None
     test_episodes: Annotated[
         int | None,
-        Setting(
+        RunSetting(
             "Held-out episodes for the reported number; by default 100, fewer of a policy so slow that they would take more than 10 minutes.",
             "Budget",
             least=1,
         ),
     ] = None
     hint: Annotated[
-        str, Setting("What you know about the task, in words; in every prompt.", "Search", metavar="TEXT")
+        str, RunSetting("What you know about the task, in words; in every prompt.", "Search", metavar="TEXT")
     ] = ""
     start: Annotated[
         tuple[str, ...],
-        Setting(
+        RunSetting(
             "A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
             "Search",
             metavar="POLICY.py",
@@ -226,21 +227,21 @@ class Config:
     ] = ()
     written: int = 0
     seed: Annotated[
-        int, Setting("Decides training seeds and all that is random on our side.", "Search", least=0)
+        int, RunSetting("Decides training seeds and all that is random on our side.", "Search", least=0)
     ] = 0
     teacher: Annotated[
         str | None,
-        Setting(
+        RunSetting(
             "A trained agent of stable-baselines3 to beat and to learn from. Loading it runs what is in the file.",
             "Search",
             metavar="AGENT.zip",
             words=Path,
         ),
     ] = None
-    recipe: Annotated[RecipeName, Setting("The procedure; see docs/recipes.md.", "Search")] = "default"
+    recipe: Annotated[RecipeName, RunSetting("The procedure; see docs/recipes.md.", "Search")] = "default"
     recipe_options: Annotated[
         Mapping[str, Any],
-        Setting(
+        RunSetting(
             "Override one switch of the recipe; repeatable.",
             "Search",
             flags="--option",
@@ -251,21 +252,21 @@ class Config:
     ] = field(default_factory=dict)
     stop_at: Annotated[
         float | None,
-        Setting(
+        RunSetting(
             "Stop when the mean return on validation seeds reaches this; by default the environment's registered threshold.",
             "Search",
         ),
     ] = None
     tune: Annotated[
-        TuneMethod, Setting("cma tunes declared PARAMS between rounds; none does not.", "Search")
+        TuneMethod, RunSetting("cma tunes declared PARAMS between rounds; none does not.", "Search")
     ] = "cma"
-    repairs: Annotated[int, Setting("Repair calls for a policy that does not run.", "Search", least=0)] = 2
+    repairs: Annotated[int, RunSetting("Repair calls for a policy that does not run.", "Search", least=0)] = 2
     reveal: Annotated[
-        Reveal, Setting("How much the prompt tells about which environment it is.", "Advanced")
+        Reveal, RunSetting("How much the prompt tells about which environment it is.", "Advanced")
     ] = "named"
     spec_file: Annotated[
         str | None,
-        Setting(
+        RunSetting(
             "An edited spec file to show instead of the generated one.",
             "Advanced",
             flags="--spec",
@@ -274,23 +275,23 @@ class Config:
     ] = None
     clip_actions: Annotated[
         bool,
-        Setting(
+        RunSetting(
             "A continuous action out of bounds fails the policy instead of being clipped.",
             "Advanced",
             flags="--no-clip",
         ),
     ] = True
-    jobs: Annotated[int, Setting("Rollout processes; 0 means one per core.", "Advanced", least=0)] = 0
+    jobs: Annotated[int, RunSetting("Rollout processes; 0 means one per core.", "Advanced", least=0)] = 0
     executor: Annotated[
         Literal["local", "ray"],
-        Setting(
+        RunSetting(
             "Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here).",
             "Advanced",
         ),
     ] = "local"
     allow_weaker_sandbox: Annotated[
         bool,
-        Setting(
+        RunSetting(
             "Run even where the system lacks sandbox layers.",
             "Advanced",
             resumed="Run even where the system lacks sandbox layers.",
@@ -339,13 +340,7 @@ class Config:
 
 def save_config(config: Config, path: Path) -> None:
     """Write a configuration as TOML, whole or not at all; None values are left out."""
-    # A full disk must not leave an empty file, which would look like a run that is damaged.
-    temporary = path.with_name(f".{path.name}")
-    try:
-        temporary.write_text(config_text(config), encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, config_text(config))
 
 
 def config_text(config: Config) -> str:
@@ -362,7 +357,7 @@ def load_config(path: Path) -> Config:
         RunError: The file is missing or does not describe a run.
     """
     try:
-        config: Config = adapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+        config: Config = adapter(Config).validate_python(tomllib.loads(read_regular(path).decode()))
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."

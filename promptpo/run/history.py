@@ -1,21 +1,22 @@
-"""The candidates of a run so far, and which of them is best, as the loop decides on them.
+"""The candidates of a run so far, and which of them is best.
 
-A second view beside `promptpo.run.state`, and why: see docs/architecture.md.
+The loop adds to its own while it decides; `History.add` adds the same from the events that it wrote.
 """
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Change, Difference, Evidence, ran
+from promptpo.run.journal import Event, from_json
 from promptpo.run.records import Attempt, Experiment, Remark
 
-if TYPE_CHECKING:
-    from promptpo.run.state import RunState
+Once: TypeAlias = Callable[[Any, str, Callable[[], Any]], Any]
 
 
 @dataclass
@@ -58,6 +59,43 @@ class History:
     earned: tuple[float, ...] = ()
     changes: list[str] = field(default_factory=list)
 
+    def add(self, event: Event) -> None:
+        """Take an event of the journal into account; kinds that decide nothing change nothing."""
+        data = event.data
+        if event.kind == "attempt":
+            bisect.insort(self.attempts, from_json(Attempt, data), key=_place)
+        elif event.kind == "remark":
+            self._replace(from_json(Remark, data))
+        elif event.kind == "validation":
+            program, _, _ = event.key.partition(".")
+            self.looks.setdefault(program, []).append(from_json(Evaluation, data["evaluation"]))
+        elif event.kind == "experiment":
+            self.experiments.append(from_json(Experiment, data))
+        elif event.kind == "lead":
+            self.leader_id = data["leader"]
+            self.changes += [data["change"]] if data["change"] else []
+        elif event.kind == "round":
+            self.rounds, self.stalled = int(event.key[1:]), int(data["stalled"])
+            self.leader_id = data["best"] or ""
+            self.reflections += [data["reflection"]] if data["reflection"] else []
+
+    def _replace(self, remark: Remark) -> None:
+        for place, attempt in enumerate(self.attempts):
+            if attempt.id == remark.candidate:
+                self.attempts[place] = remark.on(attempt)
+
+    def take_lead(self, change: Change, once: Once = lambda *_: None) -> None:
+        """Another candidate leads from now on.
+
+        Args:
+            change: Who, and before whom.
+            once: Writes an event, where it was not written before.
+        """
+        data = {"leader": change.new, "change": str(change) if self.leader_id else ""}
+        once("lead", f"r{self.rounds + 1}.{change.old}.{change.new}", lambda: data)
+        self.changes += [data["change"]] if self.leader_id else []
+        self.leader_id = change.new
+
     def absorb(
         self, *, duplicates: bool = True, keep: Callable[[Remark], Remark] = lambda remark: remark
     ) -> list[Attempt]:
@@ -90,20 +128,24 @@ class History:
 
     def evidence(self, attempt: Attempt) -> Evidence:
         """The training and validation episodes of a candidate."""
-        looks = self.looks.get(attempt.candidate.duplicate_of or attempt.id, [])
-        return Evidence.of(attempt.evaluation.episodes, *(look.episodes for look in looks))
+        return Evidence.of(attempt.evaluation.episodes, *(look.episodes for look in self.looks_of(attempt)))
+
+    def looks_of(self, attempt: Attempt) -> list[Evaluation]:
+        """What was seen of a candidate's program on validation seeds, oldest first."""
+        candidate = attempt.candidate
+        return [
+            look
+            for name in dict.fromkeys((candidate.duplicate_of or candidate.id, candidate.digest))
+            for look in self.looks.get(name, ())
+        ]
 
     def runs(self, attempt: Attempt) -> bool:
         """Whether a candidate ran to the end with finite returns wherever it was looked at."""
-        return ran(attempt.evaluation, self.looks.get(attempt.candidate.duplicate_of or attempt.id, []))
+        return ran(attempt.evaluation, self.looks_of(attempt))
 
     def against(self, one: Attempt, other: Attempt) -> Difference:
         """How one candidate differs from another over the episodes that both have played."""
         return self.evidence(one).against(self.evidence(other))
-
-    def seeds_of(self, attempt: Attempt) -> set[int]:
-        """The starts that a candidate has played."""
-        return {episode.seed for episode in self.evidence(attempt).episodes}
 
     def lead(self, one: Attempt, other: Attempt) -> float:
         """More than 0 where one candidate is put before another, less where after it."""
@@ -206,33 +248,40 @@ class History:
             "episodes": len(evidence.episodes),
             "stalled": self.stalled,
             "reflection": self.reflections[-1] if self.reflections else "",
-            "changes": list(self.changes),
         }
 
-    def recall(self, state: RunState) -> None:
+    def recall(self, recorded: History, once: Once = lambda *_: None) -> None:
         """Add what the journal holds beyond this history: a run's best never gets worse by resuming.
 
         What was not judged any more becomes the best where it is clearly better on the episodes it shares, and no worse on
         all of them together. What was judged stays in its order: who is better on a few shared episodes than someone
         who is better on a few others need not be better than either.
+
+        Args:
+            recorded: What the journal tells.
+            once: As for `take_lead`.
         """
         self.absorb()
         known = {attempt.id for attempt in self.attempts}
-        for recorded in state.candidates:
-            if recorded.id not in known:
-                self.attempts.append(recorded.attempt)
-            if recorded.attempt.candidate.duplicate_of is None:
-                looks = self.looks.setdefault(recorded.id, [])
-                looks += [look for look in state.looks(recorded.attempt.candidate) if look not in looks]
+        self.attempts += [attempt for attempt in recorded.attempts if attempt.id not in known]
+        for attempt in self.attempts:
+            found = self.looks_of(attempt)
+            more = [look for look in recorded.looks_of(attempt) if look not in found]
+            if more:
+                self.looks.setdefault(attempt.candidate.duplicate_of or attempt.id, []).extend(more)
         leader = self.find(self.leader_id)
         for attempt in self._running():
             if leader is None or (attempt.id in known and attempt.candidate.round <= self.rounds):
                 continue
             above = self.evidence(attempt).mean_return >= self.evidence(leader).mean_return
             if above and self.against(attempt, leader).verdict > 0:
-                self.changes.append(str(Change(leader.id, attempt.id, self.against(attempt, leader))))
+                self.take_lead(Change(leader.id, attempt.id, self.against(attempt, leader)), once)
                 leader = attempt
-                self.leader_id = attempt.id
+
+
+def _place(attempt: Attempt) -> tuple[int, bool, int, str]:
+    """Sort key: by round, then as they were asked for; tuned ones after the others."""
+    return attempt.candidate.round, attempt.id.endswith("t"), len(attempt.id), attempt.id
 
 
 def _economy(attempt: Attempt) -> tuple[float, int]:

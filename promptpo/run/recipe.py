@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from promptpo.run.settings import Setting
+from promptpo.run.settings import RunSetting
 
 RecipeName = Literal["default", "paper", "evolve", "model"]
 
@@ -43,19 +43,19 @@ class Recipe:
     feedback_episodes: Literal["typical", "all"] = "typical"
     reflection: bool = False
     history: Literal["winners", "best", "parents"] = "best"
-    best_k: Annotated[int, Setting(least=1)] = 2
+    best_k: Annotated[int, RunSetting(least=1)] = 2
     duplicates: bool = True
-    racing: Annotated[int, Setting(least=0)] = 3
+    racing: Annotated[int, RunSetting(least=0)] = 3
     directions: bool = True
-    validate: Annotated[int, Setting(least=1)] = 2
-    islands: Annotated[int, Setting(least=1)] = 1
-    migrate_every: Annotated[int, Setting(least=1)] = 3
+    validate: Annotated[int, RunSetting(least=1)] = 2
+    islands: Annotated[int, RunSetting(least=1)] = 1
+    migrate_every: Annotated[int, RunSetting(least=1)] = 3
     tune: bool = True
     early_stop: bool = True
     world: bool = False
     probe: bool = True
-    probe_episodes: Annotated[int, Setting(least=1)] = 2
-    probe_steps: Annotated[int, Setting(least=1)] = 1000
+    probe_episodes: Annotated[int, RunSetting(least=1)] = 2
+    probe_steps: Annotated[int, RunSetting(least=1)] = 1000
 
 
 RECIPES: Mapping[RecipeName, Recipe] = {

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from annotated_types import Ge, GroupedMetadata, Gt
+
 from promptpo.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting of a run.
+class RunSetting(GroupedMetadata):
+    """One setting of a run; pydantic keeps to its bounds.
 
     Attributes:
         help: What it does.
@@ -47,6 +49,12 @@ class Setting:
     type: Any = None
     default: Any = None
 
+    def __iter__(self) -> Iterator[Any]:
+        if self.least is not None:
+            yield Ge(self.least)
+        if self.above is not None:
+            yield Gt(self.above)
+
     @property
     def negated(self) -> bool:
         """Whether its flag means false."""
@@ -58,7 +66,7 @@ class Setting:
         return f"False: {self.help}" if self.negated else self.help
 
 
-def settings_of(kind: Any) -> Iterator[Setting]:
+def settings_of(kind: Any) -> Iterator[RunSetting]:
     """The settings that a dataclass and those in its fields have, in their order."""
     hints = get_type_hints(kind, include_extras=True)
     for one in fields(kind):
@@ -91,6 +99,6 @@ def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:
     return options
 
 
-def in_reference(settings: Iterable[Setting]) -> str:
+def in_reference(settings: Iterable[RunSetting]) -> str:
     """Settings as a docstring lists arguments."""
     return "\n".join(f"        {one.keyword}: {one.meaning}" for one in settings)

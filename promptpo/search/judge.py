@@ -94,9 +94,8 @@ class Judge:
         finally:
             left = {one.id: history.evidence(one) for one in arms if history.runs(one)}
             ended = Race(left, Course((), 1), champion=history.leader_id)
-            if ended.front and ended.front != history.leader_id:
-                history.changes += [str(ended.change)] if history.leader_id else []
-                history.leader_id = ended.front
+            if ended.change is not None:
+                history.take_lead(ended.change, self._spender.journal.once)
             history.find_alike()
 
     async def _played(

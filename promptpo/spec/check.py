@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from gymnasium import spaces
@@ -15,7 +14,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.patience import BUILDING, patience
 from promptpo.envs.spaces import form_of
 from promptpo.spec.facts import facts_from
-from promptpo.spec.fields import finite
+from promptpo.spec.fields import widest
 from promptpo.spec.observe import observe
 from promptpo.spec.paths import PathError, arithmetic, walk
 from promptpo.spec.reading import read
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
-    from promptpo.spec.describe import TaskSpec
-    from promptpo.spec.facts import TaskFacts
     from promptpo.spec.observe import Observed
     from promptpo.spec.reading import Reading, Said, SpecClass
 
@@ -83,9 +80,22 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
     return contradictions_in(reading, task, facts, observed)
 
 
-def contradictions_in(
-    reading: Reading, task: Task, facts: TaskFacts | TaskSpec, observed: Observed
-) -> list[Contradiction]:
+class Known(Protocol):
+    """What is known of a task, described or not; see `promptpo.spec.facts.TaskFacts`."""
+
+    @property
+    def observation_space(self) -> AnySpace: ...  # noqa: D102 - see there
+    @property
+    def action_space(self) -> AnySpace: ...  # noqa: D102
+    @property
+    def horizon(self) -> int | None: ...  # noqa: D102
+    @property
+    def horizon_source(self) -> str: ...  # noqa: D102
+    @property
+    def reward_threshold(self) -> float | None: ...  # noqa: D102
+
+
+def contradictions_in(reading: Reading, task: Task, facts: Known, observed: Observed) -> list[Contradiction]:
     """What a spec says that is not so, in the order of its lines.
 
     Args:
@@ -99,7 +109,7 @@ def contradictions_in(
 
 
 def _contradictions(
-    reading: Reading, task: Task, facts: TaskFacts | TaskSpec, observed: Observed
+    reading: Reading, task: Task, facts: Known, observed: Observed
 ) -> Iterator[Contradiction]:
     if not (reading.parts or reading.reward or reading.episode is not None):
         yield Contradiction(0, "it is no spec: it defines none of State, Action, reward, EPISODE.")
@@ -156,26 +166,27 @@ def _part(root: str, part: SpecClass, space: AnySpace, values: Sequence[Any]) ->
 
 
 def _bounds(said: Said, leaf: Any, values: Sequence[Any]) -> Iterator[Contradiction]:
-    low, high = np.ravel(leaf.low), np.ravel(leaf.high)
-    each = len(said.ranges) == low.size
+    bounds = np.ravel(leaf.low), np.ravel(leaf.high)
+    each = len(said.ranges) == bounds[0].size
     taken = np.array([np.ravel(np.asarray(leaf.read(value), dtype=float)) for value in values])
-    for i, (said_low, said_high) in enumerate(said.ranges if each else said.ranges[:1]):
-        is_low, is_high = (float(low[i]), float(high[i])) if each else (float(low.min()), float(high.max()))
-        column = taken[:, i] if each and taken.size else taken
-        if said_low > said_high:
-            message = f"{said.name}: the lower bound {said_low:g} is above the upper bound {said_high:g}."
+    for i, (low, high) in enumerate(said.ranges if each else said.ranges[:1]):
+        part = slice(i, i + 1) if each else slice(None)
+        declared, column = widest(bounds[0][part], bounds[1][part]), taken[:, part] if taken.size else taken
+        if low > high:
+            message = f"{said.name}: the lower bound {low:g} is above the upper bound {high:g}."
             yield Contradiction(said.line, message)
-        elif said.seen:
-            continue
-        elif math.isfinite(finite(is_low)) and math.isfinite(finite(is_high)):
-            if not (_close(said_low, is_low) and _close(said_high, is_high)):
-                message = f"{said.name} lies in {is_low:.6g} .. {is_high:.6g}, not in {said_low:g} .. {said_high:g}."
+        elif not said.seen and np.isfinite(declared).all():
+            if not np.allclose(declared, (low, high), rtol=TOLERANCE, atol=1e-6):
+                message = (
+                    f"{said.name} lies in {declared[0]:.6g} .. {declared[1]:.6g}, not in {low:g} .. {high:g}."
+                )
                 yield Contradiction(said.line, message)
-        elif column.size and (
-            column.min() < said_low - _slack(said_low) or column.max() > said_high + _slack(said_high)
-        ):
-            message = f"{said.name} was observed from {column.min():.4g} to {column.max():.4g}, outside {said_low:g} .. {said_high:g}."
-            yield Contradiction(said.line, message, doubtful=True)
+        elif not said.seen and column.size:
+            seen = float(column.min()), float(column.max())
+            slack = TOLERANCE * np.nan_to_num(np.abs((low, high)), posinf=0) + 1e-6
+            if seen[0] < low - slack[0] or seen[1] > high + slack[1]:
+                message = f"{said.name} was observed from {seen[0]:.4g} to {seen[1]:.4g}, outside {low:g} .. {high:g}."
+                yield Contradiction(said.line, message, doubtful=True)
 
 
 def _computed(said: Said, root: str, space: AnySpace) -> Iterator[Contradiction]:
@@ -215,7 +226,7 @@ def _choices(part: SpecClass, space: AnySpace) -> Iterator[Contradiction]:
         yield Contradiction(part.line, message, doubtful=True)
 
 
-def _reward(reading: Reading, facts: TaskFacts | TaskSpec) -> Iterator[Contradiction]:
+def _reward(reading: Reading, facts: Known) -> Iterator[Contradiction]:
     """Indices of observation and action inside the reward's code."""
     seen = facts.observation_space
     for function in reading.functions:
@@ -230,7 +241,7 @@ def _reward(reading: Reading, facts: TaskFacts | TaskSpec) -> Iterator[Contradic
                     yield Contradiction(node.lineno, f"{function.name}: {error}")
 
 
-def _episode(reading: Reading, facts: TaskFacts | TaskSpec, observed: Observed) -> Iterator[Contradiction]:
+def _episode(reading: Reading, facts: Known, observed: Observed) -> Iterator[Contradiction]:
     episode, line = reading.episode, reading.episode_line
     if episode is None:
         return
@@ -242,7 +253,7 @@ def _episode(reading: Reading, facts: TaskFacts | TaskSpec, observed: Observed) 
     steps = episode.get("max_steps", facts.horizon)
     if facts.horizon is not None and steps != facts.horizon:
         message = f"an episode has at most {facts.horizon} steps, not {steps}."
-        yield Contradiction(line, message, doubtful=facts.horizon_source == "documentation")
+        yield Contradiction(line, message)
     threshold = episode.get("solved_from_mean_return", facts.reward_threshold)
     if threshold != facts.reward_threshold:
         message = f"the task counts as solved from {facts.reward_threshold}, not from {threshold}."
@@ -251,11 +262,3 @@ def _episode(reading: Reading, facts: TaskFacts | TaskSpec, observed: Observed) 
         if not any(key in step.info for step in observed.steps):
             keys = ", ".join(observed.steps[-1].info) or "nothing"
             yield Contradiction(line, f"info reports no {key!r}; it reports {keys}.", doubtful=True)
-
-
-def _close(a: float, b: float) -> bool:
-    return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=1e-6)
-
-
-def _slack(bound: float) -> float:
-    return TOLERANCE * abs(bound) + 1e-6 if math.isfinite(bound) else 0.0

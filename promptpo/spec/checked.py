@@ -25,29 +25,28 @@ def checks_of(
         sources: Part to where it came from.
     """
     trial, shown = observed.trial, parts.reward_code
+    functions = [] if shown is None else shown.functions
     for name in RESULTS:
         passed = trial.passed(name) if trial is not None else None
-        if (
-            trial is not None
-            and passed is not None
-            and shown
-            and any(f"def {name}(" in one for one in shown.functions)
-        ):
+        if passed is not None and any(f"def {name}(" in one for one in functions):
             values = f"{min(passed.told):.4g} to {max(passed.told):.4g}"
             yield f"{name}: its lines ran beside {len(passed.told)} steps, and gave what the environment gave ({values})."
-        elif name == "reward":
-            yield f"reward: no lines of the environment are shown; its words are from: {sources['reward']}."
         else:
-            yield "terminated: no lines of the environment are shown; what is said of the end is not checked."
-    told = dict(shown.words) if shown is not None else {}
-    for name, words in told.items():
-        rows = len(trial.rows) if trial is not None else 0
-        yield f"{name}: {words}: compared with observations and actions in {rows} steps."
-    ended = [f"{one.steps} ({_how(one.terminated, one.truncated)})" for one in observed.endings]
-    source = {"none": "nothing bounds it"}.get(facts.horizon_source, f"from: {facts.horizon_source}")
+            words = (
+                f"its words are from: {sources['reward']}"
+                if name == "reward"
+                else "what is said of the end is not checked"
+            )
+            yield f"{name}: no lines of the environment are shown; {words}."
+    for name, words in ({} if shown is None else shown.words).items():
+        yield f"{name}: {words}: compared with observations and actions in {len(trial.rows) if trial else 0} steps."
+    how = {
+        (True, False): "terminated",
+        (False, True): "truncated",
+        (True, True): "terminated",
+        (False, False): "left",
+    }
+    ended = [f"{one.steps} ({how[one.terminated, one.truncated]})" for one in observed.endings]
+    source = "nothing bounds it" if facts.horizon_source == "none" else f"from: {facts.horizon_source}"
     yield f"max_steps: {facts.horizon}, {source}; episodes were played for {', '.join(ended)} steps."
     yield f"State: shapes and ranges of {len(observed.observations)} observations; its names are from: {sources['State']}."
-
-
-def _how(terminated: bool, truncated: bool) -> str:
-    return "terminated" if terminated else "truncated" if truncated else "left"

@@ -50,22 +50,23 @@ class _Words:
         return {**self.places, **{title: ", ".join(names) for title, names in told.items() if names}}
 
 
-def coded(trial: SpecTrial, name: str, room: int, spaces: tuple[Any, Any]) -> RewardCode | None:
+def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]) -> RewardCode | None:
     """The lines of "reward" or "terminated" that passed; None where none did, or they take more than `room` characters.
 
     Args:
-        trial: With the steps that were taken.
+        trial: With the steps that were taken; None where nothing ran beside them.
         name: Of the two.
         room: For the code.
         spaces: Of observations and actions.
     """
-    passed = trial.passed(name)
-    if passed is None:
+    passed = trial.passed(name) if trial is not None else None
+    if trial is None or passed is None:
         return None
     sides, lines, level = trial.sides(*spaces), passed.lines, passed.lines.level
     shown = copy.deepcopy(lines.body)
     every = [*shown, *(one for helper in lines.helpers.values() for one in helper.node.body)]
-    plain = isinstance(shown[-1], ast.Return) and isinstance(shown[-1].value, ast.Constant)
+    last = shown[-1].value if isinstance(shown[-1], ast.Return) else None
+    plain = isinstance(last, ast.Constant) and bool(last.value)
     if not plain and not any(isinstance(n, SAYING) for one in every for n in ast.walk(one)):
         return None  # it hands on what it looks up
     if passed.place:
@@ -103,7 +104,9 @@ def _head(trial: SpecTrial, lines: Sliced, read: set[str], sides: Columns, words
             told += [f"{one} = {in_words(found)}"] if in_words(found) != one else []
         elif found.constant:
             words.always.append(f"{one} {found.words}")
-        elif found.words and not found.copied:
+        elif found.copied and found.words:
+            words.places[one] = found.words
+        elif found.words:
             words.hidden.append(f"{one} ({found.words})")
         elif one not in {"action", "info"} and not found.copied:
             return None
@@ -124,7 +127,7 @@ def _tell_attributes(
     """Tells what the attributes in code are."""
     for one in trial.paths[level.code]:
         path, key = f"{level.path}.{one}", level.key(f".{one}")
-        if not re.search(rf"\b{re.escape(path)}(?![\w\[(])", text) or f"\ndef {one}(" in text:
+        if not re.search(rf"\b{re.escape(path)}(?!\w|\(|\[[-\d:])", text) or f"\ndef {one}(" in text:
             continue
         found = trial.tied(key, sides)
         varies = isinstance(level.owner, gymnasium.Env) and one in differing(level.owner)
@@ -136,7 +139,9 @@ def _tell_attributes(
             words.places[path] = in_words(found)
         elif found.constant and not varies:
             words.always.append(f"{path} {found.words}")
-        elif found.words and not found.constant and not found.copied:
+        elif found.copied and found.words:
+            words.places[path] = found.words
+        elif found.words and not found.constant:
             words.hidden.append(f"{path} ({found.words})")
 
 

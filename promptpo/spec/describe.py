@@ -13,6 +13,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.family import ShownVariant
 from promptpo.envs.patience import BUILDING, patience
 from promptpo.errors import UsageError
+from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.checked import checks_of
 from promptpo.spec.documentation import documentation_of
@@ -216,10 +217,12 @@ def describe_env(
     parts, sources = _parts(within, task, facts, seen, clip_actions=clip_actions)
     parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
     if reveal in {"source", "named"}:  # texts often say what it is all about
-        parts = _with_step_time(with_texts(parts, within, seen, task.name), within)
+        parts = _with_step_time(with_texts(parts, within.observation_space, seen), within)
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
-    blocks = dict(parts.blocks) | variants_of(within, task, observed, reveal)
+    blocks = dict(parts.blocks) | variants_of(within, task, reveal)
+    if reveal in {"source", "named"} and (body := body_of(env.unwrapped)):
+        blocks["BODY"] = body
     parts = replace(parts, blocks=blocks)
     if reveal == "bare":
         kept = {name: text for name, text in blocks.items() if name == VARIANTS}

@@ -1,58 +1,38 @@
-"""Reading an environment's documentation: Gymnasium's docstrings are Markdown with known sections."""
+"""Reading an environment's documentation: Markdown with Gymnasium's sections, or a docstring whose paragraphs have titles."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-SECTIONS: Mapping[str, str] = {
-    "description": "description",
-    "mission space": "mission",
-    "action space": "action",
-    "observation space": "observation",
-    "observation": "observation",
-    "observations": "observation",
-    "state space": "observation",
-    "action": "action",
-    "actions": "action",
-    "reward function": "reward",
-    "starting state": "start",
-    "initial state": "start",
-    "termination conditions": "end",
-    "observation encoding": "observation",
-    "reward": "reward",
-    "rewards": "reward",
-    "episode end": "end",
-    "episode termination": "end",
-    "termination": "end",
-}
-"""Titles that environments use, in lower case, and the part that they stand for."""
-
-SIMULATORS = (
-    "gymnasium.envs.mujoco.mujoco_env",
-    "gymnasium_robotics.envs.robot_env",
-    "metaworld.sawyer_xyz_env",
-    "highway_env.envs.common.abstract",
+PARTS = (
+    ("mission", r"mission"),
+    ("action", r"\bactions?\b"),
+    ("start", r"\bstart|initial"),
+    ("end", r"terminat|episode end|\bdone\b"),
+    ("reward", r"\brewards?\b"),
+    ("observation", r"\bobservations?\b|\bstate space\b"),
+    ("description", r"description"),
 )
-"""Modules whose classes are about simulating, and document no task."""
+"""Parts, and what tells the titles of the sections on them."""
 
 HIDDEN = "hidden"
 """The part of every other section: dynamics, arguments, references, history."""
+
+GENERAL = re.compile(
+    r"(?:gymnasium|builtins|typing)\b|gymnasium_robotics\.envs\.robot_env|metaworld\.sawyer_xyz_env|highway_env\.envs\.common"
+)
+"""Modules whose classes are about a library or a simulator, and document no task."""
 
 Row = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A Markdown table.
+    """A table.
 
     Attributes:
         rows: Column title, in lower case, to the cell's text.
@@ -72,7 +52,7 @@ class Section:
     """One part of the documentation.
 
     Attributes:
-        text: Its prose and lists as plain text, without links, pictures, code blocks and tables.
+        text: Its prose and lists as plain text, a paragraph or an item a line, without links, code and tables.
         tables: Its tables.
         choices: Its lists of the form "0: push left", each as number to meaning.
     """
@@ -98,12 +78,13 @@ class Documentation:
 
 def docstring_of(cls: type[Any]) -> str:
     """The documentation of an environment class, indentation removed; empty where it has none of its own."""
-    own = cls.__dict__.get("__doc__") or next(
-        (base.__dict__["__doc__"] for base in cls.__mro__[1:] if _documents(base)), None
-    )
-    for wrong, right in (("\times", "\\times"), ("\frac", "\\frac")):  # docstrings that are not raw
-        own = (own or "").replace(wrong, right)
-    return inspect.cleandoc(own or "")
+    texts = [base.__dict__.get("__doc__") or "" for base in cls.__mro__]
+    general = [bool(GENERAL.match(base.__module__)) for base in cls.__mro__]
+    own = next((t for t, g in zip(texts[1:], general[1:], strict=True) if "## " in t or (t and not g)), "")
+    text = (
+        (texts[0] or own).replace("\times", "\\times").replace("\frac", "\\frac")
+    )  # docstrings that are not raw
+    return inspect.cleandoc(text)
 
 
 def first_line(text: str | None) -> str:
@@ -116,176 +97,109 @@ def documentation_of(cls: type[Any]) -> Documentation:
     return parse(docstring_of(cls))
 
 
-def _documents(base: type[Any]) -> bool:
-    """Whether a base class has documentation that is about an environment, not about the library."""
-    text = base.__dict__.get("__doc__") or ""
-    general = base.__module__ in SIMULATORS or base.__module__.split(".")[0] in {
-        "gymnasium",
-        "builtins",
-        "typing",
-    }
-    return "## " in text or bool(text and not general)
-
-
-_TITLE = re.compile(r"( *)([A-Z]\w*(?: \w+){0,2}) ?:(?: +(\S.*))?$")
+_HEADING = re.compile(r"(#{1,6}) +(.*?)[ :]*$")
+_TITLE = re.compile(r"( *)(\*\*)?([A-Z]\w*(?: \w+){0,2})(?(2)\*\*)? ?:(?(2)(?:\*\*)?)(?: +(\S.*))?$")
 _OTHER = re.compile(
     r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
 )
-
-
-def _with_headings(text: str) -> str:
-    """Docstrings without Markdown headings: ``Reward: ...`` and ``Args:`` begin sections, by indentation or paragraph."""
-    if re.search(r"^#{1,6} ", text, re.MULTILINE):
-        return text
-    lines: list[str] = []
-    section: tuple[int, bool] | None = None  # indentation of the title, and whether text stood behind it
-    for line in text.splitlines():
-        match = _TITLE.match(line)
-        indent = len(line) - len(line.lstrip())
-        if match and (match[2].lower() in SECTIONS or (_OTHER.match(match[2]) and not match[3])):
-            section = (indent, bool(match[3]))
-            lines += ["", f"## {match[2]}", "", match[3] or ""]
-            continue
-        if section is not None and (
-            (section[1] and not line.strip()) or (not section[1] and line.strip() and indent <= section[0])
-        ):
-            section = None
-            lines += ["", "## Description", ""]
-        lines.append(_table_row(line.strip()) if section is not None else line)
-    return "\n".join(_with_rules(lines))
-
-
-def _table_row(line: str) -> str:
-    """A line of a table whose columns are separated by blanks, as Markdown."""
-    cells = re.split(r"\s{2,}|\t+", line)
-    return f"| {' | '.join(cells)} |" if len(cells) > 1 and re.match(r"Num\b|\d+$", cells[0]) else line
-
-
-def _with_rules(lines: Sequence[str]) -> Iterable[str]:
-    """Lines with a rule below the titles of a table, which need one."""
-    for line in lines:
-        if line.startswith("| Num "):
-            yield ""
-        yield line
-        if line.startswith("| Num "):
-            yield "|" + " --- |" * (line.count("|") - 1)
+_FIELD = re.compile(r"(?m)^[ \t]*:(?:param|type|return|rtype|raise)\w*[^\n]*(?:\n[ \t]+\S[^\n]*)*")
+_ITEM = re.compile(r"( *)([-*+]|\d+[.)]) +(.*)")
 
 
 def parse(text: str) -> Documentation:
-    """Read Markdown with Gymnasium's sections, or a docstring whose paragraphs begin with their titles.
+    """Read a docstring; text before the first title is part of the description."""
+    lines: dict[str, list[str]] = {}
+    text = re.sub(r"(?ms)^ *```.*?(?:^ *```|\Z)", "", _FIELD.sub("", text))
+    marked = re.search(r"^#{1,6} ", text, re.MULTILINE)
+    part, level, indent, inline, blank = "description", 0, -1, False, False
+    for line in re.sub(r"(?m)^(\S[^\n]*)\n(?:-{3,}|={3,})$", r"# \1", text).splitlines():
+        heading, title = _HEADING.match(line), None if marked else _TITLE.match(line)
+        own, said = len(line) - len(line.lstrip()), line
+        if heading:
+            found = _part_of(heading[2])
+            deeper = found == HIDDEN and part != HIDDEN and 0 < level < len(heading[1])
+            part, level = (part, level) if deeper else (found, len(heading[1]))
+            said = f"{heading[2]}:" if deeper else ""
+        elif title and (_part_of(title[3]) != HIDDEN or (_OTHER.match(title[3]) and not title[4])):
+            part, indent, inline, said = _part_of(title[3]), own, bool(title[4]), title[4] or ""
+        elif (
+            indent >= 0 and line.strip() and own <= indent and (blank or not inline) and not _ITEM.match(line)
+        ):
+            part, indent = "description", -1
+        blank = not line.strip()
+        lines.setdefault(part, []).append(said)
+    lines.pop(HIDDEN, None)
+    return Documentation({name: _section(found) for name, found in lines.items()})
 
-    Text before the first heading is part of the description.
-    """
-    text = _with_headings(text)
-    text = re.sub(r"\$([^$\n]+)\$", lambda formula: f"`{_formula(formula[1])}`", text)
-    root = SyntaxTreeNode(MarkdownIt("commonmark").enable("table").parse(text))
-    collected: dict[str, list[SyntaxTreeNode]] = {}
-    part, level = "description", 0
-    for node in root.children:
-        if node.type == "heading":
-            depth, title = int(node.tag[1]), _plain(node).strip(" :").lower()
-            if title in SECTIONS:
-                part, level = SECTIONS[title], depth
-            elif part == HIDDEN or depth <= level or level == 0:
-                part, level = HIDDEN, depth
-            else:
-                collected.setdefault(part, []).append(node)
-            continue
-        collected.setdefault(part, []).append(node)
-    collected.pop(HIDDEN, None)
-    return Documentation({name: _section(nodes) for name, nodes in collected.items()})
+
+def _part_of(title: str) -> str:
+    return next((part for part, pattern in PARTS if re.search(pattern, title, re.IGNORECASE)), HIDDEN)
 
 
-def _section(nodes: Sequence[SyntaxTreeNode]) -> Section:
-    text = "\n".join(filter(None, (_block(node) for node in nodes)))
+def _section(lines: Sequence[str]) -> Section:
+    """Paragraphs, items and tables of a section."""
+    told: list[str] = []
     tables: list[Table] = []
-    key = ""
-    for node in _walk(nodes):
-        if node.type == "inline" and not _inside(node, "table"):
-            named = re.match(r"`(\w+)`\s*:", node.content)
-            key = named[1] if named else key
-        elif node.type == "table":
-            tables.append(Table(_rows(node), key))
-    lists = (_choices(node) for node in _walk(nodes) if node.type == "bullet_list")
-    return Section(text.strip(), tuple(tables), tuple(filter(None, lists)))
+    key, joins, base = "", False, 0
+    for at, line in enumerate(lines):
+        item, named = _ITEM.match(line), re.match(r"\W*`(\w+)`\s*:", line)
+        key = named[1] if named else key
+        cells = _cells(line)
+        if cells is not None:
+            if _cells(lines[at - 1]) is None or not at:
+                tables.append(Table([], key))
+                titles = [cell.lower() for cell in cells]
+            elif not re.fullmatch(r"[\s|:+-]+", line):
+                tables[-1] = Table([*tables[-1].rows, dict(zip(titles, cells, strict=False))], key)
+        elif item:
+            mark = f"{item[2][:-1]}." if item[2][0].isdigit() else "-"
+            within = joins and _ITEM.match(told[-1])
+            base = min(base, len(item[1])) if within else len(item[1])
+            told.append(f"{'  ' if len(item[1]) > base else ''}{mark} {item[3]}")
+        elif line.strip().startswith((">", "import ", "+-", "|")):
+            continue
+        elif line.strip() and joins and told:
+            told[-1] += f" {line.strip()}"
+        else:
+            told.append(line.strip())
+        joins = bool(line.strip() and told) and cells is None
+    plain = [text for text in map(_plain, told) if text.strip()]
+    listed = (match for text in plain if (match := re.match(r"\s*- (\d+)\s*[:=]\s*(.+)", text)))
+    choices: list[dict[int, str]] = []
+    for match in listed:
+        if not choices or int(match[1]) in choices[-1]:
+            choices.append({})
+        choices[-1][int(match[1])] = match[2]
+    return Section("\n".join(plain), tuple(tables), tuple(choices))
 
 
-def _walk(nodes: Iterable[SyntaxTreeNode]) -> Iterable[SyntaxTreeNode]:
-    for node in nodes:
-        yield node
-        yield from _walk(node.children)
+def _cells(line: str) -> list[str] | None:
+    """The cells of a line of a table, in Markdown or with columns that blanks separate; None for any other."""
+    text = line.strip()
+    if text.startswith("|") and text.endswith("|") and text.count("|") > 2:  # noqa: PLR2004 - two cells
+        return [_plain(cell).strip() for cell in text[1:-1].split("|")]
+    cells = re.split(r"\s{2,}|\t+", text)
+    return cells if len(cells) > 1 and re.match(r"Num\b|\d+$", cells[0]) else None
 
 
-def _inside(node: SyntaxTreeNode, kind: str) -> bool:
-    while node.parent is not None:
-        node = node.parent
-        if node.type == kind:
-            return True
-    return False
+_PLAIN = (
+    (r"\$([^$\n]+)\$", lambda m: _formula(m[1])),
+    (r"!\[[^\]]*\]\([^)]*\)|<img[^>]*>", ""),
+    (r"\[([^\]]*)\]\([^)]*\)", r"\1"),
+    (r"<sup>", "^"),
+    (r"<sub>", "_"),
+    (r"</?\w+[^>]*>|`|\s*\[\d\](?=\.|$)", ""),
+    (r"(?<![\w*])(\*{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*])|(?<!\w)_(\w[^_\n]*\w)_(?!\w)", r"\2\3"),
+    (r"\\([_*|])", r"\1"),
+)
 
 
-def _rows(table: SyntaxTreeNode) -> list[Row]:
-    lines = [row for part in table.children for row in part.children]
-    titles, *body = [[_plain(cell).strip() for cell in line.children] for line in lines]
-    return [dict(zip((title.lower() for title in titles), cells, strict=False)) for cells in body]
-
-
-def _choices(node: SyntaxTreeNode) -> dict[int, str]:
-    """A list whose items all read "number: meaning"; empty where they do not."""
-    found: dict[int, str] = {}
-    for item in node.children:
-        numbered = re.match(r"(\d+)\s*[:=]\s*(.+)", _plain(item).strip(), re.DOTALL)
-        if numbered is None:
-            return {}
-        found[int(numbered[1])] = " ".join(numbered[2].split())
-    return found
-
-
-def _block(node: SyntaxTreeNode) -> str:
-    """A block as plain text."""
-    if node.type in {"table", "fence", "html_block", "hr"}:
-        return ""
-    if node.type == "code_block":
-        return node.content.rstrip() if _is_map(node.content) else ""
-    if node.type in {"bullet_list", "ordered_list"}:
-        return "\n".join(_list_item(node, item) for item in node.children)
-    if node.type == "blockquote":
-        return ""
-    if node.type == "heading":
-        return _plain(node).strip() + ":"
-    return " ".join(_plain(node).split())
-
-
-def _list_item(node: SyntaxTreeNode, item: SyntaxTreeNode) -> str:
-    blocks = [text for text in (_block(child) for child in item.children) if text]
-    mark = "- " if node.type == "bullet_list" else f"{item.info}. "
-    if not blocks:
-        return ""
-    return mark + "\n".join(blocks).replace("\n", "\n  ")
-
-
-def _is_map(text: str) -> bool:
-    """Whether an indented block is a drawing rather than code."""
-    return not re.search(r"[=>(]|import|^\s*\w+\s*$", text)
-
-
-def _plain(node: SyntaxTreeNode) -> str:
-    """Text without links, pictures, tags and footnotes."""
-    if node.type == "inline":
-        return _tidy("".join(_inline(child) for child in node.children))
-    return " ".join(_plain(child) for child in node.children)
-
-
-def _inline(node: SyntaxTreeNode) -> str:
-    if node.type in {"text", "code_inline", "text_special"}:
-        return node.content
-    if node.type == "html_inline":
-        return "^" if node.content == "<sup>" else "_" if node.content == "<sub>" else ""
-    if node.type in {"softbreak", "hardbreak"}:
-        return " "
-    if node.type == "image":
-        return ""
-    return "".join(_inline(child) for child in node.children)
+def _plain(text: str) -> str:
+    """Text without links, pictures, tags and marks, in one line."""
+    for pattern, new in _PLAIN:
+        text = re.sub(pattern, new, text)
+    indent = text[: len(text) - len(text.lstrip())]
+    return indent + " ".join(text.split())
 
 
 _LATEX = (
@@ -297,16 +211,11 @@ _LATEX = (
     (r"\\leq?\b", "<="),
     (r"\\geq?\b", ">="),
     (r"\\pm", "±"),
-    (r"\\(omega|theta|alpha|pi)", r"\1"),
-    (r"\\\|", "|"),
-    (r"\\_", "_"),
-    (r"\\in\b", "in"),
+    (r" \* I_\{?\d+\}?| \* 1_\{?\d+\}?|\\(?:text|mathrm|left|right)\b|_\{\d+\}", ""),
     (r"\\infty", "inf"),
     (r"\\l?dots", "..."),
     (r"\\[,;! ]", " "),
-    (r"\\(?:text|mathrm|left|right)\b", ""),
-    (r" \* I_\{?\d+\}?| \* 1_\{?\d+\}?", ""),
-    (r"_\{(\d+)\}", ""),
+    (r"\\([A-Za-z]+|[|_])", r"\1"),
     (r"\{([^{}]*)\}", r"\1"),
     (r"\s+", " "),
 )
@@ -317,8 +226,3 @@ def _formula(latex: str) -> str:
     for pattern, plain in _LATEX:
         latex = re.sub(pattern, plain, latex)
     return latex.strip()
-
-
-def _tidy(text: str) -> str:
-    """Without footnote marks."""
-    return re.sub(r"\s*\[\d\](?=\.|$)", "", text)

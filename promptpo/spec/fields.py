@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,26 +43,18 @@ _KEEPS_NAMES = re.compile(
 
 
 def example_of(space: AnySpace) -> str:
-    """Python for one valid value of an action space: the middle, or what is nearest to zero."""
-    if isinstance(space, spaces.Box):
-        values = np.clip(np.zeros(space.shape), space.low, space.high)
-        dtype = f"np.{space.dtype}"
-        if not values.any():
-            return f"np.zeros({space.shape}, dtype={dtype})"
-        return f"np.array({values.astype(space.dtype).tolist()}, dtype={dtype})"
-    if isinstance(space, spaces.Discrete):
-        return str(int(space.start))
-    if isinstance(space, spaces.MultiDiscrete):
-        return f"np.array({np.asarray(space.start).tolist()})"
-    if isinstance(space, spaces.MultiBinary):
-        return f"np.zeros({space.shape}, dtype=np.int8)"
+    """Python for one valid value of an action space: what is nearest to zero."""
     if isinstance(space, spaces.Dict):
         return "{" + ", ".join(f'"{key}": {example_of(item)}' for key, item in space.spaces.items()) + "}"
     if isinstance(space, spaces.Tuple):
         return "(" + "".join(f"{example_of(item)}, " for item in space.spaces).rstrip() + ")"
     if isinstance(space, spaces.Text):
         return repr(next(iter(sorted(space.character_set)), "") * space.min_length)
-    raise TypeError(space)
+    if isinstance(space, spaces.Discrete):
+        return str(int(space.start))
+    values = np.clip(0, *limits(space)).astype(space.dtype)
+    kind = f"dtype=np.{space.dtype})"
+    return f"np.array({values.tolist()}, {kind}" if values.any() else f"np.zeros({space.shape}, {kind}"
 
 
 def names_kept(env: Any) -> dict[int, list[str]]:
@@ -74,7 +65,8 @@ def names_kept(env: Any) -> dict[int, list[str]]:
             isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and _KEEPS_NAMES.search(attribute)
         )
         if named and all(isinstance(one, str) for one in value):
-            found.setdefault(len(value), set()).add(tuple(map(str, value)))
+            prefix = "reference_" if attribute.startswith("reference") else ""
+            found.setdefault(len(value), set()).add(tuple(f"{prefix}{one}" for one in value))
     sure = {n: lists.pop() for n, lists in found.items() if len(lists) == 1}
     return {n: list(names) for n, names in sure.items() if len(set(names)) == n}
 
@@ -152,47 +144,29 @@ def _array(
     while start in rows:
         yield _from_row(f"{path}[{start}]", rows[start], finite(low[start]), finite(high[start]), prefix)
         start += 1
-    groups = _documented_groups(section.text)
     names = kept.get(low.size, ())
-    if start == low.size:
-        return
-    if sum(n for _, n, _ in groups) == low.size:
-        at = 0
-        for name, n, meaning in groups:
-            if at >= start:
-                ends = widest(low[at : at + n], high[at : at + n])
-                part = f"{path}[{at}:{at + n}]"
-                yield Field(identifier(name), part, *ends, form=f"{n} numbers", meaning=meaning)
-            at += n
-    elif names and not start:
+    if names and not start:
         for i, name in enumerate(names):
             called = re.sub(r"\W+", "_", f"{prefix}_{name}" if prefix else name)
             yield Field(called, f"{path}[{i}]", finite(low[i]), finite(high[i]))
-    else:
+    elif start < low.size:
         yield from _numbered(path, key, low, high, start, whole=not isinstance(space, spaces.Box))
 
 
 def _numbered(path: str, key: str, low: Any, high: Any, start: int, *, whole: bool) -> Iterator[Field]:
-    """Fields for numbers that nothing names: one by one, or together where many in a row have the same finite bounds."""
-    size, name = low.size, identifier(key) or ("a" if path.startswith("action") else "x")
-    if size - start > LISTED:
-        part, ends = (f"{path}[{start}:]" if start else path), widest(low[start:], high[start:])
-        yield Field(identifier(key) or "values", part, *ends, form=f"{size - start} numbers", whole=whole)
+    """Fields for numbers that nothing names: one by one, or together where they are many or have the same finite bounds."""
+    size, name = low.size, identifier(key)
+    ends = widest(low[start:], high[start:])
+    alike = bool((low[start:] == ends[0]).all() and (high[start:] == ends[1]).all())
+    if size - start > LISTED or (alike and not start and size > (1 if key else TOGETHER)):
+        form = f"{size - start} {'flags' if whole and ends == (0, 1) else 'numbers'}"
+        part = f"{path}[{start}:]" if start else path
+        yield Field(name or "values", part, *ends, form=form, whole=whole)
         return
-    pairs = [(finite(a), finite(b)) for a, b in zip(low[start:], high[start:], strict=True)]
-    for (one, other), group in groupby(pairs):
-        n = len(list(group))
-        every = n == size
-        if (n >= TOGETHER and math.isfinite(one) and math.isfinite(other)) or (every and key and n > 1):
-            part = path if every else f"{path}[{start}:{start + n}]"
-            called = f"{name}_{start}_to_{start + n - 1}" if not every else name if key else "values"
-            form = f"{n} {'flags' if whole and (one, other) == (0, 1) else 'numbers'}"
-            yield Field(called, part, one, other, form=form, whole=whole)
-        else:
-            for i in range(start, start + n):
-                only = key and size == 1
-                yield Field(name if only else f"{name}_{i}", f"{path}[{i}]", one, other, whole=whole)
-        start += n
+    name = name or ("a" if path.startswith("action") else "x")
+    for i in range(start, size):
+        called = name if key and size == 1 else f"{name}_{i}"
+        yield Field(called, f"{path}[{i}]", finite(low[i]), finite(high[i]), whole=whole)
 
 
 def _documented(key: str, size: int, section: Section) -> Mapping[int, Row]:
@@ -232,12 +206,6 @@ def _unit(row: Row, meaning: str) -> str:
 def finite(bound: float) -> float:
     """A bound, or infinity where it stands for none."""
     return math.copysign(math.inf, bound) if abs(bound) > NO_BOUND else float(bound)
-
-
-def _documented_groups(text: str) -> list[tuple[str, int, str]]:
-    """Lists such as "- qvel (9 elements): the velocities", as name, number and meaning."""
-    found = re.findall(r"^- ([\w()]+) \((\d+) elements?(?: by default)?\):\s*([^\n]*)", text, re.MULTILINE)
-    return [(name, int(n), re.split(r"\. |, \(", meaning)[0].rstrip(".")) for name, n, meaning in found]
 
 
 def choices_of(env: Any, space: spaces.Discrete, section: Section) -> list[ActionValue]:
@@ -293,37 +261,25 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
     return {member.value: member.name for member in fitting.pop()} if len(fitting) == 1 else {}  # type: ignore[var-annotated]
 
 
-def with_bounds(fields: Sequence[Field], root: str, space: AnySpace) -> list[Field]:
-    """Fields of a table of ours, with the bounds of the space where the table gives none."""
+def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
+    """A part of an observation with the bounds that the space declares for it, or else what was seen of it.
 
-    def bounded(item: Field) -> Field:
-        read = reader(item.path, root)
-        if read is None or math.isfinite(item.low) or math.isfinite(item.high) or "always" in item.meaning:
-            return item
-        low, high = (np.ravel(read(bound)) for bound in (space.low, space.high))  # type: ignore[attr-defined] # a Box, see below
-        if low.size == 1:
-            return replace(item, low=finite(float(low[0])), high=finite(float(high[0])))
-        if low.size <= SPANNED and np.isfinite(low).all() and np.isfinite(high).all():
-            return replace(item, spans=tuple(zip(low.tolist(), high.tolist(), strict=True)))
-        return item
-
-    plain = isinstance(space, spaces.Box) and len(space.shape) == 1
-    return [bounded(item) for item in fields] if plain else list(fields)
-
-
-def with_seen(item: Field, values: Sequence[Any]) -> Field:
-    """The field with the smallest and largest value among those observed, where nothing bounds it."""
+    Args:
+        item: Without bounds where a table of ours names it.
+        space: Of observations.
+        values: Observed ones.
+    """
     read = reader(item.path, "obs")
-    if read is None or item.whole or item.form == "str" or item.spans or "always" in item.meaning:
+    if read is None or item.whole or item.form == "str" or "always" in item.meaning:
         return item
     if math.isfinite(item.low) and math.isfinite(item.high):
         return item
-    try:
-        table = np.array([np.asarray(read(value), dtype=float) for value in values])
-    except (TypeError, ValueError, LookupError):
+    low, high = (np.ravel(np.asarray(read(bound), dtype=float)) for bound in limits(space))
+    if low.size <= SPANNED and all(math.isfinite(finite(one)) for one in (*low, *high)):
+        spans = tuple(zip(low.tolist(), high.tolist(), strict=True))
+        return replace(item, low=spans[0][0], high=spans[0][1], spans=spans if low.size > 1 else ())
+    table = np.array([np.ravel(np.asarray(read(value), dtype=float)) for value in values])
+    if low.size > SPANNED or not np.isfinite(table).all():
         return item
-    if not table.size or not np.isfinite(table).all() or (table.ndim > 1 and table[0].size > SPANNED):
-        return item
-    low, high = table.min(axis=0).ravel().tolist(), table.max(axis=0).ravel().tolist()
-    spans = tuple(zip(low, high, strict=True)) if table.ndim > 1 else ()
-    return replace(item, spans=spans, seen=(min(low), max(high)))
+    spans = tuple(zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True))
+    return replace(item, spans=spans if low.size > 1 else (), seen=(float(table.min()), float(table.max())))

@@ -51,11 +51,11 @@ def _outside(space: spaces.Space[Any], observations: Sequence[Any]) -> Iterator[
         if not isinstance(leaf, spaces.Box) or any(np.shape(one) != leaf.shape for one in seen):
             continue
         low, high = np.min(seen, axis=0), np.max(seen, axis=0)
-        rounding = (
-            TOLERANCE * np.maximum(1.0, np.abs(leaf.low)),
-            TOLERANCE * np.maximum(1.0, np.abs(leaf.high)),
-        )
-        wrong = np.argwhere((low < leaf.low - rounding[0]) | (high > leaf.high + rounding[1]))
+        near = [
+            np.isclose(one, bound, rtol=TOLERANCE, atol=TOLERANCE)
+            for one, bound in ((low, leaf.low), (high, leaf.high))
+        ]
+        wrong = np.argwhere(((low < leaf.low) & ~near[0]) | ((high > leaf.high) & ~near[1]))
         if len(wrong):
             first = tuple(int(index) for index in wrong[0])
             name = "obs" + "".join(f"[{key!r}]" for key in (*path, *first))

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from promptpo.envs.family import family_of
-from promptpo.spec.documentation import docstring_of
 
 if TYPE_CHECKING:
     import gymnasium
 
     from promptpo.envs.task import Task
 
-HorizonSource = Literal["user", "time limit", "observed", "environment", "documentation", "spec file", "none"]
+HorizonSource = Literal["user", "time limit", "observed", "environment", "spec file", "none"]
 """Who bounds an episode: the user's --max-episode-steps, the registered time limit, the common length of episodes
-that were played to their end, an attribute that the environment keeps (``max_steps``), its documentation, the
+that were played to their end, an attribute that the environment keeps (``max_steps``), the
 user's spec file."""
 
 ATTRIBUTES = ("max_steps", "max_episode_steps", "_max_episode_steps", "max_episode_length", "episode_length")
@@ -70,7 +68,7 @@ def horizon_and_source(
         and not _counted_to(env.unwrapped, common)
     ):
         common = None
-    if common is not None and (stated is None or common < stated or source == "documentation"):
+    if common is not None and (stated is None or common < stated):
         return common, "observed"
     return stated, source
 
@@ -98,9 +96,6 @@ def _stated(env: gymnasium.Env[Any, Any], task: Task | None) -> Iterator[tuple[i
         return
     if own is not None:
         yield own, "environment"
-    told = told_length(docstring_of(type(env.unwrapped)))
-    if told is not None:
-        yield told, "documentation"
 
 
 def _own_limits(env: gymnasium.Env[Any, Any]) -> Iterator[int]:
@@ -113,20 +108,3 @@ def _own_limits(env: gymnasium.Env[Any, Any]) -> Iterator[int]:
         value = getattr(env, name, None)
         if isinstance(value, int) and value > 0:
             yield value
-
-
-_STEPS = re.compile(r"\b(\d[\d,_]*) (?:time[- ]?|environment |control )?steps?\b")
-_BOUND = re.compile(
-    r"\b(?:lasts?|takes?|long|length|limit(?:ed)?|at most|up to|maximum|truncat\w+|ends?|stops?|over|runs?)\b"
-)
-_LENGTH = re.compile(r"[Ee]pisode length (?:is )?(?:greater than |at most |of )?(\d+)")
-
-
-def told_length(text: str) -> int | None:
-    """How long a documentation says that an episode lasts; None where it says nothing, or two things."""
-    found = {int(number) for number in _LENGTH.findall(text)}
-    for sentence in re.split(r"(?<=[.;!?])\s+|\n\s*\n", text):
-        plain = " ".join(sentence.split())
-        if re.search(r"\bepisodes?\b", plain, re.IGNORECASE) and _BOUND.search(plain):
-            found |= {int(re.sub(r"[,_]", "", number)) for number in _STEPS.findall(plain)}
-    return found.pop() if len(found) == 1 else None

@@ -9,9 +9,12 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gymnasium import spaces
+
 from promptpo.envs.contract import ReturnContract, old_interface
 from promptpo.envs.family import family_of
 from promptpo.envs.patience import STEPPING, patience
+from promptpo.envs.spaces import leaves
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.horizon import EpisodeEnd
 from promptpo.spec.trial import SpecTrial
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     import gymnasium
 
 SEEDS = (0, 1, 2, 3)
+STARTS = range(100, 140)
+"""Seeds of more starts, to see more texts."""
+
 STEPS_PER_EPISODE = 50
 STEPS_PER_EPISODE_SLOW = 8
 SLOW_MODULES = ("highway_env", "gymnasium.envs.box2d.car_racing")
@@ -34,7 +40,7 @@ MOST_STEPS = 1000
 REPEATED_STEPS = 50
 
 WHOLE, MOST_OF_WHOLE, LOOKING_SECONDS = 3, 3000, 5.0
-"""Episodes that are played to their end where no time limit bounds them; steps and seconds that they take at most."""
+"""Episodes that are played to their end where no time limit bounds them; steps and seconds of this process that they take at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ class Observed:
         played_on: Whether episodes were played to their end.
         endings: How each episode that was played ended.
         trial: What ran beside the steps; None where nothing did.
+        starts: More first observations, where these hold texts.
     """
 
     steps: Sequence[Step]
@@ -78,6 +85,7 @@ class Observed:
     played_on: bool = False
     endings: Sequence[EpisodeEnd] = ()
     trial: SpecTrial | None = None
+    starts: Sequence[Any] = ()
 
     @property
     def whole(self) -> int | None:
@@ -139,12 +147,15 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Obs
     if trial is not None:
         trial.settle()
     whole = _whole(env, name, trial)
+    texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
+    starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
     steps = [step for episode in episodes for step in episode]
     firsts = [episode[0].observation for episode in episodes]
     return Observed(
         steps=steps,
         observations=[*firsts, *(step.next_observation for step in steps)],
-        spent=spent + sum(one.steps for one in whole),
+        spent=spent + sum(one.steps for one in whole) + len(starts),
+        starts=starts,
         episodes=len(seeds),
         repeats=repeats,
         seconds=time.perf_counter() - started,
@@ -168,17 +179,17 @@ def _whole(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None) -> 
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
     endings, left = [], MOST_OF_WHOLE
-    until = time.perf_counter() + LOOKING_SECONDS
+    until = time.process_time() + LOOKING_SECONDS
     for seed in SEEDS[:WHOLE]:
         length, last = 0, None
         for step in itertools.islice(steps_of(env, seed, name, trial), left):
             length, last = length + 1, step
-            if time.perf_counter() > until:
+            if time.process_time() > until:
                 break
         left -= length
         if last is not None:
             endings.append(EpisodeEnd(length, last.terminated, last.truncated))
-        if not left or time.perf_counter() > until:
+        if not left or time.process_time() > until:
             break
     return endings
 
@@ -218,7 +229,7 @@ def steps_of(
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
         if trial is not None:
-            trial.seen(observation, action, following)
+            trial.seen(observation, action, following, ended=bool(terminated or truncated))
         yield Step(
             observation, action, float(reward), following, bool(terminated), info, seed, bool(truncated)
         )

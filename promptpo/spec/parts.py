@@ -50,7 +50,7 @@ class ActionValue:
     meaning: str = ""
 
 
-NOT_OBSERVED = "Not in the observation"
+NOT_OBSERVED = "Not found in the observation"
 """What the words of a reward's code call the variables that a policy does not see."""
 
 
@@ -69,7 +69,7 @@ class RewardCode:
     @property
     def has_reward(self) -> bool:
         """Whether the reward is among what it computes."""
-        return self.functions[0].startswith("def reward(")
+        return bool(self.functions) and self.functions[0].startswith("def reward(")
 
 
 @dataclass(frozen=True, slots=True)

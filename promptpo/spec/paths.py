@@ -45,18 +45,20 @@ def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
     for key in keys:
         if isinstance(low, dict) and key not in low:
             raise PathError(f"{wrong}: the {root} has the keys {', '.join(map(repr, low))}.")
-        beyond = isinstance(key, slice) and np.ndim(low) and max(key.start or 0, key.stop or 0) > len(low)
+        parts = isinstance(low, dict | tuple) or np.ndim(low) > 0
         try:
-            if beyond or (not np.ndim(low) and not isinstance(low, dict)):
+            if not parts or (isinstance(key, slice) and max(key.start or 0, key.stop or 0) > len(low)):
                 raise IndexError
             low, high = low[key], high[key]
         except (IndexError, TypeError):
-            shape = (
-                "there is one value, which has no parts"
-                if not np.ndim(low)
+            several = (
+                f"there are {len(low)} parts"
+                if isinstance(low, tuple)
                 else f"the array has shape {np.shape(low)}"
             )
-            raise PathError(f"{wrong}: {shape}.") from None
+            raise PathError(
+                f"{wrong}: {several if parts else 'there is one value, which has no parts'}."
+            ) from None
     plain = not isinstance(low, dict | tuple)
     return PathEnd(low if plain else None, high if plain else None, lambda value: at(value, keys))
 

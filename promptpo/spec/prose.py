@@ -13,9 +13,9 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
 _ASIDE = re.compile(
     r"\bv\d\b|render|visuali[sz]|gymnasium|\bpass(?:ing|ed)\b|\barguments?\b|set to `?True|=True|https?:|\bgif\b|credits|to play|"
     r"\bBox\(|reward threshold|considered a solution|\b(?:introduced|refactored) (?:in|by|from)\b|originates|first appeared|"
-    r"\bbased on (?:the |\w+'s )?(?:\w+ )?(?:work|environment)|aims to increase|described by|corresponds to|classic problem|\bversions\b|as follows|multivariate|"
-    r"`?info`? (?:also )?contains|more information|diagram|can be initialized|id string|inverse kinematics|algorithms|"
-    r"^(?:The (?:observation|action) (?:is|space|shape)|An action|There (?:are|is) \w+ discrete)",
+    r"\bbased on (?:the |\w+'s )?(?:\w+ )?(?:work|environment)|aims to increase|described by|corresponds to|classic problem|adapted from|^From \"|\bversions\b|as follows|multivariate|"
+    r"`?info`? (?:also )?contains|\bthis method\b|\breturns the next\b|more information|diagram|can be initialized|id string|inverse kinematics|algorithms|"
+    r"its value is an|ndarray of shape|^(?:The (?:observation|action) (?:is|space|shape)|An action|There (?:are|is) \w+ discrete)",
     re.IGNORECASE,
 )
 """Sentences about the library rather than the task, or about shapes, which spaces tell."""

@@ -7,15 +7,16 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from promptpo.spec.parts import RewardCode
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from promptpo.spec.parts import ActionValue, Field, Parts
+    from promptpo.spec.parts import Field, Parts
 
 WIDTH = 108
-TWO_DIGITS_BELOW = 10
 NARROW = 0.2
-"""An observed range that spans less than this share of its larger end has one digit more."""
+"""An observed range that spans less than this share of its larger end has more digits."""
 
 WRITTEN_OUT = 1e4
 """Whole numbers from here on are written with all their digits."""
@@ -32,16 +33,14 @@ def render(parts: Parts) -> str:
     ]
     body = "\n\n\n".join(filter(None, blocks))
     imports = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\.", body)]
-    head = "\n\n".join(filter(None, [_module_docstring(parts), "\n".join(imports)]))
+    title = _docstring(
+        f"Task: {parts.title}." if parts.title else "A control task.", parts.description, indent=0
+    )
+    head = "\n\n".join(filter(None, [title, "\n".join(imports)]))
     return f"{head}\n\n\n{body}\n"
 
 
 _IMPORTS = {"math": "import math", "np": "import numpy as np"}
-
-
-def _module_docstring(parts: Parts) -> str:
-    title = f"Task: {parts.title}." if parts.title else "A control task."
-    return _docstring(title, parts.description, indent=0)
 
 
 def _docstring(first: str, rest: str, *, indent: int = 4) -> str:
@@ -63,17 +62,14 @@ def _quotable(text: str) -> str:
 def _paragraphs(text: str, indent: int) -> str:
     lines = []
     for line in text.splitlines():
-        if line.strip()[:1] in {"+", "|"}:  # a drawing
-            lines.append(" " * indent + line)
-            continue
-        own = len(line) - len(line.lstrip())
-        hang = own + (2 if line.lstrip().startswith("- ") else 0)
+        first = " " * (indent + len(line) - len(line.lstrip()))
+        after = first + ("  " if line.lstrip().startswith("- ") else "")
         lines.append(
             textwrap.fill(
                 line.strip(),
                 WIDTH,
-                initial_indent=" " * (indent + own),
-                subsequent_indent=" " * (indent + hang),
+                initial_indent=first,
+                subsequent_indent=after,
                 break_long_words=False,
                 break_on_hyphens=False,
             )
@@ -89,19 +85,13 @@ def _block(name: str, text: str) -> str:
 
 
 def _state(parts: Parts) -> str:
-    head = f"obs: {parts.observation_form}."
-    seen = any(item.seen for item in parts.observation)
     notes = [parts.observation_note]
-    if seen:
+    if any(item.seen for item in parts.observation):
         notes.append(f'"seen": the range in {parts.sampling}; no bounds are declared.')
-    lines = [
-        "class State:",
-        _docstring(head, "\n".join(filter(None, notes))),
-        "",
-        "    def __init__(self, obs):",
-        *_assignments(parts.observation),
-    ]
-    return "\n".join(lines)
+    told = _docstring(f"obs: {parts.observation_form}.", "\n".join(filter(None, notes)))
+    return "\n".join(
+        ["class State:", told, "", "    def __init__(self, obs):", *_assignments(parts.observation)]
+    )
 
 
 def _assignments(fields: Iterable[Field]) -> list[str]:
@@ -126,20 +116,13 @@ def _with_comments(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 def _remark(item: Field) -> str:
     """What stands behind a field: "-1 .. 1 rad; meaning"."""
-    if item.spans:
-        seen, told = ("seen ", rough_span) if item.seen else ("", _span)
-        span = seen + ", ".join(told(low, high) for low, high in item.spans)
-    elif math.isfinite(item.low) or math.isfinite(item.high):
-        span = _span(item.low, item.high)
-    elif item.seen:
-        span = f"seen {rough_span(*item.seen)}"
+    bounded = math.isfinite(item.low) or math.isfinite(item.high)
+    declared = item.spans or ([(item.low, item.high)] if bounded else [])
+    if item.seen:
+        span = "seen " + ", ".join(rough_span(low, high) for low, high in item.spans or [item.seen])
     else:
-        span = ""
-    if span and item.unit:
-        span = f"{span} {item.unit}"
-    elif item.unit:
-        span = item.unit
-    return "; ".join(filter(None, [span, item.form, item.meaning]))
+        span = ", ".join(f"{number(low)} .. {number(high)}" for low, high in declared)
+    return "; ".join(filter(None, [" ".join(filter(None, [span, item.unit])), item.form, item.meaning]))
 
 
 def number(value: float) -> str:
@@ -151,69 +134,47 @@ def number(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def rough(value: float) -> str:
-    """An observed number with two or three digits."""
-    return number(float(f"{value:.2g}") if abs(value) < TWO_DIGITS_BELOW else float(f"{value:.3g}"))
-
-
 def rough_span(low: float, high: float) -> str:
-    """An observed range with two or three digits, and one more where its ends lie close to each other."""
-    if high - low >= NARROW * max(abs(low), abs(high)):
-        return f"{rough(low)} .. {rough(high)}"
-    return " .. ".join(
-        number(float(f"{value:.3g}") if abs(value) < TWO_DIGITS_BELOW else value) for value in (low, high)
-    )
-
-
-def _span(low: float, high: float) -> str:
-    return f"{number(low)} .. {number(high)}"
+    """An observed range with three digits, and with more where its ends lie close to each other."""
+    digits = 3 if high - low >= NARROW * max(abs(low), abs(high)) else 5
+    return " .. ".join(number(float(f"{value:.{digits}g}")) for value in (low, high))
 
 
 def _action(parts: Parts) -> str:
     head = f"What act returns: {parts.action_form}, for example {parts.action_example}."
     lines = ["class Action:", _docstring(head, parts.action_note), ""]
-    if parts.choices:
-        lines += _with_comments([_choice(item) for item in parts.choices])
-    elif parts.action:
+    lines += _with_comments([(f"    {item.name} = {item.value}", item.meaning) for item in parts.choices])
+    if parts.action and not parts.choices:
         lines += ["    def __init__(self, action):", *_assignments(parts.action)]
     return "\n".join(lines).rstrip()
 
 
-def _choice(item: ActionValue) -> tuple[str, str]:
-    return f"    {item.name} = {item.value}", item.meaning
-
-
 def _reward(parts: Parts) -> str:
-    code, told = parts.reward_code, _docstring(*_split(parts.reward_text)) if parts.reward_text else ""
-    functions = list(code.functions) if code is not None else []
-    if told and code is not None and code.has_reward:
+    first, _, rest = parts.reward_text.strip().partition("\n")
+    code, told = parts.reward_code or RewardCode(()), _docstring(first, rest.strip("\n")) if first else ""
+    functions = list(code.functions)
+    if told and code.has_reward:
         head, _, body = functions[0].partition("\n")
         functions[0] = f"{head}\n{told}\n{body}"
     elif told:
         functions.insert(0, f"def reward(obs, action, next_obs):\n{told}")
-    words = [f"{name}: {text}." for name, text in code.words.items()] if code is not None else []
-    wrapped = [line for word in words for line in textwrap.wrap(word, WIDTH - 2)]
-    return "\n\n\n".join([*functions, *(["\n".join(f"# {line}" for line in wrapped)] if words else [])])
-
-
-def _split(text: str) -> tuple[str, str]:
-    """The first line of a text and the rest."""
-    first, _, rest = text.strip().partition("\n")
-    if re.match(r"[-*] |\d+\. ", first):
-        return "The sum of:", text.strip()
-    return first, rest.strip("\n")
+    words = [
+        line for name, text in code.words.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)
+    ]
+    return "\n\n\n".join(filter(None, [*functions, "\n".join(f"# {line}" for line in words)]))
 
 
 def _episode(parts: Parts) -> str:
-    entries: list[tuple[str, str]] = [("max_steps", repr(parts.horizon))]
-    if parts.step_seconds is not None:
-        entries.append(("seconds_per_step", number(parts.step_seconds)))
-    entries += [(key, _string(text)) for key, text in (("start", parts.start), ("end", parts.end)) if text]
-    if parts.success:
-        entries.append(("success", _string(parts.success)))
-    if parts.threshold is not None:
-        entries.append(("solved_from_mean_return", number(parts.threshold)))
-    return "EPISODE = {\n" + "\n".join(f'    "{key}": {value},' for key, value in entries) + "\n}"
+    seconds = None if parts.step_seconds is None else number(parts.step_seconds)
+    texts = {"start": parts.start, "end": parts.end, "success": parts.success}
+    entries: dict[str, str | None] = {
+        "max_steps": repr(parts.horizon),
+        "seconds_per_step": seconds,
+        **{key: _string(text) if text else None for key, text in texts.items()},
+        "solved_from_mean_return": None if parts.threshold is None else number(parts.threshold),
+    }
+    told = [f'    "{key}": {value},' for key, value in entries.items() if value is not None]
+    return "\n".join(["EPISODE = {", *told, "}"])
 
 
 def _string(text: str) -> str:

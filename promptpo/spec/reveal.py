@@ -57,6 +57,11 @@ def anonymous(text: str, env: gymnasium.Env[Any, Any]) -> str:
 
     def neutral(match: re.Match[str]) -> str:
         said: str = table[match[1].lower()] + match[2]
+        around = (
+            match.string[max(0, match.start() - 1) : match.start()]
+            + match.string[match.end() : match.end() + 1]
+        )
+        said = said.replace(" ", "_") if re.search(r"[_.(]", around) else said
         return said.upper() if match[1].isupper() else said.capitalize() if match[1][0].isupper() else said
 
     def hidden(line: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.coded import coded, reached
 from promptpo.spec.functions import function_of
-from promptpo.spec.parts import NOT_OBSERVED, RewardCode
+from promptpo.spec.parts import RewardCode
 from promptpo.spec.prose import sentences_of, told, with_values
 from promptpo.spec.render import rough_span
 
@@ -30,9 +30,6 @@ MOST_WORDS = 2200
 BESIDE = 300
 """Characters of words that are shown beside code."""
 
-SHORT = 200
-"""Characters of code on an end that are shown whatever the words take; longer code is if it is shorter than these."""
-
 
 def reward_parts(
     parts: Parts,
@@ -47,33 +44,25 @@ def reward_parts(
     Where there is neither, the range of the rewards that were seen.
     """
     trial, spaces = observed.trial, (env.observation_space, env.action_space)
-    code = None if trial is None else coded(trial, "reward", MOST_CODE, spaces)
     text = told(extra.reward or docs["reward"].text or _told_reward(env, docs), MOST_WORDS)
-    text = with_values(text, env.unwrapped) if code is None else text
-    if code is not None:
+    text, end, found = with_values(text, env.unwrapped), parts.end, []
+    if not extra.reward and (code := coded(trial, "reward", MOST_CODE, spaces)) is not None:
+        found.append(code)
         text = text if len(text) <= BESIDE else ""
         sources["reward"] = "source and documentation" if text else "source"
     else:
         sources["reward"] = "known" if extra.reward else "documentation" if text else "nothing found"
-        low, high = (f(step.reward for step in observed.steps) for f in (min, max))
-        seen = f"In {len(observed.steps)} steps of random actions it was {rough_span(low, high)}."
-        text = text or f"How it is computed is not known. {seen}"
-    ending = None if trial is None else coded(trial, "terminated", MOST_ENDING, spaces)
-    if ending is not None and not re.search(
-        r"[=(<>]|\benv\.|True", ending.functions[0].partition("\n")[2].replace("= False", "")
-    ):
-        ending = None  # it never ends one
-    if ending is not None and parts.end:
-        new = [text for text in ending.functions if code is None or text not in code.functions]
-        hidden_too = NOT_OBSERVED in ending.words and (code is None or NOT_OBSERVED not in code.words)
-        plain = not hidden_too and sum(map(len, new)) <= max(SHORT, len(parts.end))
-        parts, ending = (replace(parts, end=""), ending) if plain else (parts, None)
-    both = [one for one in (code, ending) if one is not None]
-    if not both:
-        return replace(parts, reward_text=text)
-    functions = list(dict.fromkeys(function for one in both for function in one.functions))
-    words = {name: text for one in reversed(both) for name, text in one.words.items()}
-    return replace(parts, reward_code=RewardCode(functions, words), reward_text=text)
+        seen = rough_span(*(f(step.reward for step in observed.steps) for f in (min, max)))
+        unknown = f"How it is computed is not known. In {len(observed.steps)} steps of random actions it was {seen}."
+        text = text or unknown
+    if (code := coded(trial, "terminated", MOST_ENDING, spaces)) is not None:
+        found.append(code)
+        end = end if len(end) <= BESIDE else ""
+    functions = list(dict.fromkeys(function for one in found for function in one.functions))
+    words = {name: said for one in reversed(found) for name, said in one.words.items()}
+    return replace(
+        parts, reward_code=RewardCode(functions, words) if found else None, reward_text=text, end=end
+    )
 
 
 def only_ending(code: RewardCode | None) -> RewardCode | None:

@@ -16,8 +16,7 @@ from promptpo.spec.fields import (
     fields_of,
     names_kept,
     widest,
-    with_bounds,
-    with_seen,
+    with_range,
 )
 from promptpo.spec.parts import Field, identifier
 from promptpo.spec.prose import told
@@ -49,20 +48,19 @@ def with_observation(
     space, section = env.observation_space, docs["observation"]
     wrapped = space.shape != env.unwrapped.observation_space.shape  # tables of the class do not fit
     if extra.observation and not wrapped:
-        found = with_bounds(extra.observation, "obs", space)
+        found = list(extra.observation)
         sources["State"] = "known"
     else:
         found = fields_of("obs", space, section, names_kept(env.unwrapped))
         sources["State"] = "documentation" if section.tables else "space"
         found = _named(found, observed.trial.names(space) if observed.trial is not None else {})
-    listed = r"^- [\w()]+ \(\d+ elements?.*\n?(?:  .*\n?)*"
-    text = told(re.sub(listed, "", section.text, flags=re.MULTILINE), NOTE)
+    text = told(section.text, NOTE)
     if extra.observation_note is not None:
         text = "" if wrapped else extra.observation_note
     return replace(
         parts,
         observation_form=form_of(space),
-        observation=[with_seen(item, observed.observations) for item in found],
+        observation=[with_range(item, space, observed.observations) for item in found],
         observation_note=text,
     )
 

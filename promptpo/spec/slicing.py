@@ -29,6 +29,8 @@ from promptpo.spec.functions import (
 )
 
 DRAWS = re.compile(r"np_random|\brandom\b|\brng\b")
+SHOWS = re.compile(r"render|\blogg?\w*\.|warn|print")
+"""Calls that move nothing."""
 
 
 class UnclearError(Exception):
@@ -83,15 +85,11 @@ def _unclear(result: Sliced) -> set[str]:
     """
     found: set[str] = set()
     for statement in (n for body in result.body for n in ast.walk(body) if isinstance(n, ast.stmt)):
-        if not _own_changes(result.level, statement):
-            raise UnclearError
         own = [
             getattr(statement, part) for part in ("value", "test", "iter") if getattr(statement, part, None)
         ]
-        calls = [n for part in own for n in ast.walk(part) if isinstance(n, ast.Call)]
-        for inner in (n for part in own for n in ast.walk(part) if isinstance(n, ast.Attribute)):
-            _add_property(result.level, inner, result.helpers, 0)
-        if all(_clear(result.level, call, result.helpers, 0) for call in calls):
+        clear = [_clear(result.level, part, result.helpers) for part in own]  # each fills in helpers
+        if all(clear):
             continue
         names = {name for name in stored_in(statement) if name.count(".") < 2}  # noqa: PLR2004 - of the own object
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or not names:
@@ -100,76 +98,80 @@ def _unclear(result: Sliced) -> set[str]:
     return found
 
 
-def _own_changes(level: Level, statement: ast.stmt) -> bool:
-    """Whether what a statement changes in place belongs to this function, so that running it changes nothing else."""
-    inner = [n for part in _own_parts(statement) for n in ast.walk(part)]
-    changed = [n for n in inner if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load)]
-    called_on = [n.func for n in inner if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
-    changed_by = [n.value for n in called_on if n.attr in CHANGING]
-    own = locals_of(level.node) - {n.arg for n in ast.walk(level.node.args) if isinstance(n, ast.arg)}
-    return {ast.unparse(root_of(n)) for n in [*changed, *changed_by]} <= own
+def _clear(level: Level, tree: ast.AST, helpers: dict[str, Level], depth: int = 0) -> bool:
+    """Whether the calls in a tree neither change nor draw anything; the environment's own functions are put into `helpers`."""
+    inner = list(ast.walk(tree))
+    for node in (n for n in inner if isinstance(n, ast.Attribute)):
+        found = property_of(level, node)
+        if (
+            found is not None
+            and node.attr not in helpers
+            and _is_clear(found, trying := dict(helpers), depth)
+        ):
+            helpers.update(trying)
+    return all(_clear_call(level, n, helpers, depth) for n in inner if isinstance(n, ast.Call))
 
 
-def _clear(level: Level, call: ast.Call, helpers: dict[str, Level], depth: int) -> bool:
-    """Whether a call neither changes nor draws anything; those of the environment's own functions are put into `helpers`."""
+def _is_clear(found: Level, helpers: dict[str, Level], depth: int) -> bool:
+    """Whether a function changes nothing; it is put into `helpers`, with those that it calls."""
+    stores = any("." in name or found.me == name for name in stored_in(found.node))
+    known = helpers.setdefault(found.node.name, found)
+    again = depth > 0 and known is not found
+    if depth > DEEPEST or stores or known.code is not found.code:
+        return False
+    return again or _clear(found, ast.Module(found.node.body, []), helpers, depth + 1)
+
+
+def _clear_call(level: Level, call: ast.Call, helpers: dict[str, Level], depth: int) -> bool:
     text = ast.unparse(call.func)
     if DRAWS.search(text) or text.startswith("super("):
         return False
     target = value_of(level, call.func)
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if target is None:
-        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        root = text.split(".")[0].split("[")[0].split("(")[0]
-        return method not in CHANGING or root in locals_of(level.node)
-    if isinstance(getattr(target, "__func__", target), FunctionType):
-        found = called(level, call, None)
-        package = getattr(target, "__module__", "").split(".")[0]
-        if found is None:
-            return False
-        if package in {"numpy", "math", "builtins"}:
-            return True
-        if package == "gymnasium" and found.owner is None and "envs" not in target.__module__:
-            return False
-        if depth > DEEPEST or any("." in name or found.me == name for name in stored_in(found.node)):
-            return False
-        if helpers.get(found.node.name, found).code is not found.code:
-            return False
-        helpers[found.node.name] = found
-        inner = [n for n in ast.walk(found.node) if isinstance(n, ast.Call)]
-        for one in (n for n in ast.walk(found.node) if isinstance(n, ast.Attribute)):
-            _add_property(found, one, helpers, depth + 1)
-        return all(_clear(found, one, helpers, depth + 1) for one in inner if one is not call)
-    return not (isinstance(call.func, ast.Attribute) and call.func.attr in CHANGING)
-
-
-def _add_property(level: Level, node: ast.Attribute, helpers: dict[str, Level], depth: int) -> None:
-    """Put the function behind an attribute that is computed, and only computed, into `helpers`."""
-    found = property_of(level, node)
-    if found is None or depth > DEEPEST or helpers.get(node.attr, found).code is not found.code:
-        return
-    inner = dict(helpers)
-    if any("." in name for name in stored_in(found.node)):
-        return
-    calls = [n for n in ast.walk(found.node) if isinstance(n, ast.Call)]
-    if all(_clear(found, one, inner, depth + 1) for one in calls):
-        helpers.update(inner)
-        helpers[node.attr] = found
-        for one in (n for n in ast.walk(found.node) if isinstance(n, ast.Attribute)):
-            _add_property(found, one, helpers, depth + 1)
+        return method not in CHANGING or re.split(r"[.\[(]", text)[0] in locals_of(level.node)
+    if not isinstance(getattr(target, "__func__", target), FunctionType):
+        return method not in CHANGING
+    found, module = called(level, call, None), getattr(target, "__module__", "")
+    if found is None or (module.startswith("gymnasium.") and found.owner is None and "envs" not in module):
+        return False
+    return module.split(".")[0] in {"numpy", "math", "builtins"} or _is_clear(found, helpers, depth)
 
 
 def carriers(level: Level) -> set[str]:
     """Local names that carry state into the next step: put into an attribute that they are computed from."""
     found: set[str] = set()
     for statement in (n for n in ast.walk(level.node) if isinstance(n, ast.Assign)):
-        names = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
-        calls = [n.func for n in ast.walk(statement.value) if isinstance(n, ast.Call)]
-        plain = not any(isinstance(n, ast.BinOp) for n in ast.walk(statement.value))
-        if not plain or any(value_of(level, one) is None for one in calls):
+        inner = list(ast.walk(statement.value))
+        calls = [n.func for n in inner if isinstance(n, ast.Call)]
+        if any(isinstance(n, ast.BinOp) for n in inner) or any(value_of(level, one) is None for one in calls):
             continue
-        for target in statement.targets:
-            kept = ast.unparse(root_of(target))
-            if kept.startswith(f"{level.me}."):
-                found |= {name for name in names if _comes_from(level, name, kept)}
+        kept = {ast.unparse(root_of(target)) for target in statement.targets}
+        names = {n.id for n in inner if isinstance(n, ast.Name)} - {level.me}
+        found |= {name for name in names if kept & _sources(level, name)}
+    return found
+
+
+def _sources(level: Level, name: str) -> set[str]:
+    """Names and attributes that a local name is computed from, in methods of the same object too."""
+    found: set[str] = set()
+    waiting = {name}
+    while waiting:
+        one = waiting.pop()
+        found.add(one)
+        for statement in (
+            n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign)
+        ):
+            if one not in stored_in(statement):
+                continue
+            reads = read_in(statement, level.me)
+            for call in (n for n in ast.walk(statement) if isinstance(n, ast.Call)):
+                method = called(level, call, None)
+                if method is not None and method.owner is level.owner and method.me:
+                    inner = read_in(method.node, method.me)
+                    reads |= {f"{level.me}.{r.split('.')[1]}" for r in inner if r.startswith(f"{method.me}.")}
+            waiting |= {r for r in reads if r.isidentifier()} - found
+            found |= {r for r in reads if not r.isidentifier()}
     return found
 
 
@@ -200,7 +202,7 @@ def below_moves(lines: Sliced) -> bool:
     """Whether lines stand below all others that change the object, so that they hold for what is seen after the step."""
     level, kept = (
         lines.level,
-        {n.lineno for one in lines.body for n in ast.walk(one) if isinstance(n, ast.stmt)},
+        {getattr(n, "lineno", 0) for one in lines.body for n in ast.walk(one)} - {0},
     )
     others = [n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.Expr)]
     moving = [n.lineno for n in others if n.lineno not in kept and _changes(level, n)]
@@ -212,39 +214,7 @@ def _changes(level: Level, statement: ast.stmt) -> bool:
     if any(name.startswith(f"{level.me}.") for name in stored_in(statement)):
         return True
     calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
-    return not all(_clear(level, call, {}, 0) for call in calls)
-
-
-def _comes_from(level: Level, name: str, attribute: str) -> bool:
-    seen: set[str] = set()
-    waiting = {name}
-    while waiting:
-        one = waiting.pop()
-        seen.add(one)
-        for statement in (
-            n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign)
-        ):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            if statement.value is None or not any(one in stored_in(target) for target in targets):
-                continue
-            reads = read_in(statement, level.me)
-            calls = [n for n in ast.walk(statement.value) if isinstance(n, ast.Call)]
-            if attribute in reads or any(_reads(level, call, attribute) for call in calls):
-                return True
-            waiting |= {r for r in reads if r.isidentifier()} - seen
-    return False
-
-
-def _reads(level: Level, call: ast.Call, attribute: str) -> bool:
-    """Whether a method called on the own object reads one of its attributes."""
-    found = called(level, call, None)
-    name = attribute.partition(".")[2]
-    return (
-        found is not None
-        and found.owner is level.owner
-        and bool(level.me)
-        and f"{found.me}.{name}" in read_in(found.node, found.me)
-    )
+    return not all(_clear_call(level, call, {}, 0) or SHOWS.search(ast.unparse(call.func)) for call in calls)
 
 
 class _Slicer:
@@ -293,42 +263,25 @@ class _Slicer:
             return any(
                 id(n) in self._kept for n in ast.walk(self.level.node) if isinstance(n, ast.For | ast.While)
             )
-        if isinstance(statement, ast.Expr) and not (
-            isinstance(statement.value, ast.Call)
-            and isinstance(statement.value.func, ast.Attribute)
-            and ast.unparse(root_of(statement.value.func.value)).isidentifier()
-            and ast.unparse(statement.value.func.value) != self.level.me
-        ):
+        if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.For):
             return False
-        if not isinstance(
-            statement,
-            ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.For | ast.With | ast.FunctionDef,
-        ):
-            return False
-        if isinstance(statement, ast.FunctionDef):
-            return statement.name in self.wanted
-        parts = [statement] if not isinstance(statement, ast.For | ast.With) else _own_parts(statement)
-        stored = {name for part in parts for name in stored_in(part)} & self.wanted
-        local = {name for name in stored if "." not in name} - self.cut
-        return bool(local) or any(self._kept_along(statement, name) for name in stored if "." in name)
+        stored = {name for part in _own_parts(statement) for name in stored_in(part)} & self.wanted
+        return any(
+            self._kept_along(statement, name) if "." in name else name not in self.cut for name in stored
+        )
 
     def _kept_along(self, statement: ast.stmt, attribute: str) -> bool:
         """Whether a line that sets an attribute only remembers it for the next step, or sets the result."""
-        if attribute == f"{self.level.me}.{self.level.attribute}" or attribute in self.cut:
+        me = self.level.me
+        if attribute == f"{me}.{self.level.attribute}" or attribute in self.cut:
             return attribute not in self.cut
-        read = [
-            one.lineno
-            for one in ast.walk(self.level.node)
-            if isinstance(one, ast.stmt)
-            and id(one) in self._kept
-            and one is not statement
-            and any(attribute in read_in(part, self.level.me) for part in _own_parts(one))
-        ]
-        value = getattr(statement, "value", None)
-        names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} if value is not None else set()
-        again = value is not None and attribute in read_in(value, self.level.me)
-        remembers = isinstance(statement, ast.Assign) and max(read, default=0) < statement.lineno
-        return remembers and not again and not names & self.cut
+        if not isinstance(statement, ast.Assign):
+            return False
+        every = [n for n in ast.walk(self.level.node) if isinstance(n, ast.stmt) and id(n) in self._kept]
+        after = [n for n in every if n.lineno >= statement.lineno and n is not statement]
+        parts = [statement.value, *(part for one in after for part in _own_parts(one))]
+        reads = read_in(statement.value, me)
+        return not any(attribute in read_in(part, me) for part in parts) and not reads & self.cut
 
     def _filtered(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         found = []

@@ -232,9 +232,9 @@ class SpecTrial:
             if (kept := _numbers(_at(level.owner, one))) is not None:
                 into[level.key(f".{one}")] = kept
 
-    def seen(self, observation: Any, action: Any, following: Any) -> None:
+    def seen(self, observation: Any, action: Any, following: Any, *, ended: bool) -> None:
         """Keep the variables of the last step with what a policy saw before it, did, and saw after it."""
-        if len(self.rows) < MOST_ROWS:
+        if ended or len(self.rows) < MOST_ROWS:  # what ends an episode is rare, and tells most
             self._now.seen = (observation, action, following)
             written = {name: _written(value, following) for name, value in self._now.large.items()}
             self._now.whole = {name: path for name, path in written.items() if path}
@@ -346,18 +346,10 @@ def _chains(tree: ast.AST, me: str) -> Iterator[str]:
 
 def _at(owner: Any, chain: str) -> Any:
     """What a chain such as ``data.qpos[0]`` holds now; None where it cannot be read."""
-    value = owner
     try:
-        for attribute, index in re.findall(r"(?:^|\.)(\w+)|\[([^\]]*)\]", chain):
-            if attribute:
-                value = getattr(value, attribute)
-            elif ":" in index:
-                value = value[slice(*(int(part) if part else None for part in index.split(":")))]
-            else:
-                value = value[int(index)]
+        return eval(f"owner.{chain}", {"owner": owner})  # noqa: S307 - names and indices of the environment's own source
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
-    return value
 
 
 def _kept(value: Any) -> Any:

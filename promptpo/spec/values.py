@@ -15,7 +15,7 @@ from promptpo.spec.render import number, rough_span
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FEW = 8
+FEW = 24
 """Numbers that never change which are told one by one."""
 
 FEWEST = 3
@@ -89,7 +89,7 @@ def tie(values: Sequence[Any], sides: Columns) -> Tie | None:
     if found is not None:
         return found
     if size > 1 and any(_seen(column, sides) for column in table.T):
-        return Tie(copied=True)  # in pieces, or in another order
+        return Tie(words=f"{size} numbers, partly observed", copied=True)
     if size > 1:
         return Tie(words=f"{size} numbers" + (", always the same" if constant else ""), constant=constant)
     return Tie(words=f"seen {rough_span(float(table.min()), float(table.max()))}")

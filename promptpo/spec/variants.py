@@ -7,18 +7,14 @@ import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from promptpo.envs.family import ShownVariant, family_of
 from promptpo.envs.spaces import form_of
 from promptpo.spec.parts import Field
-from promptpo.spec.render import WIDTH, number
-from promptpo.spec.values import columns
+from promptpo.spec.render import WIDTH
 
 if TYPE_CHECKING:
     import gymnasium
 
-    from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task, Variant
     from promptpo.levels import Reveal
     from promptpo.spec.observe import Observed
@@ -31,9 +27,7 @@ LISTED = 40
 """Variants that are listed one by one."""
 
 
-def variants_of(
-    env: gymnasium.Env[Any, Any], task: Task, observed: Observed, reveal: Reveal
-) -> dict[str, str]:
+def variants_of(env: gymnasium.Env[Any, Any], task: Task, reveal: Reveal) -> dict[str, str]:
     """The block that lists the variants of a family; empty for a single environment."""
     family = family_of(env)
     if family is None:
@@ -45,7 +39,7 @@ def variants_of(
         "is the mean over all."
         if n > 1
         else "Training plays this variant of the task.",
-        _visible(task, observed, env.observation_space),
+        _visible(task),
         "Their rewards and the meanings of their observations may differ: what follows tells those of variant 0."
         if mixed
         else "",
@@ -61,41 +55,12 @@ def variants_of(
     return {VARIANTS: "\n".join(lines)}
 
 
-def _visible(task: Task, observed: Observed, space: AnySpace) -> str:
+def _visible(task: Task) -> str:
     if task.show_variant:
         return 'obs["variant"] says which one it is.'
     if len(task.family) == 1:
         return "Nothing says how others differ from it but what happens in them."
-    found = telling(task, observed, space)
-    if found is None:
-        return (
-            "The observation does not say which one it is: no number in it is fixed by the variant. Find out from what "
-            "happens, or do what is good in all."
-        )
-    path, values = found
-    return f"{path} tells which one it is: {', '.join(map(number, values))}, in their order."
-
-
-def telling(task: Task, observed: Observed, space: AnySpace) -> tuple[str, list[float]] | None:
-    """A number of the observation that stays the same within each variant and differs between all of them.
-
-    Returns:
-        The expression that reads it, and its value in each variant; None where there is none.
-    """
-    by_variant: dict[int, list[Any]] = {}
-    for step in observed.steps:
-        by_variant.setdefault(task.index_of(step.seed), []).extend((step.observation, step.next_observation))
-    if len(by_variant) < len(task.family):
-        return None
-    each = [columns(space, by_variant[index], "obs") for index in sorted(by_variant)]
-    for tables in zip(*each, strict=True):
-        path, _, single = tables[0]
-        for place in range(tables[0][1].shape[1]):
-            held = [np.unique(rows[:, place]) for _, rows, _ in tables]
-            values = [float(one[0]) for one in held]
-            if all(len(one) == 1 for one in held) and len(set(values)) == len(values):
-                return (path if single else f"{path}[{place}]"), values
-    return None
+    return "Which one it is may show in the observation, or only in what happens."
 
 
 def without_number(observed: Observed) -> Observed:

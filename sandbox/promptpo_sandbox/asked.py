@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from promptpo_sandbox.guest import wire
 from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.wire import message
-from promptpo_sandbox.lockstep.progress import MAX_BYTES_PER_CHARACTER
-from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from promptpo_sandbox.pipes import (
+    MAX_BYTES_PER_CHARACTER,
+    Deadline,
+    Guest,
+    GuestGoneError,
+    GuestTimeoutError,
+    decode_failure,
+)
 from promptpo_sandbox.results import Failure, FailureKind, Limits, PlainData
 
 T = TypeVar("T")
@@ -34,35 +41,27 @@ class AskFailedError(Exception):
         return f"{self.failure.message}{where}"
 
 
+@dataclass
 class Asked:
     """A guest that is asked.
 
-    Args:
-        guest: It has loaded the module.
+    Attributes:
+        guest: It has loaded the module; None once that has failed.
         limits: Of one question and its answer.
         end: Ends the guest.
         name: What a failure calls the module.
         instead: What that is to do instead of disturbing its process.
         error: What a failure is raised as.
-
-    Attributes:
         printed: What the module has printed.
     """
 
-    def __init__(
-        self,
-        guest: Guest,
-        limits: Limits,
-        end: Callable[[], Any],
-        *,
-        name: str,
-        instead: str = "",
-        error: type[AskFailedError] = AskFailedError,
-    ) -> None:
-        self._guest: Guest | None = guest
-        self._limits, self._end = limits, end
-        self._name, self._instead, self._error = name, instead, error
-        self.printed = b""
+    guest: Guest | None
+    limits: Limits
+    end: Callable[[], Any]
+    name: str
+    instead: str
+    error: type[AskFailedError] = AskFailedError
+    printed: bytes = b""
 
     def ask(
         self,
@@ -86,38 +85,36 @@ class Asked:
             AskFailedError: The module failed; it is of no more use.
             PlainDataError: The request is no plain data.
         """
-        data, seconds = message(wire.ASK, encode((what, request))), self._limits.call_seconds
+        data, seconds = message(wire.ASK, encode((what, request))), self.limits.call_seconds
         kind: FailureKind = "crashed"
-        text, detail = f"{self._name} has failed before", ""
+        text, detail = f"{self.name} has failed before", ""
         try:
-            if self._guest is not None:
-                self._guest.send(data, seconds)
-                answer = self._received(self._guest, Deadline(self._guest, seconds))
+            if self.guest is not None:
+                self.guest.send(data, seconds)
+                answer = self._received(self.guest, Deadline(self.guest, seconds))
                 if isinstance(answer, bytes):
                     return taken(decode(answer, max_values=values))
                 kind, text, detail = answer
         except GuestTimeoutError:
-            kind, text = "timeout", f"{self._name} took longer than {seconds:g} s; do less work"
+            kind, text = "timeout", f"{self.name} took longer than {seconds:g} s; do less work"
         except _MALFORMED:
-            text = f"{self._name} ended or disturbed its process{self._instead}"
+            text = f"{self.name} ended or disturbed its process{self.instead}"
         self.close()
-        raise self._error(Failure(kind, text, detail, seed))
+        raise self.error(Failure(kind, text, detail, seed))
 
     def _received(self, guest: Guest, deadline: Deadline) -> bytes | tuple[FailureKind, str, str]:
-        room = MAX_BYTES_PER_CHARACTER * self._limits.output_bytes
-        while True:
-            kind, _, payload = guest.chunk(deadline)
-            if kind != wire.OUTPUT:
-                break
-            self.printed += payload
-            if len(self.printed) > room:
-                raise GuestGoneError("the guest sent more output than it may")
+        kind, _, payload = guest.answer(deadline, self._note_output)
         guest.finish()
         if kind not in (wire.ANSWER, wire.FAILED):
             raise GuestGoneError("the guest sent a message out of order")
         return payload if kind == wire.ANSWER else decode_failure(payload)
 
+    def _note_output(self, _lane: int, printed: bytes) -> None:
+        self.printed += printed
+        if len(self.printed) > MAX_BYTES_PER_CHARACTER * self.limits.output_bytes:
+            raise GuestGoneError("the guest sent more output than it may")
+
     def close(self) -> None:
         """End the guest."""
-        self._guest = None
-        self._end()
+        self.guest = None
+        self.end()

@@ -233,7 +233,7 @@ class Sandbox:
 
     def asked_to_read(self) -> Asked:
         """A fresh guest that reads texts with functions of the given modules; see `promptpo_sandbox.reader`."""
-        return Asked(self._new_guest(), self.limits, self._end_guest, name="reading it")
+        return Asked(self._new_guest(), self.limits, self._end_guest, "reading it", "; write it plainer")
 
     @contextlib.contextmanager
     def _asked(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Iterator[Asked]:
@@ -281,14 +281,6 @@ class Sandbox:
     def _world(self, request: Replay | Imagine) -> contextlib.AbstractContextManager[Asked]:
         instead = "; return (observation, reward, terminated) instead"
         return self._asked(request.source, "the world", instead, WorldFailedError)
-
-    def check(self, source: str) -> Failure | None:
-        """Whether the gate lets a source pass and it compiles; nothing of it is run."""
-        runner = self._runner(source)
-        try:
-            return runner.load(("tuple", []))[1]
-        finally:
-            self._end_guest()
 
     def close(self) -> None:
         """End all processes; the sandbox starts them again if it is used again."""

@@ -91,22 +91,17 @@ class Constants:
         except (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError):
             return self.number(node)
 
-    def reads(self, entry: Entry) -> bool:
-        """Whether an entry is a number, one with its bounds, or an array with its bounds."""
+    def size(self, entry: Entry) -> int:
+        """How many numbers an entry is, with bounds or without: one, those of an array, or 0 where it cannot be read."""
         item = entry.value
         parts = item.elts if isinstance(item, ast.Tuple | ast.List) else [item]
-        array = len(parts) == TRIPLE and read_array(self.resolved(parts[0])) is not None
-        try:
-            numbers = [self.value(part) for part in parts[array:]]
-        except (ValueError, OverflowError):
-            return False
-        return len(parts) in {1, TRIPLE} and all(map(math.isfinite, numbers))
-
-    def size(self, entry: Entry) -> int:
-        """How many numbers an entry is: those of an array, or one."""
-        parts = entry.value.elts if isinstance(entry.value, ast.Tuple | ast.List) else []
         array = read_array(self.resolved(parts[0])) if len(parts) == TRIPLE else None
-        return 1 if array is None else len(array[1])
+        try:
+            numbers = [self.value(part) for part in parts[array is not None :]]
+        except (ValueError, OverflowError):
+            return 0
+        plain = len(parts) in {1, TRIPLE} and all(map(math.isfinite, numbers))
+        return (len(array[1]) if array else 1) if plain else 0
 
     def number(self, node: ast.expr, depth: int = DEEPEST) -> float:
         """The number that an expression of numbers, names and pi is.

@@ -10,12 +10,10 @@ from typing import Any
 from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.box import Sandbox
 from promptpo_sandbox.errors import SandboxError
-from promptpo_sandbox.guest.plain import PlainDataError
 from promptpo_sandbox.results import Failure, Limits, PlainData
 
 GATE = "promptpo_sandbox.gate.check"
-MOST_VALUES = 200_000
-"""In one answer."""
+MOST_VALUES = 200_000  # in one answer
 
 LIMITS = Limits(call_seconds=5.0, message_bytes=1 << 26)
 
@@ -64,13 +62,13 @@ class Reader:
             UnreadableError: It took too long or too much memory, or failed.
         """
         with self._lock:
+            asked, self._asked = self._ready(), None  # until it has answered, and is not interrupted
             try:
-                return self._ready().ask("read", (module, function, arguments), _as_it_is, values=MOST_VALUES)
+                found = asked.ask("read", (module, function, arguments), lambda one: one, values=MOST_VALUES)
             except AskFailedError as error:
-                self._asked = None
-                raise UnreadableError(self._reason(error.failure)) from error
-            except PlainDataError as error:
-                raise UnreadableError(str(error)) from error
+                raise UnreadableError(f"it cannot be read: {error.failure.message}") from error
+            self._asked = asked
+            return found
 
     def _ready(self) -> Asked:
         if self._process != os.getpid():  # another process, such as a fork of the one that it belongs to
@@ -86,24 +84,11 @@ class Reader:
         """End the process; it is started again when something is read."""
         with self._lock:
             if self._box is not None and self._process == os.getpid():
-                atexit.unregister(self._box.close)
                 self._box.close()
             self._box = self._asked = None
 
-    def _reason(self, failure: Failure) -> str:
-        if failure.kind == "timeout":
-            return f"reading it takes longer than {self._limits.call_seconds:g} s"
-        if failure.kind == "memory":
-            return f"reading it takes more than {self._limits.memory_bytes >> 20} MB of memory"
-        return "it is built in a way that cannot be read; write it plainer"
 
-
-def _as_it_is(answer: Any) -> Any:
-    return answer
-
-
-reader = Reader()
-"""The one of this process."""
+reader = Reader()  # the one of this process
 
 
 def check_source(source: str, limits: Limits | None = None) -> Failure | None:

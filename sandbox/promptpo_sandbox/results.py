@@ -232,3 +232,11 @@ class CallResult:
     value: str | None
     failure: Failure | None
     output: str = ""
+
+
+def unstarted(trial: Trial, failure: Failure) -> Episode:
+    """The episode of a trial whose policy failed before its first step."""
+    return Episode(
+        trial.seed, 0.0, 0, terminated=False, truncated=False, success=None, clipped=0, policy_seconds=0.0,
+        failure=failure,
+    )  # fmt: skip

@@ -19,7 +19,7 @@ from gymnasium import spaces
 from promptpo_sandbox.asked import AskFailedError
 from promptpo_sandbox.guest.actions import InvalidActionError, Layout, coerce
 from promptpo_sandbox.guest.worlds import packed, value_at
-from promptpo_sandbox.results import Episode, Failure, FailureKind, Rollout, Trajectory, Trial
+from promptpo_sandbox.results import Episode, Failure, FailureKind, Rollout, Trajectory, Trial, unstarted
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import layout_of
 
@@ -261,7 +261,7 @@ def imagined(answer: Any, request: Imagine) -> Rollout:
     trials = request.trials
     if len(answer) == 1 and len(answer[0]) == 3:  # noqa: PLR2004 - the policy's source was refused
         failure = _failure(answer[0])
-        return Rollout(tuple(_refused(trial, failure) for trial in trials), failure, 0, "", 0.0)
+        return Rollout(tuple(unstarted(trial, failure) for trial in trials), failure, 0, "", 0.0)
     if len(answer) != len(trials):
         raise ValueError("malformed episodes")
     episodes = tuple(_episode(one, trial, request) for one, trial in zip(answer, trials, strict=True))
@@ -309,15 +309,3 @@ def _failure(value: Any) -> Failure:
     if kind not in known or not isinstance(text, str) or not isinstance(detail, str):
         raise TypeError
     return Failure(known[known.index(kind)], text, detail)
-
-
-def _refused(trial: Trial, failure: Failure) -> Episode:
-    return Episode(
-        trial.seed, 0.0, 0, terminated=False, truncated=False, success=None, clipped=0, policy_seconds=0.0,
-        failure=failure,
-    )  # fmt: skip
-
-
-def all_timed_out(request: Imagine, failure: Failure) -> Rollout:
-    """The rollout of trials that did not come to an end: nobody can tell which of them hangs."""
-    return Rollout(tuple(_refused(trial, failure) for trial in request.trials), failure, 0, "", 0.0)

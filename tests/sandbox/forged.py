@@ -213,7 +213,7 @@ def answered(data: bytes, taken: Callable[[Any], Any], values: int) -> Any:
         lambda _: b"", random.Random(0), Limits(), lambda *_: message(wire.ANSWER, data), truths=(0,)
     )
     guests = forgers.guests()
-    asked = Asked(guests.new(), Limits(), guests.end, name="it")
+    asked = Asked(guests.new(), Limits(), guests.end, "it", "")
     try:
         return asked.ask("replay", None, taken, values=values)
     finally:

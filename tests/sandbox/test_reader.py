@@ -29,7 +29,7 @@ def reader() -> Iterator[Reader]:
     ("function", "words"),
     [
         ("hang", "longer than 0.5 s"),
-        ("hoard", "more than 128 MB"),
+        ("hoard", "more memory"),
         ("die", "cannot be read"),
         ("recurse", "cannot be read"),
         ("flood", "cannot be read"),
@@ -113,3 +113,18 @@ def test_the_gate_ends(name: str) -> None:
     failure = check_source(HARD[name])
     assert time.monotonic() - began < 60  # wall time of a machine that may be busy; the limit is 5 s of work
     assert failure is None or (failure.kind == "rejected" and "\n" not in failure.message)
+
+
+def test_an_interrupted_question_leaves_no_answer(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C in the midst of a question the next one gets its own answer."""
+    from promptpo_sandbox.asked import Asked
+
+    def stop(*_: object) -> None:
+        time.sleep(0.2)  # the answer is on its way
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Asked, "_received", stop)
+        with pytest.raises(KeyboardInterrupt):
+            reader.read(BADLY, "good", "first")
+    assert reader.read(BADLY, "good", "second")[0] == "SECOND"

@@ -133,7 +133,7 @@ def failing(step: str, more: str = "") -> str:
     [
         (failing("return 1 / 0"), "crashed", "at step 70: line 10: ZeroDivisionError"),
         (failing("return math.nan"), "rejected", "at step 70: Reward.step returned nan"),
-        (failing("return 'much'"), "rejected", "return a number"),
+        (failing("return 'much'"), "rejected", "return a finite number"),
         (failing("return 1, {'a': math.inf}"), "rejected", "the part a"),
         (failing("return 1, {'x' * 41: 1}"), "rejected", "name parts by texts"),
         (failing("return 1, {str(i): 1 for i in range(17)}"), "rejected", "at most 16"),

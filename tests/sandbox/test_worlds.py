@@ -153,7 +153,7 @@ def _plain(value: Any) -> Any:
             "rejected",
             "return (observation, reward, terminated)",
         ),
-        (("-abs(self.x)", "'much'"), "rejected", "return a number"),
+        (("-abs(self.x)", "'much'"), "rejected", "return a finite number"),
         (("-abs(self.x)", "float('nan')"), "rejected", "finite"),
         (("np.array([self.x, self.v])", "np.array([self.x])"), "rejected", "observation"),
         (("np.array([self.x, self.v])", "np.array([self.x, np.inf])"), "rejected", "NaN or infinity"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.envs.building import make_env
+from promptpo.envs.rewarded import with_reward
 from promptpo_baselines.environments import Blamed, with_end
 from promptpo_baselines.llm_agent.agent import Acting
 from promptpo_baselines.llm_agent.prompts import ShownStep, written
@@ -57,7 +58,7 @@ class AgentEpisode:
 
 def make_playable(task: Task) -> gymnasium.Env[Any, Any]:
     """An environment whose episodes end, and which says in a sentence what it raises."""
-    return with_end(Blamed(make_env(task)), task)
+    return with_reward(with_end(Blamed(make_env(task)), task), task.reward)
 
 
 class _Lane:

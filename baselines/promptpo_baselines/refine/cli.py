@@ -117,18 +117,14 @@ def refine_command(
     settings = training.settings(trainer, task, prior=given)
     obey_interrupts()
     with choose_display(quiet=place.quiet or place.as_json) as display:
-        try:
-            content = refine(
-                settings,
-                source,
-                directory,
-                resume=place.resume,
-                display=display,
-                command=shlex.join(sys.argv),
-            )
-        except KeyboardInterrupt:
-            display.line(f"The best so far is in {directory}; the same command with --resume goes on.")
-            raise
+        content = refine(
+            settings,
+            source,
+            directory,
+            resume=place.resume,
+            display=display,
+            command=shlex.join(sys.argv),
+        )
     show(content, directory, quiet=place.quiet, as_json=place.as_json)
     if not (place.quiet or place.as_json):
         print(compared(content))
@@ -145,5 +141,4 @@ def compared(content: Mapping[str, Any]) -> str:
         return f"{told}; no network was better, so the file is the program's"
     if content["residual"].get("alone"):
         return f"{told}, the network, which acts alone, {best['mean_return']:.6g}"
-    share = content["residual"]["share"]
-    return f"{told}, with the network {best['mean_return']:.6g}; {share:.1%} of the variance of what is played is the network's"
+    return f"{told}, with the network {best['mean_return']:.6g}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,13 +27,6 @@ from promptpo_sandbox import Limits, Sandbox, check_source
 
 if TYPE_CHECKING:
     from promptpo_baselines.algorithms import Algorithm
-
-FLAGS = {
-    "algorithm": "--algorithm", "hyperparameters": "--hyperparams", "seed": "--seed", "n_envs": "--n-envs",
-    "eval_every": "--eval-every", "validation_episodes": "--validation-episodes",
-    "test_episodes": "--test-episodes", "threads": "--threads", "device": "--device",
-}  # fmt: skip
-"""The flag of `refine` for each setting that may differ from what it is by default."""
 
 HEADER_END = "\n\nTo play it (needs gymnasium):"
 """The last paragraph of an exported file's header begins so."""
@@ -111,7 +103,8 @@ def _program_of(file: Path) -> tuple[str, dict[str, Any]]:
     if failure is not None:
         raise UsageError(f"the sandbox does not take {file}: {failure.message}")
     if result.get("method") == "refine":
-        raise UsageError(f"{file} is refined already; go on with its training: {resuming(file.parent)}")
+        again = f"{result.get('command', 'promptpo refine')} --resume"
+        raise UsageError(f"{file} is refined already; go on with its training, with more --steps: {again}")
     return source, result
 
 
@@ -195,24 +188,3 @@ def _author(file: Path) -> str:
     """Who wrote a file, as its header says."""
     match = re.search(r"written by (.+?)\.\n", read_text(file)[:2000])
     return match[1] if match else "its user (given to refine)"
-
-
-def resuming(directory: Path) -> str:
-    """The command that goes on with a refinement, with all settings that it was given."""
-    settings = load_settings(directory)
-    given = settings.prior or {}
-    plain = TrainingSettings("ppo", settings.task, settings.steps, hyperparameters="ours")
-    words = ["promptpo", "refine", str(given.get("run", "RUN"))]
-    if not (Path(words[-1]) / RESULT).exists():  # a file may not say what it is for
-        words += ["--env", settings.task.env_id]
-    if settings.task.max_episode_steps is not None:
-        words += ["--max-episode-steps", str(settings.task.max_episode_steps)]
-    for name, flag in FLAGS.items():
-        value = getattr(settings, name)
-        if value != getattr(plain, name):
-            words += [flag, str(value)]
-    if given.get("scale", 1.0) != 1.0:
-        words += ["--scale", f"{given['scale']:g}"]
-    words += ["--alone"] if given.get("alone") else []
-    words += ["--allow-weaker-sandbox"] if given.get("allow_weaker") else []
-    return f"{shlex.join([*words, '--out', str(directory)])} --resume --steps MORE"

@@ -152,11 +152,6 @@ def _aggregates(summary: Summary) -> ReportSection:
         *_comparison(summary.overall),
         _drawn(
             (
-                "aggregates",
-                "Interquartile mean of normalised scores, 95 % stratified bootstrap.",
-                figures.aggregates(summary),
-            ),
-            (
                 "profiles",
                 "Performance profiles, with 95 % bands: further up and to the right is better.",
                 figures.profiles(summary),
@@ -274,8 +269,12 @@ def _curves(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
 
 
 def _candidates(summary: Summary) -> ReportSection:
-    caption = "How the candidates of each column ended; all but ok are told to the model and score nothing."
-    return ReportSection("Candidates", figures=_drawn(("outcomes", caption, figures.outcome_kinds(summary))))
+    if not summary.outcomes:
+        return ReportSection("Candidates")
+    kinds = ["ok", *sorted({kind for counts in summary.outcomes.values() for kind in counts} - {"ok"})]
+    rows = [(name, *(str(counts.get(k, 0)) for k in kinds)) for name, counts in summary.outcomes.items()]
+    text = ["How the candidates of each column ended; all but ok are told to the model and score nothing."]
+    return ReportSection("Candidates", text, [ReportTable(("column", *kinds), rows)])
 
 
 def _policies(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:

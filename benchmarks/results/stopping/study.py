@@ -56,7 +56,7 @@ def heard(run):
         best = event.data["best"]
         history = History(
             [one.attempt for one in state.candidates],
-            {one.id: state.looks(one.attempt.candidate) for one in state.candidates},
+            {one.id: state.history.looks_of(one.attempt) for one in state.candidates},
             leader_id=best or "",
             references={n: Evidence.of(state.references[n].episodes) for n in MARKS if n in state.references},
         )

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
 from promptpo.output.report.charts import IntervalRow, Series, intervals, over, sparkline
-from promptpo.output.report.page import REPORT
+from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
 from promptpo.telling.feedback import number, with_noise

@@ -7,6 +7,7 @@ no script but our own, no network and no frames, so that even a mistake in escap
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 import shlex
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.files import write_atomically
+from promptpo.files import read_regular, reading, write_atomically
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
@@ -24,6 +25,7 @@ from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.result import (
     REFERENCES,
+    REPORT,
     cut_in_words,
     fidelity_in_words,
     goal_in_words,
@@ -35,7 +37,7 @@ from promptpo.output.report.templates import rendered
 from promptpo.output.run_view import RunView, read_view
 from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
-from promptpo.run.origin import builds, made_here
+from promptpo.run.origin import builds, made_here, place_for
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import OUTCOME_WORDS, number
@@ -43,7 +45,6 @@ from promptpo.telling.feedback import OUTCOME_WORDS, number
 if TYPE_CHECKING:
     from promptpo.output.report.episode import Shown
 
-REPORT = "report.html"
 COLOURED = 60
 """Candidates whose source is coloured; colouring hundreds of them would take seconds."""
 
@@ -51,6 +52,7 @@ COLOURED = 60
 def write_report(
     run: Path,
     *,
+    out: Path | None = None,
     episode: bool = True,
     seconds: float = 30.0,
     patience: float | None = None,
@@ -64,6 +66,8 @@ def write_report(
 
     Args:
         run: The run directory.
+        out: The file to write; by default ``report.html`` in the run, or in the current directory where that was not
+            made here.
         episode: Run the best policy once more, in the sandbox, to show an episode of it.
         seconds: How long rendering its film may take.
         patience: Leave the episode out where it is expected to take longer than these seconds.
@@ -74,12 +78,15 @@ def write_report(
 
     Raises:
         RunError: It is not a readable run.
+        UsageError: There is no place for the file.
         OSError: The file cannot be written.
     """
+    own = made_here(run)
     if is_baseline(run):
-        write_atomically(run / REPORT, page(read_baseline(run)))
-        return run / REPORT
-    view, own = read_view(run), made_here(run)
+        path = out or place_for(run, REPORT, None, own=own)
+        write_atomically(path, page(read_baseline(run)))
+        return path
+    view, path = read_view(run), out or place_for(run, REPORT, None, own=own)
     shown: Shown | str = (
         f"The report was written without an episode; add one with: promptpo report {shlex.quote(str(run))}"
     )
@@ -96,10 +103,10 @@ def write_report(
 
         weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
         shown = show_episode(view, seconds=seconds, allow_weaker=weaker)
-    path = run / REPORT
-    text = page(view, shown)
-    if path.is_file():
-        text = _no_poorer(text, path, tell, own=own)
+    with reading(run):
+        text = page(view, shown)
+    if own and path.is_file():
+        text = _no_poorer(text, path, tell)
     write_atomically(path, text)
     return path
 
@@ -110,20 +117,12 @@ _EPISODE = re.compile(
 _WORTH = ("nothing", "lines", "film")
 
 
-def _no_poorer(text: str, path: Path, tell: Callable[[str], object], *, own: bool) -> str:
-    """The page, with the earlier one's episode where that is of the same policy and shows more.
-
-    A stranger's page is not taken over into ours; it is put aside.
-    """
-    earlier, now = _EPISODE.search(path.read_text("utf-8", "replace")), _EPISODE.search(text)
+def _no_poorer(text: str, path: Path, tell: Callable[[str], object]) -> str:
+    """The page, with the earlier one's episode where that is of the same policy and shows more."""
+    earlier, now = _EPISODE.search(read_regular(path).decode("utf-8", "replace")), _EPISODE.search(text)
     if earlier is None or now is None or earlier[1] != now[1]:
         return text
     if _WORTH.index(earlier[2]) <= _WORTH.index(now[2]):
-        return text
-    if not own:
-        aside = path.with_stem(f"{path.stem}-as-it-came")
-        path.replace(aside)
-        tell(f"the report that came with the run shows an episode; it is kept as {aside}")
         return text
     tell(f"{path} keeps the episode that it had")
     return text[: now.start()] + earlier[0] + text[now.end() :]
@@ -306,7 +305,9 @@ def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
     found = []
     for one in ((run.result or {}).get("goal") or {}).get("pictures") or ():
         file = run.directory / Path(str(one["file"])).name
-        data = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
+        data = b""
+        with contextlib.suppress(OSError):
+            data = read_regular(file)
         if data.startswith(PNG):
             done = {True: ", success", False: ", no success"}.get(one["success"], "")
             text = f"The {one['role']} episode: seed {one['seed']}, return {number(one['return'])}{done}"

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.run.ledger import Ledger
 
+REPORT = "report.html"
+
 RESULT = "result.json"
 FORMAT = 1
 

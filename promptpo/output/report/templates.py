@@ -22,9 +22,15 @@ def templates() -> jinja2.Environment:
     """The environment that pages are rendered in: everything is escaped, nothing may be undefined."""
     import jinja2
 
+    class Missing(jinja2.StrictUndefined):
+        """What is not there is told as for any other damaged file."""
+
+        def __init__(self, *known: Any, **named: Any) -> None:
+            super().__init__(*known, **{**named, "exc": LookupError})
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("promptpo.output.report", "assets"),
-        undefined=jinja2.StrictUndefined,
+        undefined=Missing,
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

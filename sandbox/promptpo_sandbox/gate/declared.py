@@ -26,13 +26,14 @@ def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
     missing = asked - {entry.name for entry in entries}
     numbers = 0
     for entry in entries:
-        numbers += constants.size(entry)
+        size = constants.size(entry)
+        numbers += size
         if numbers > MOST_IN_ALL:
             yield entry.node.lineno, f"PARAMS has too many numbers; declare at most {MOST_IN_ALL} in all"
             return
         if _is_unread_array(entry, constants):
             yield entry.node.lineno, f"the array {entry.name!r} in PARAMS cannot be read: {_WAY}"
-        elif entry.name in asked and not constants.reads(entry):
+        elif entry.name in asked and not size:
             said = _text(entry.node)
             yield (
                 entry.node.lineno,

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from promptpo_sandbox.gate.check import Rejected, admit
+from promptpo_sandbox.gate.check import Rejected
 from promptpo_sandbox.guest import rewards, wire, worlds
 from promptpo_sandbox.guest.actions import sample
 from promptpo_sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
-from promptpo_sandbox.guest.construct import construct
+from promptpo_sandbox.guest.construct import compiled, construct
 from promptpo_sandbox.guest.debug import kept_in
-from promptpo_sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
+from promptpo_sandbox.guest.errors import ContractError, describe_failure, remember_source
 from promptpo_sandbox.guest.facades import EpisodeModules, Modules, names_in
 from promptpo_sandbox.guest.namespace import Output, restricted, unrestricted
 from promptpo_sandbox.guest.plain import decode, encode
@@ -182,20 +182,11 @@ class GuestLoop:
         self.seen = request["seen"]
         self._batch = batch_of(request["layout"])()
         source = request["source"]
-        try:
-            tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
-            if isinstance(tree, Rejected):
-                send_failure("rejected", tree.message, tree.detail)
-                return
-            self.code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
-        except SyntaxError as error:  # what only the compiler finds, such as return outside a function
-            text = f"line {error.lineno}: syntax error: {error.msg}"
-            send_failure("rejected", text, "")
+        code = compiled(source, request["source_bytes"], gate=self.gate)
+        if isinstance(code, Rejected):
+            send_failure("rejected", code.message, code.detail)
             return
-        except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways
-            text = f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}"
-            send_failure("rejected", text, "")
-            return
+        self.code = code
         self._apart = "base" in names_in(self.code)  # an array's base would show the other lanes' rows
         remember_source(source)
         send(message(wire.READY))

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, TypeAlias
 
-from promptpo_sandbox.gate.check import Rejected, admit
+from promptpo_sandbox.gate.check import Rejected
 from promptpo_sandbox.guest import worlds
-from promptpo_sandbox.guest.construct import construct
-from promptpo_sandbox.guest.errors import POLICY_FILE, describe_failure, remember_source
+from promptpo_sandbox.guest.construct import compiled, construct
+from promptpo_sandbox.guest.errors import describe_failure, remember_source
 
 Run: TypeAlias = Callable[[bytes, CodeType | None], dict[str, Any]]
 """Runs the loaded world's module, or another code, afresh; the bytes decide its random numbers."""
@@ -25,13 +25,9 @@ def imagine(request: dict[str, Any], run: Run, *, gate: bool) -> list[Any]:
     """
     make = worlds.maker(run(request["digest"], None), request["params"])
     source = request["policy"]
-    tree = admit(source, source_bytes=request["source_bytes"], gate=gate)
-    if isinstance(tree, Rejected):
-        return [("rejected", tree.message, tree.detail)]
-    try:
-        code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
-    except SyntaxError as error:
-        return [("rejected", f"line {error.lineno}: syntax error: {error.msg}", "")]
+    code = compiled(source, request["source_bytes"], gate=gate)
+    if isinstance(code, Rejected):
+        return [("rejected", code.message, code.detail)]
     remember_source(source)
 
     def policy(params: dict[str, float] | None, digest: bytes) -> Any:

@@ -21,7 +21,7 @@ from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.checking import check_alone
 from promptpo_baselines.refine.environments import ShownBox
 from promptpo_baselines.refine.run import RefineRun
-from promptpo_baselines.refine.start import acts_alone, prior_of, refine, resuming
+from promptpo_baselines.refine.start import acts_alone, prior_of, refine
 from promptpo_baselines.settings import TrainingSettings, save_settings
 from tests.baselines.refine.test_run import SWING
 
@@ -74,14 +74,12 @@ def test_it_trains_tests_and_writes_one_file(
     made, source = settings(tmp_path)
     result = refine(made, source, tmp_path / "out", resume=False, display=Display(), command="test")
     assert result["residual"]["alone"]
-    assert result["residual"]["share"] == 1.0
     assert result["steps"]["train"] == 240
     assert result["program"]["episodes"] in (1, 2)  # 120 steps of 200 a piece, and nobody asks after that
     played = promptpo.evaluate(tmp_path / "out" / "best.py", episodes=2, seed=20_000_000)
     assert list(played.evaluation.returns) == result["test"]["returns"]
     text = (tmp_path / "out" / "best.py").read_text()
     assert "acts alone" in text
-    assert "--alone" in resuming(tmp_path / "out")
     assert run_command(["show", str(tmp_path / "out")]) == 0
     assert "the network, which acts alone," in capsys.readouterr().out
     alone = tmp_path / "alone.py"

@@ -8,6 +8,7 @@ from typing import Any
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config
+from promptpo.run.evidence import Change
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.records import Attempt, Candidate, Measured, Remark
@@ -26,6 +27,11 @@ def attempt(id_: Any, *returns: Any, source: Any = None, **more: Any) -> Any:
     return Attempt(
         Candidate(id_, source, int(id_[1 : id_.index("c")]), digest=source), evaluation(*returns, **more)
     )
+
+
+def folded(journal: Journal) -> History:
+    """What a journal tells."""
+    return RunState.of(Config(Task("CartPole-v1")), journal.events).history
 
 
 def test_all_episodes_decide() -> None:
@@ -120,10 +126,10 @@ def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
         for one in (old, new):
             journal.add("attempt", one.id, one)
         looks = Measured(evaluation(78.0, start=900), candidate="r1c1")
-        journal.add("validation", "a", looks)
-        journal.add("validation", "# r1c1t.20", Measured(evaluation(341.0, start=900)))  # an earlier version
+        journal.add("validation", "# r1c1.900+1", looks)
+        journal.add("validation", "# r1c1t.900+1", Measured(evaluation(341.0, start=900), candidate="r1c1t"))
         past = History([old], leader_id="r1c1")
-        past.recall(RunState.of(Config(Task("CartPole-v1")), journal.events))
+        past.recall(folded(journal))
     assert past.best().id == "r1c1t"
     assert past.evidence(new).mean_return == (338 + 340 + 342 + 341) / 4
     assert past.evidence(old).returns == (79.0, 80.0, 81.0, 78.0)
@@ -139,6 +145,19 @@ def test_what_was_judged_stays_in_its_order(tmp_path: Path) -> None:
         for one in (lucky, brief, plain, late):
             journal.add("attempt", one.id, one)
         past = History([lucky, brief, plain], leader_id="r1c2t", rounds=1)
-        past.recall(RunState.of(Config(Task("CartPole-v1")), journal.events))
+        past.recall(folded(journal))
     assert past.best().id == "r1c2t"
     assert "r2c1" in [one.id for one in past.attempts]
+
+
+def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
+    """Folding what was written gives the same leader and the same changes; a repetition adds nothing."""
+    one, other = attempt("r1c1", 1.0, 2.0), attempt("r1c2", 3.0, 4.0)
+    with Journal(tmp_path) as journal:
+        for past in (History([one, other]), History([one, other])):
+            past.take_lead(Change("", "r1c1", past.against(one, one)), journal.once)
+            past.take_lead(Change("r1c1", "r1c2", past.against(other, one)), journal.once)
+        found = folded(journal)
+        assert len(journal.events) == 2
+    assert (found.leader_id, found.changes) == (past.leader_id, past.changes)
+    assert past.changes[0].startswith("r1c2 takes the lead from r1c1: +2")

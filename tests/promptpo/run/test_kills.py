@@ -18,7 +18,7 @@ CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
         *("tests.promptpo.killable", "tests.promptpo.compiled"),
-        *("promptpo.api", "promptpo.spec.known.classic_control", "gymnasium.envs.classic_control"),
+        *("promptpo.api", "promptpo.spec.known", "gymnasium.envs.classic_control"),
         *("anyio", "pydantic", "jinja2", "markdown_it", "pygments.lexers", "cma", "scipy.stats"),
     ]
 )

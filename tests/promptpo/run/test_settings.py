@@ -12,13 +12,13 @@ import typer
 from typer.exceptions import TyperException
 
 import promptpo
-from promptpo.api import OTHERS, TASK_OPTIONS, ResumeOptions, asked_for, configured
+from promptpo.api import OTHERS, TASK_OPTIONS, ResumeOptions, asked_for, changed, configured
 from promptpo.cli.app import app
 from promptpo.cli.run_flags import ChangedSettings, NewSettings
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.config import Budget, Config
-from promptpo.run.settings import Setting, settings_of
+from promptpo.run.settings import RunSetting, settings_of
 from promptpo_benchmarks.runner.methods import METHODS, CellBudget, command
 from promptpo_benchmarks.runner.suite import load_suite
 
@@ -60,6 +60,11 @@ def test_resume_takes_the_settings_that_may_change() -> None:
     given = ChangedSettings(parsed("resume", "runs/a", "--max-steps", "7", "--price", "1,2"))
     read = {name: value for name, value in given.read(named=True).items() if value}
     assert read == {"steps": 7, "price": (1.0, 2.0)}
+    config = Config(Task("CartPole-v1"), allow_weaker_sandbox=True)
+    assert changed(config, read).budget.steps == 7
+    assert changed(config, {"allow_weaker_sandbox": False, "rounds": None}) == config
+    with pytest.raises(UsageError, match="steps must be more than 0"):
+        changed(config, {"steps": 0})
 
 
 def test_flags_without_values_give_the_defaults() -> None:
@@ -84,7 +89,7 @@ def test_flags_are_read_as_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "one", [one for one in SETTINGS if one.least is not None], ids=lambda one: one.keyword
 )
-def test_bounds_hold_for_flags_and_keywords(one: Setting) -> None:
+def test_bounds_hold_for_flags_and_keywords(one: RunSetting) -> None:
     """The least is taken, less is refused, in both places."""
     flag = (one.flags or f"--{one.keyword.replace('_', '-')}").split()[0]
     less = (one.least or 0) - 1

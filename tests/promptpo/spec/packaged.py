@@ -7,7 +7,7 @@ import numpy as np
 
 
 def reactor() -> Any:
-    """Pcgym's stirred tank with its documented set points."""
+    """The stirred tank of pcgym with its documented set points."""
     from pcgym import make_env
 
     steps = 100
@@ -40,24 +40,28 @@ def minecart() -> Any:
 
 def trading() -> Any:
     """gym-trading-env on prices that go up and down."""
-    import pandas
+    import gym_trading_env  # noqa: F401 - registers
+    import pandas as pd
 
     prices = 100 + np.cumsum(np.random.default_rng(0).normal(0, 1, 400))
-    frame = pandas.DataFrame(dict.fromkeys(("open", "high", "low", "close"), prices))
+    frame = pd.DataFrame(dict.fromkeys(("open", "high", "low", "close"), prices))
     frame["feature_close"] = frame["close"].pct_change()
-    frame.index = pandas.date_range("2024-01-01", periods=400, freq="h")
+    frame.index = pd.date_range("2024-01-01", periods=400, freq="h")
     frame["volume"] = 1.0
     env = gymnasium.make("TradingEnv", df=frame.dropna(), positions=[-1, 0, 1], verbose=0)
     return gymnasium.wrappers.DtypeObservation(env, np.float32)
 
 
 def grid() -> Any:
-    """grid2op's smallest grid with numbers for observations and actions."""
-    import grid2op
-    from grid2op.gym_compat import BoxGymActSpace, BoxGymObsSpace, GymEnv
+    """grid2op's smallest grid with numbers for observations and lines to switch."""
+    import warnings
 
-    env = GymEnv(grid2op.make("rte_case5_example", test=True))
+    import grid2op
+    from grid2op.gym_compat import BoxGymObsSpace, DiscreteActSpace, GymEnv
+
+    with warnings.catch_warnings(action="ignore"):
+        env = GymEnv(grid2op.make("rte_case5_example", test=True))
     inner = env.init_env
     env.observation_space = BoxGymObsSpace(inner.observation_space, attr_to_keep=["rho", "gen_p", "load_p"])
-    env.action_space = BoxGymActSpace(inner.action_space, attr_to_keep=["redispatch"])
+    env.action_space = DiscreteActSpace(inner.action_space, attr_to_keep=["set_line_status"])
     return env

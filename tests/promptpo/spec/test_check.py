@@ -28,14 +28,24 @@ PLANTED = {
     "a bound that observations break": ("CartPole-v1", r"seen .*", "-0.01 .. 0.01", "was observed from"),
     "an index that does not exist": ("CartPole-v1", r"obs\[3\]", "obs[4]", "obs[4] does not exist"),
     "an index used twice": ("CartPole-v1", r"obs\[3\]", "obs[2]", "already described as pole_angle"),
-    "a wrong shape": ("CartPole-v1", r"shape \(4,\)", "shape (5,)", "has shape (4,), not (5,)"),
-    "a wrong dtype": ("CartPole-v1", "float32", "float64", "has dtype float32, not float64"),
-    "a wrong range of an int": ("Taxi-v4", r"int, 0 \.\. 499", "int, 0 .. 500", "0 .. 499, not 0 .. 500"),
+    "a wrong shape": (
+        "CartPole-v1",
+        r"shape \(4,\)",
+        "shape (5,)",
+        "shape (4,), float32, not np.ndarray, shape (5,)",
+    ),
+    "a wrong dtype": ("CartPole-v1", "float32", "float64", "float32, not np.ndarray, shape (4,), float64"),
+    "a wrong range of an int": (
+        "Taxi-v4",
+        r"int, 0 \.\. 499",
+        "int, 0 .. 500",
+        "0 .. 499, not int, 0 .. 500",
+    ),
     "an array that is an int": (
         "Taxi-v4",
         r"int, 0 \.\. 499",
         "np.ndarray, shape (500,)",
-        "is an int, not an array",
+        "the obs is int, 0 .. 499, not np.ndarray",
     ),
     "a wrong decoding": ("Taxi-v4", "obs // 20 % 5", "obs // 20", "taxi_column takes the values 0 .. 24"),
     "a subscript of an int": ("Taxi-v4", "obs // 100", "obs[0]", "has no parts"),
@@ -81,8 +91,8 @@ PLANTED = {
     "a misspelt key": ("CartPole-v1", '"max_steps"', '"max_step"', "no key 'max_step'"),
     "an index in the reward": (
         "CartPole-v1",
-        r"def reward\(next_obs\):",
-        "def reward(next_obs):\n    pole = next_obs[7]",
+        r"def terminated\(next_obs\):",
+        "def terminated(next_obs):\n    pole = next_obs[7]",
         "next_obs[7] does not exist",
     ),
     "another environment": ("CartPole-v1", "Task: CartPole-v1", "Task: Acrobot-v1", "describes Acrobot-v1"),
@@ -167,8 +177,7 @@ def checked(env: Any, task: Task, **how: Any) -> tuple[Any, Any]:
 def test_generated_specs_have_no_contradictions(env_id: Any, reveal: str) -> None:
     """What is written stands its own check, however much it reveals and in whatever detail."""
     env, task = built(env_id), Task(env_id)
-    for detail in ("short", "normal", "full") if reveal == "named" else ("normal",):
-        assert checked(env, task, reveal=reveal, detail=detail)[1] == []
+    assert checked(env, task, reveal=reveal)[1] == []
 
 
 @pytest.mark.slow

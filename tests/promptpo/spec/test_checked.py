@@ -16,7 +16,7 @@ from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec import describe, describe_env
-from promptpo.spec.reward import resolved
+from promptpo.spec.prose import told, with_values
 from tests.promptpo.envs.test_building import needs
 
 HERE = "tests.promptpo.spec.test_checked"
@@ -169,15 +169,19 @@ def test_a_scaled_copy_is_not_called_hidden() -> None:
     """The heat stands in the observation, shifted and scaled."""
     text = spec_of("Kiln").text
     assert "# env.heat: 4 * next_obs[0] + 3." in text
-    assert "Not in the observation" not in text
+    assert "Not found in the observation" not in text
 
 
 def test_prose_has_the_values_of_this_instance_and_no_others() -> None:
-    """Neither defaults that do not hold, nor a condition that does; what has no value here stays as it is."""
-    values = {"ends_when_low": True, "low_range": (0.2, 1.0)}
-    text = "If ends_when_low is True, the episode ends below low_range (default is [0.5, 2.0]) or above top_range (default 3)."
-    assert resolved(text, values).splitlines() == [
-        "The episode ends below low_range or above top_range (default 3).",
+    """Behind it, instead of defaults that may not hold; what has no value here stays as it is."""
+
+    class Owner:
+        def __init__(self) -> None:
+            self._low_range = (0.2, 1.0)
+
+    text = told("It ends below low_range (default is [0.5, 2.0]) or above top_range.", 500)
+    assert with_values(text, Owner()).splitlines() == [
+        "It ends below low_range or above top_range.",
         "low_range = (0.2, 1.0)",
     ]
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.spec.documentation import parse
-from promptpo.spec.known.base import fields
+from promptpo.spec.known import fields
 from promptpo.spec.parts import identifier, unique
-from promptpo.spec.prose import cut_to_aim, ending, note, trimmed
+from promptpo.spec.prose import TRUNCATION, told
 
 TEXT = """
 Balance.
@@ -59,7 +59,10 @@ def test_sections_tables_and_choices() -> None:
 
 def test_ending_is_without_the_time_limit() -> None:
     """Truncation is the horizon's business; formulas read as typed."""
-    assert ending(parse(TEXT.replace("\\\\", "\\"))["end"].text, 500) == "- x is above pi * 2"
+    assert (
+        told(parse(TEXT.replace("\\\\", "\\"))["end"].text, 500, TRUNCATION)
+        == "1. Termination: x is above pi * 2"
+    )
 
 
 @given(st.text())
@@ -67,9 +70,7 @@ def test_any_text_is_documentation(text: Any) -> None:
     """No docstring makes the reader fail, and no prose grows beyond its limit."""
     docs = parse(text)
     for section in docs.parts.values():
-        assert len(trimmed(section.text, 50)) <= 50 + len(" ...")
-        note(section.text, 50, choices=True)
-        ending(section.text, 50)
+        assert len(told(section.text, 50, TRUNCATION)) <= 50 + len(" ...")
 
 
 @given(st.text())
@@ -109,18 +110,7 @@ def test_lines_of_known_tables(line: str, low: Any, high: Any, unit: str, meanin
     )
 
 
-def test_the_aim_survives_the_cut() -> None:
-    """What is to be done often stands last; it goes before the body parts."""
-    body = "The robot has a torso. It has two legs, each of three parts. The feet are flat."
-    aim = "The goal of the environment is to walk forward without falling."
-    assert cut_to_aim(f"{body} {aim}", 100) == f"The robot has a torso. {aim}"
-    assert cut_to_aim(f"{body} {aim}", 70) == aim
-    assert cut_to_aim(f"{aim} {body}", 100) == f"{aim} The robot has a torso."
-    assert cut_to_aim(body, 30) == "The robot has a torso."
-    assert cut_to_aim(f"{body} {aim}", 1000) == f"{body} {aim}"
-
-
 def test_where_it_comes_from_is_left_out() -> None:
     """History is no help to a policy; an initial ends no sentence."""
     text = 'This is based on the work of P. Smith in "Running". The goal is to run.'
-    assert trimmed(text, 1000) == "The goal is to run."
+    assert told(text, 1000) == "The goal is to run."

@@ -74,50 +74,11 @@ def test_a_spec_tells_what_stands_out() -> None:
     env = PictureEnv()
     env.reset(seed=0)
     assert lines[0].startswith("A real first frame, 40 rows by 60 columns, by (red, green, blue)")
-    assert lines[1] == "(0, 0, 200): 99% of the pixels, [0-39, 0-59]"
-    assert lines[2] == f"(250, 0, 0): 16 pixels at [10-13, {env.at}-{env.at + 3}]"
-    assert lines[3].startswith("the first frames of 4 starts differ in")
-    assert lines[4].startswith("in 50 steps of random actions pixels changed within [10-13, ")
+    assert lines[1] == "(0, 0, 200): 99.3% of the pixels, [0-39, 0-59]"
+    assert lines[2] == f"(250, 0, 0): 0.7% of the pixels, [10-13, {env.at}-{env.at + 3}]"
+    assert lines[3].startswith("the first frames of 4 starts differ within")
+    assert lines[4].startswith("in 50 steps of random actions frames differ within [10-13, ")
     assert "FIRST_FRAME" not in spec_of(PictureEnv(), reveal="bare").text
-
-
-class Striped(gymnasium.Env[Any, Any]):
-    """Stripes of many greens, which come into view late; a small red agent that moves and a blue one that stays."""
-
-    observation_space = box(48, 48, 3)
-    action_space = spaces.Discrete(2)
-    t = 0
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        self.t = 0
-        return self.seen(), {}
-
-    def step(self, action: Any) -> Any:
-        self.t += 1
-        return self.seen(), 0.0, False, self.t >= 200, {}
-
-    def seen(self) -> Any:
-        """A frame."""
-        frame = np.zeros((48, 48, 3), np.uint8)
-        if self.t >= 55:
-            frame[:, :, 1] = 100 + 3 * (np.arange(48) // 4)[:, None]
-            frame[4:6, self.t % 40 : self.t % 40 + 2] = (210, 0, 0)
-            frame[30:32, 7:9] = (0, 0, 220)
-        return frame
-
-
-def test_a_frame_from_well_inside_an_episode_shows_the_small_things() -> None:
-    """What opens on black is told of and shown later too, and small colours are named with whether they move."""
-    spec = spec_of(Striped())
-    block = spec.text.split('FIRST_FRAME = """\\\n')[1].split('"""')[0]
-    later = block[block.index("the frame after 61 random actions, well inside an episode") :]
-    assert "small but distinct, (210, 0, 0): 4 pixels at [4-5, 21-22], moves" in later
-    assert (
-        "small but distinct, (0, 0, 220): 4 pixels at [30-31, 7-8], at the same place in later frames"
-        in later
-    )
-    assert "The same after 61 random actions" in spec.first_frames[1][0]
 
 
 def test_nothing_is_said_of_pictures_where_there_are_none() -> None:

@@ -13,8 +13,7 @@ import pytest
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec import TaskSpec, describe, describe_env
-from promptpo.spec.parts import Parts, RewardCode
-from promptpo.spec.reveal import revealed
+from promptpo.spec.reveal import anonymous
 from tests.promptpo.envs.test_building import needs
 
 ANYWHERE = [
@@ -126,7 +125,7 @@ def test_bare_tells_shapes_and_bounds_only(env_id: Any) -> None:
 def test_anonymous_keeps_what_a_policy_needs() -> None:
     """Indices, bounds, the number of actions, the reward and the map are the same as in the named spec."""
     named, hidden = (describe(Task("FrozenLake-v1"), reveal=reveal) for reveal in ("named", "anonymous"))
-    for kept in ("self.row = obs // 4", "MOVE_LEFT = 0", "+1", '"max_steps": 100', "MAP = "):
+    for kept in ("self.row = obs // 4", "MOVE_LEFT = 0", "(1, 0, 0)", '"max_steps": 100', "MAP = "):
         assert kept in named.text
         assert kept in hidden.text
     assert "SFFF" not in hidden.text
@@ -187,12 +186,11 @@ def moving_statements(env_id: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("env_id", BUILT_IN)
 def test_dynamics_stay_withheld(env_id: Any) -> None:
-    """No code or file that moves the environment appears, in whatever detail."""
-    for detail in ("normal", "full"):
-        text = described(env_id, detail=detail).text
-        assert not MOVING.search(text), MOVING.search(text)
-        for statement in moving_statements(env_id):
-            assert statement.replace("self.", "env.") not in text
+    """No code or file that moves the environment appears."""
+    text = described(env_id).text
+    assert not MOVING.search(text), MOVING.search(text)
+    for statement in moving_statements(env_id):
+        assert statement.replace("self.", "env.") not in text
 
 
 @pytest.mark.parametrize("name", ["NailSlideJoint", "leftpad"])
@@ -200,8 +198,6 @@ def test_dynamics_stay_withheld(env_id: Any) -> None:
 def test_the_simulators_names_of_parts_are_numbered(name: str, call: str) -> None:
     """A joint that code looks up by its name would say which environment it is; the same one is called the same."""
     env = make_env(Task("CartPole-v1"))
-    code = RewardCode([f"def reward():\n    return {call.format(name)} + {call.format(name)}"])
-    hidden = revealed(Parts(title="x", reward_code=code), env, "anonymous").reward_code
-    assert hidden is not None
-    assert name not in hidden.functions[0]
-    assert hidden.functions[0].count("part1") == 2
+    hidden = anonymous(f"def reward():\n    return {call.format(name)} + {call.format(name)}", env)
+    assert name not in hidden
+    assert hidden.count("part1") == 2

@@ -50,38 +50,23 @@ def block_of(env: Any, **more: Any) -> list[str]:
     return text.split('TEXTS = """\\\n')[1].split('"""')[0].splitlines() if "TEXTS" in text else []
 
 
-def test_alike_texts_are_told_word_by_word() -> None:
-    """Each place with what stands there, after some examples as they are."""
+def test_texts_are_told_with_their_words() -> None:
+    """Some as they are, and all the words that were seen, each once."""
     head, *examples, last = block_of(TextEnv(lambda n: f"press {'red' if n % 2 else 'blue'} now"))
     assert head.startswith("obs: 2 different texts among ")
     assert sorted(examples) == ["- press blue now", "- press red now"]
-    assert last == "word by word: press (blue|red) now"
+    assert last == "the 4 words seen: blue now press red"
 
 
-def test_other_texts_are_told_with_their_words() -> None:
-    """All the words that were seen, each once."""
-    assert block_of(TextEnv(lambda n: "go " * (n % 2 + 1)))[-1] == "the 1 words seen: go"
+def test_json_is_told_to_be_json() -> None:
+    """And how it is read."""
+    lines = block_of(TextEnv(lambda n: json.dumps({"n": n})))
+    assert lines[1] == "each is JSON: from json import loads; loads(text) gives its value"
+    assert lines[2].startswith('- {"n": ')
 
 
-def test_json_is_told_by_its_keys() -> None:
-    """What `loads` gives: keys with their ranges, which are not always there, and the longest as an example."""
-
-    def form(n: int) -> str:
-        return json.dumps({"n": n, "name": "ab"[n % 2]} | ({"more": [1]} if n > 4 else {}))
-
-    lines = block_of(TextEnv(form))
-    assert lines[1] == "each is JSON: from json import loads; loads(text) gives"
-    assert lines[2:5] == [
-        '"n": number, seen 0 .. 9',
-        '"name": str, such as "a", "b"',
-        '"more": list, not always there',
-    ]
-    assert lines[5].startswith('for example {"n": ')
-
-
-def test_what_never_changes_or_is_hidden_has_no_block() -> None:
-    """One text is an example of its field; where names are hidden no text is shown."""
-    assert block_of(TextEnv(lambda n: "always")) == []
+def test_what_is_hidden_has_no_block() -> None:
+    """Where names are hidden no text is shown."""
     assert block_of(TextEnv(str), reveal="anonymous") == []
     assert "TEXTS" not in describe_env(gymnasium.make("CartPole-v1"), Task("CartPole-v1"))[0].text
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from promptpo_baselines.icpi.engines.choose import check_engine, choose_engine, is_paid
 from promptpo_baselines.icpi.estimate import dollars_of, estimate
-from probe import NEEDED_ACCURACY, ProbeRow, probe
+from promptpo_baselines.icpi.probe import NEEDED_ACCURACY, ProbeRow, probe
 from promptpo_baselines.icpi.profile import PROFILES
 from promptpo_baselines.icpi.setting import setting_for
 from runs import Run, RunStore, cells, engine_suffix

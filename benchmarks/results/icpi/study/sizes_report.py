@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from probe import NEEDED_ACCURACY
+from promptpo_baselines.icpi.probe import NEEDED_ACCURACY
 from promptpo_baselines.icpi.values import KINDS
 from figure import PALETTE
 from tables import short

@@ -1,4 +1,4 @@
-"""Training of a language model in pieces, and the study that is the report's setting."""
+"""Training of a language model: thinned updates, and what products are computed in."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,20 +11,7 @@ pytest.importorskip("stable_baselines3")
 
 from promptpo.envs.task import Task
 from promptpo_baselines.llm_policy.design import Design
-from tests.baselines.test_pausing import assert_pieces_equal_one, piece, settings
-
-
-@pytest.mark.slow
-def test_a_language_model_that_is_trained_in_pieces_is_the_same(tiny_gpt2: Any, tmp_path: Path) -> None:
-    """All of a tiny network, its input all digits of the raw state."""
-    design = Design(tiny_gpt2, tune="full", numbers="raw", state="raw", layers=1)
-    rows = tmp_path / "few.yml"
-    rows.write_text("default: {n_steps: 24, batch_size: 24, n_epochs: 1, normalize: true}")
-    chosen = settings(
-        tmp_path, "ppo", language=design.as_data(), steps=48, eval_every=48, hyperparameters=str(rows)
-    )
-    short = replace(chosen, task=Task("Pendulum-v1", {}, 10), test_episodes=1)
-    assert_pieces_equal_one(short, tmp_path, pauses=1)
+from tests.baselines.test_pausing import piece, settings
 
 
 def test_an_update_may_take_a_part_of_the_rollout(tiny_gpt2: Any, tmp_path: Path) -> None:

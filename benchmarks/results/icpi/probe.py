@@ -1,10 +1,16 @@
-"""How well an engine does each of ICPI's four jobs, before anyone pays for a run."""
+"""How well an engine does each of ICPI's four jobs, before anyone pays for a run.
+
+`python benchmarks/results/icpi/probe.py ENGINE [--base-url URL] [--domains Chain,Maze] [--examples 20,60] [--questions 12]`;
+paid answers are kept in --out, so the same command again asks for none of them.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +21,8 @@ from promptpo_baselines.icpi.codecs import flatten
 from promptpo_baselines.icpi.examples import ExampleBook, Measure
 from promptpo_baselines.icpi.model import InContextModel
 from promptpo_baselines.icpi.prompts import PromptBuilder, Question
-from promptpo_baselines.icpi.values import KINDS, Kind, Transition
+from promptpo_baselines.icpi.profile import KINDS
+from promptpo_baselines.icpi.values import Kind, Transition
 
 if TYPE_CHECKING:
     from promptpo_baselines.icpi.engines.base import Engine
@@ -75,7 +82,6 @@ def probe(
         seed: Decides transitions and prompts.
         measure: Counts tokens as the engine does.
     """
-    profile = replace(profile, attempts=1)
     episodes = list(_random_episodes(setting, max(examples), seed))
     held_out = _held_out(setting, questions, seed)
     for size in examples:
@@ -84,7 +90,7 @@ def probe(
         for episode in shown:
             book.add_episode(episode)
         builder = PromptBuilder(setting.codec, book, profile, stream(seed, "prompts"), measure)
-        model = InContextModel(setting.codec, builder, book, engine, profile, stream(seed, "components"))
+        model = InContextModel(setting.codec, builder, book, engine, profile, stream(seed, "components"), 1)
         seen = {_question_key(setting, step) for episode in shown for step in episode}
         for kind in KINDS:
             steps = [step for step in held_out if kind != "next" or not step.terminal]
@@ -235,3 +241,40 @@ def _random_episodes(setting: Setting, transitions: int, seed: int) -> Iterator[
             yield episode
     finally:
         env.close()
+
+
+def main() -> None:
+    """Ask, and print the table."""
+    from promptpo.run.config import Budget
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Ledger
+    from promptpo_baselines.icpi.engines.choose import choose_engine
+    from promptpo_baselines.icpi.profile import PROFILES
+    from promptpo_baselines.icpi.setting import setting_for
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engine")
+    parser.add_argument("--base-url")
+    parser.add_argument("--domains", default="Chain,DistractorChain,Maze,MiniCatch,MiniInvaders,PointMass")
+    parser.add_argument("--examples", default="20,60,200")
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--max-usd", type=float)
+    parser.add_argument("--out", type=Path, default=Path("runs/icpi-probe"))
+    given = parser.parse_args()
+    rows: list[ProbeRow] = []
+    with Journal(given.out) as journal:
+        ledger = Ledger(Budget(steps=None, usd=given.max_usd), journal.events)
+        for name in given.domains.split(","):
+            setting = setting_for(f"promptpo/{name}-v0")
+            chosen = choose_engine(given.engine, setting, base_url=given.base_url, ledger=ledger, journal=journal)
+            rows += probe(
+                setting, chosen.engine, PROFILES["fast"],
+                examples=[int(size) for size in given.examples.split(",")], questions=given.questions,
+                measure=chosen.measure,
+            )  # fmt: skip
+            chosen.close()
+    print(f"{table(rows)}\n{verdict(rows)}")
+
+
+if __name__ == "__main__":
+    main()

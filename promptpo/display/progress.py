@@ -1,25 +1,19 @@
-"""The live part of the terminal display: a few lines when narrow, a small dashboard when wide."""
+"""What goes on in a run, in words."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from promptpo.display.results import with_error
+from promptpo.display.results import many, with_error
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
-    from rich.console import OverflowMethod, RenderableType
-
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
     from promptpo.run.state import RunState
     from promptpo.run.state_values import TuningState
-
-WIDE = 96
-"""Columns from which the dashboard is shown."""
 
 
 class RunProgress:
@@ -59,7 +53,7 @@ class RunProgress:
     @property
     def round(self) -> int:
         """The round that is going on, from 1."""
-        return min(self.state.config.budget.rounds, len(self.state.rounds) + 1)
+        return min(self.state.config.budget.rounds, self.state.history.rounds + 1)
 
     @property
     def seconds(self) -> float:
@@ -72,7 +66,7 @@ class RunProgress:
         state, last = self.state, str(self.state.last.kind) if self.state.last else ""
         if last in ("test", "held_out", "stop"):
             return "writing the result"
-        if len(state.rounds) >= state.config.budget.rounds:
+        if state.history.rounds >= state.config.budget.rounds:
             return f"testing {state.best.id} on held-out episodes" if state.best else "writing the result"
         if last == "reference" and not state.candidates:
             return "measuring marks to compare with"
@@ -127,7 +121,31 @@ class RunProgress:
     @property
     def standing(self) -> str:
         """The best so far, in words."""
-        return standing(self.state)
+        best = self.state.best
+        if best is not None:
+            return f"{best.id}: return {with_error(best.evidence)}"
+        count = len(self.state.candidates)
+        return f"none of {many(count, 'policy', 'policies')} ran" if count else "nothing has run yet"
+
+    @property
+    def spending(self) -> str:
+        """Steps that count against the budget, calls, tokens and money so far, of what there is of them."""
+        ledger, budget = self.ledger, self.state.config.budget
+        parts = [_of(f"{ledger.searched_steps:,}", budget.steps, " steps")]
+        if ledger.usage.input_tokens:
+            parts.append(_of(f"{ledger.calls:,}", budget.calls, " call" if ledger.calls == 1 else " calls"))
+            parts.append(_of(f"{ledger.usage.total:,}", budget.tokens, " tokens"))
+        if ledger.cost_usd or budget.usd:
+            parts.append(_of(f"${ledger.cost_usd:.4f}", budget.usd))
+        if ledger.unpriced_calls:
+            parts.append(f"{many(ledger.unpriced_calls, 'call', 'calls')} of unknown price")
+        return ", ".join(parts)
+
+    def lines(self) -> list[str]:
+        """What is kept up to date below what has happened."""
+        rounds = self.state.config.budget.rounds
+        best = f"best {self.standing}" if self.state.best else self.standing
+        return [f"round {self.round} of {rounds} · {self.doing} · {self.seconds:.0f} s", best, self.spending]
 
     @property
     def samples(self) -> list[tuple[str, str]]:
@@ -147,109 +165,11 @@ class RunProgress:
         mending = "repair" in calls[-1].key or self.state.failed_programs(name)
         return "repairing" if mending else "running"
 
-    @property
-    def limits(self) -> list[tuple[str, float, float, str]]:
-        """(name, spent, limit, in words) of every limit that there is."""
-        ledger, budget = self.ledger, self.state.config.budget
-        tokens = ledger.usage.input_tokens + ledger.usage.output_tokens
-        of: list[tuple[str, float, float | None, str]] = [
-            ("rounds", len(self.state.rounds), budget.rounds, "{:.0f}"),
-            ("steps", ledger.searched_steps, budget.steps, "{:,.0f}"),
-            ("calls", ledger.calls, budget.calls, "{:,.0f}"),
-            ("tokens", tokens, budget.tokens, "{:,.0f}"),
-            ("money", ledger.cost_usd, budget.usd, "${:.4g}"),
-            ("time", ledger.seconds, budget.seconds, "{:,.0f} s"),
-        ]
-        return [
-            (name, spent, limit, f"{form.format(spent)} of {form.format(limit)}")
-            for name, spent, limit, form in of
-            if limit is not None
-        ]
 
-
-def standing(state: RunState) -> str:
-    """The best of a run so far, in words."""
-    best = state.best
-    if best is not None:
-        return f"{best.id}: return {with_error(best.evidence)}"
-    count = len(state.candidates)
-    return f"none of {count} {'policy' if count == 1 else 'policies'} ran" if count else "nothing has run yet"
+def _of(spent: str, limit: float | None, what: str = "") -> str:
+    """What was spent, and of how much, where there is a limit."""
+    return f"{spent}{what}" if limit is None else f"{spent} of {limit:,}{what}"
 
 
 def _grouped(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else number(value)  # noqa: PLR2004 - as `number` does
-
-
-def sparkline(values: Sequence[float], *, width: int, plain: bool) -> str:
-    """Values as a row of marks of different heights, the last `width` of them."""
-    marks = "_.-=*#" if plain else "▁▂▃▄▅▆▇█"
-    shown = list(values)[-width:]
-    if not shown:
-        return ""
-    low, high = min(shown), max(shown)
-    span = (high - low) or 1.0
-    return "".join(marks[round((value - low) / span * (len(marks) - 1))] for value in shown)
-
-
-def bar(share: float, *, width: int, plain: bool) -> str:
-    """How much of a limit is spent."""
-    full, empty = ("#", "-") if plain else ("█", "░")
-    done = round(max(0.0, min(1.0, share)) * width)
-    return full * done + empty * (width - done)
-
-
-def live_part(progress: RunProgress, *, width: int, spending: str, plain: bool) -> RenderableType:
-    """What is kept up to date below the scrolling lines.
-
-    Args:
-        progress: What is known.
-        width: Of the terminal, in columns.
-        spending: What was spent, in words.
-        plain: The terminal knows ASCII only.
-    """
-    from rich.console import Group
-    from rich.spinner import Spinner
-    from rich.text import Text
-
-    between = " - " if plain else " · "
-    overflow: OverflowMethod = "crop" if plain else "ellipsis"
-    budget = progress.state.config.budget
-    head = [f"round {progress.round} of {budget.rounds}", progress.doing, f"{progress.seconds:.0f} s"]
-    # cropped here, since a spinner forgets how its text wants to overflow; the mark and a space take two columns
-    text = Text(between.join(head))
-    text.truncate(max(1, width - 2), overflow=overflow)
-    spinner = Spinner("line" if plain else "dots", text=text)
-    best = f"best {progress.standing}" if progress.state.best else progress.standing
-    best = best.replace("±", "+-") if plain else best
-    if width < WIDE:
-        lines = [best, spending]
-        return Group(spinner, *(Text(f"  {line}", overflow=overflow, no_wrap=True) for line in lines if line))
-    return Group(spinner, _table(progress, best.removeprefix("best "), spending, plain=plain))
-
-
-def _table(progress: RunProgress, best: str, spending: str, *, plain: bool) -> Any:
-    """Rows of a name and what belongs to it."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(no_wrap=True, overflow="crop" if plain else "ellipsis")
-    line = sparkline([one.mean_return for one in progress.state.best_so_far], width=30, plain=plain)
-    table.add_row("  best", Text(f"{best}  {line}"))
-    samples = Text("  ").join(
-        Text(f"{name} {state}", style=_colour(state)) for name, state in progress.samples
-    )
-    table.add_row("  samples", samples)
-    table.add_row("  spent", Text(spending))
-    for name, spent, limit, words in progress.limits:
-        table.add_row(f"  {name}", Text(f"{bar(spent / limit, width=24, plain=plain)}  {words}"))
-    return table
-
-
-def _colour(state: str) -> str:
-    if state == "asking":
-        return "dim"
-    if state in ("running", "repairing"):
-        return "yellow"
-    return "red" if state[0].isalpha() and state != "NaN" else "green"
