@@ -90,7 +90,6 @@ def exported(
     Raises:
         RunError: The gate refuses the program or its reward.
     """
-    gated(source)
     if provenance.task.reward is not None:
         gated(provenance.task.reward.source)
     program, task = Program.parse(source).inlined, portable(provenance.task)
@@ -110,7 +109,8 @@ def exported(
     for name in sorted(program.names & _claimed(added)):
         program = program.renamed(name)
     header = _header(program.docstring, provenance, filename)
-    return f'"""{header}\n"""\n{program.without_docstring.strip(chr(10))}\n\n\n{MARKER}\n{added}'
+    gated(body := program.without_docstring.strip("\n"))
+    return f'"""{header}\n"""\n{body}\n\n\n{MARKER}\n{added}'
 
 
 LARGEST = 1 << 24

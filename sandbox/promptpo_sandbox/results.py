@@ -48,7 +48,7 @@ class Limits:
     memory_bytes: int = 512 * 1024 * 1024
     output_bytes: int = 64 * 1024
     source_bytes: int = 100_000
-    text_bytes: int = 1024 * 1024
+    text_bytes: int = 64 * 1024
     message_bytes: int = 16 * 1024 * 1024
     cpu_seconds: int = 7200
 

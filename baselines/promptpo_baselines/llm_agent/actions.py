@@ -198,7 +198,7 @@ def _described(spec: str) -> dict[int, str]:
     lines = spec.splitlines()
     try:
         tree = ast.parse(spec)
-    except SyntaxError:  # a user's own text
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a user's own text
         return {}
     action = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Action"), None)
     found: dict[int, str] = {}

@@ -23,7 +23,7 @@ def templates() -> jinja2.Environment:
     import jinja2
 
     class Missing(jinja2.StrictUndefined):
-        """What is not there is told as for any other damaged file."""
+        """What a damaged result lacks is told as for any other file."""
 
         def __init__(self, *known: Any, **named: Any) -> None:
             super().__init__(*known, **{**named, "exc": LookupError})

@@ -10,6 +10,7 @@ from typing import Any
 
 from promptpo.errors import MissingExtraError, UsageError
 from promptpo.output.tracking.base import Tracker
+from promptpo.run.origin import made_here
 
 
 def _client(name: str, module: str, package: str) -> Any:
@@ -71,7 +72,7 @@ class WandB(Tracker):
         self._run = self._wandb.init(
             project=self._project,
             name=directory.resolve().name,
-            dir=str(directory),
+            dir=str(directory) if made_here(directory) else None,  # nothing is written into a stranger's run
             config=dict(parameters),
         )
 
