@@ -15,6 +15,7 @@ import promptpo
 from promptpo.api import OTHERS, TASK_OPTIONS, ResumeOptions, asked_for, changed, configured
 from promptpo.cli.app import app
 from promptpo.cli.run_flags import ChangedSettings, NewSettings
+from promptpo.cli.terminal import release
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.config import Budget, Config
@@ -29,7 +30,10 @@ def parsed(name: str, *words: str) -> dict[str, Any]:
     """What a command line gives to a command's parameters."""
     group = typer.main.get_command(app)
     context = group.make_context("promptpo", [], resilient_parsing=True)
-    return dict(group.get_command(context, name).make_context(name, list(words), parent=context).params)
+    try:
+        return dict(group.get_command(context, name).make_context(name, list(words), parent=context).params)
+    finally:
+        release()  # --json keeps standard output for itself
 
 
 def test_every_field_is_a_setting_or_is_set_otherwise() -> None:
