@@ -275,9 +275,9 @@ def changed(config: Config, changes: Mapping[str, Any]) -> Config:
         UsageError: A value cannot be used.
     """
     new = {
-        one.name: changes[one.name]
+        one.name: given
         for one in settings_of(Config)
-        if one.resumed and changes.get(one.name) not in (None, False)
+        if one.resumed and (given := changes.get(one.name)) is not None and given is not False
     }
     limits = {field.name: new.pop(field.name) for field in fields(Budget) if field.name in new}
     return checked(replace(config, budget=replace(config.budget, **limits), **new))

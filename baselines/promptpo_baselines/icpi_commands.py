@@ -131,6 +131,6 @@ def _summary(content: dict[str, Any], directory: Path) -> str:
         )
     if llm["calls"]:
         lines.append(
-            f"{llm['calls']} calls, {llm['input_tokens']:,} prompt tokens, {llm['cached_tokens']:,} of them cached"
+            f"{llm['calls']} calls, {llm['input_tokens']:,} prompt tokens, {llm['cached_input_tokens']:,} of them cached"
         )
     return "\n".join([*lines, f"run: {directory}"])

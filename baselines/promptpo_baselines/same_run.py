@@ -1,13 +1,18 @@
-"""The configuration of a run that goes on only as it was begun."""
+"""Runs that ask a model and go on by being run again: only as they were begun, and only where they repeat."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError, UsageError
+
+if TYPE_CHECKING:
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Ledger
 
 CONFIG = "config.json"
 
@@ -44,3 +49,32 @@ def begin_or_check(
             f"{directory} holds a run with another {', '.join(other)}; repeat its flags to go on with it, or "
             f"choose another --out."
         )
+
+
+def record(journal: Journal, kind: Any, key: str, value: Any) -> None:
+    """Journal an episode; one that is in the journal already must be the same.
+
+    Raises:
+        RunError: It is not.
+    """
+    data = json.loads(json.dumps(asdict(value)))
+    found = journal.find(kind, key)
+    if found is None:
+        journal.add(kind, key, data)
+    elif found != data:
+        raise RunError(
+            f"{journal.directory} does not repeat from episode {key} on, because a package or the code has changed "
+            "since it began; start a new run in another --out."
+        )
+
+
+def asked(ledger: Ledger) -> dict[str, Any]:
+    """What was asked of a language model, for results."""
+    return {
+        "calls": ledger.calls,
+        "input_tokens": ledger.usage.input_tokens,
+        "cached_input_tokens": ledger.usage.cached_input_tokens,
+        "output_tokens": ledger.usage.output_tokens,
+        "cost_usd": round(ledger.cost_usd, 6),
+        "calls_of_unknown_price": ledger.unpriced_calls,
+    }

@@ -47,7 +47,7 @@ def overview(run: Path) -> str:
     if state.experiments:
         lines.append("\nExperiments")
         lines.extend(f"  {clean_line(experiments.one_line(one))}" for one in state.experiments)
-    unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
+    unanswered = {number: why.values() for number, why in state.unanswered.items()}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
         lines.append(f"\nRound {round_}" if round_ else "\nBefore the first round")
         lines.extend(

@@ -56,8 +56,9 @@ class ScreenFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class ServingFlags:
-    """Whether a report is served while a run goes on."""
+    """Whether a report is shown in a browser, and served while a run goes on."""
 
+    open_: Annotated[bool, typer.Option("--open", help="Show it in the web browser.")] = False
     live: Annotated[
         bool,
         typer.Option(
@@ -134,7 +135,6 @@ def report(
             help="The file to write; without it RUN/report.html, or ./report.html for a run that was not made here."
         ),
     ] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Show it in the web browser.")] = False,
     film: Film = True,
     allow_weaker_sandbox: Weaker = False,
     trust: Trust = False,
@@ -153,7 +153,7 @@ def report(
     distant one: ssh -L 8000:127.0.0.1:PORT HOST.
     """
     if serving.live:
-        _serve(run, serving.port, open_=open_, as_json=as_json)
+        _serve(run, serving.port, open_=serving.open_, as_json=as_json)
         return
     if serving.port:
         raise UsageError("--port is for --live.")
@@ -166,7 +166,7 @@ def report(
 
     if is_folder_of_seeds(run):
         path = many_commands.compare_in(run, begun_runs(run), out)
-        _written(run, path, open_=open_, as_json=as_json)
+        _written(run, path, open_=serving.open_, as_json=as_json)
         return
     view = None if is_baseline(run) else read_view(run)
     if film and view is not None and view.best is not None:
@@ -189,7 +189,7 @@ def report(
         raise
     except OSError as error:
         raise cannot_write(out or run / "report.html", error) from error
-    _written(run, path, open_=open_, as_json=as_json)
+    _written(run, path, open_=serving.open_, as_json=as_json)
 
 
 def _written(run: Path, path: Path, *, open_: bool, as_json: bool) -> None:

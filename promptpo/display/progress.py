@@ -53,7 +53,7 @@ class RunProgress:
     @property
     def round(self) -> int:
         """The round that is going on, from 1."""
-        return min(self.state.config.budget.rounds, len(self.state.rounds) + 1)
+        return min(self.state.config.budget.rounds, self.state.history.rounds + 1)
 
     @property
     def seconds(self) -> float:
@@ -66,7 +66,7 @@ class RunProgress:
         state, last = self.state, str(self.state.last.kind) if self.state.last else ""
         if last in ("test", "held_out", "stop"):
             return "writing the result"
-        if len(state.rounds) >= state.config.budget.rounds:
+        if state.history.rounds >= state.config.budget.rounds:
             return f"testing {state.best.id} on held-out episodes" if state.best else "writing the result"
         if last == "reference" and not state.candidates:
             return "measuring marks to compare with"

@@ -15,9 +15,8 @@ from promptpo.output.report.result import (
     one_episode_in_words,
     references_in_words,
     rewarded_in_words,
-    score_in_words,
 )
-from promptpo.output.report.variants import table
+from promptpo.output.report.variants import score_in_words, table
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.feedback import with_noise

@@ -6,8 +6,10 @@ resumed run asks the same models.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -164,12 +166,15 @@ def one_or_several(model: str | Sequence[str] | None) -> tuple[Any, Any]:
 
 
 def public_name(llm: LLM) -> str:
-    """What an ensemble is called where a policy is passed on: without local paths and arguments of commands."""
-    return " + ".join(_public(member.name) for member in getattr(llm, "members", (llm,)))
+    """What an ensemble is called where a policy is passed on."""
+    return " + ".join(public(member.name) for member in getattr(llm, "members", (llm,)))
 
 
-def _public(name: str) -> str:
+def public(name: str) -> str:
+    """The name of a model without local paths and the arguments of a command."""
     kind, _, rest = name.partition(":")
     if kind == "exec":
-        return f"exec:{PurePath(rest.split()[0]).name if rest.split() else ''}"
+        with contextlib.suppress(ValueError):  # quotes that are not closed
+            return f"exec:{PurePath(next(iter(shlex.split(rest)), '')).name}"
+        return "exec:"
     return f"{kind}:{PurePath(rest).name}" if kind in {"replay", "inbox"} else name

@@ -138,8 +138,8 @@ class SDKProvider(ABC):
         self._service = Service(
             self.provider, model, self.key_variable, public_address(address), timeout, key
         )
-        self._price = price or self._price_of(model)
-        self.price_known = self._price is not None
+        self.price = price or self._price_of(model)
+        self.price_known = self.price is not None
         self.sees = known_to_see(self.provider, model)
         self._refused: set[str] = set()
         self._cut_while_thinking = False
@@ -197,11 +197,6 @@ class SDKProvider(ABC):
     async def aclose(self) -> None:
         """Release connections; calling it twice is harmless."""
         await self._client.close()
-
-    @property
-    def price(self) -> Pricing | None:
-        """What a call costs, where that is known."""
-        return self._price
 
     async def check(self) -> str | None:
         """Try key, address and model by what costs nothing, the service's list of models.
@@ -394,7 +389,7 @@ class SDKProvider(ABC):
     def _cost(self, replies: list[Reply]) -> float | None:
         total = 0.0
         for reply in replies:
-            price = self._price or self._price_of(reply.model)
+            price = self.price or self._price_of(reply.model)
             cost = price.cost(reply.usage, reply.cache_write_tokens) if price else None
             if cost is None:
                 return None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.files import file_name, read_in_run, write_atomically
 from promptpo.output.exporting import BEST
-from promptpo.output.report.result import RESULT, score_in_words
+from promptpo.output.report.result import RESULT
+from promptpo.output.report.variants import score_in_words
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult

@@ -104,7 +104,6 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
         candidate=best["candidate"],
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         test=test,
-        success_rate=test["success_rate"] if test else None,
         test_seeds=(seeds[0], seeds[-1]),
         references=content.get("references") or {} if test else {},
         verdict=content.get("verdict", "") if test else "",

@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
 from promptpo.output.exporting import BEST
-from promptpo.output.report.result import RESULT, score_in_words, written_by
+from promptpo.output.report.result import RESULT, written_by
+from promptpo.output.report.variants import score_in_words
 from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.models import writer_of

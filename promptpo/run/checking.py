@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.errors import UsageError
@@ -15,7 +15,7 @@ from promptpo.llm.prices import check_price
 from promptpo.run.adapters import adapter
 from promptpo.run.config import Budget, Config
 from promptpo.run.recipe import Recipe
-from promptpo.run.settings import RunSetting, settings_of
+from promptpo.run.settings import settings_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -44,7 +44,7 @@ def checked(config: Config) -> Config:
     if isinstance(config.spec_file, os.PathLike):
         values["spec_file"] = os.fspath(config.spec_file)
     if isinstance(config.budget, Budget):
-        values["budget"] = _typed(Budget, {f.name: getattr(config.budget, f.name) for f in fields(Budget)})
+        values["budget"] = asdict(config.budget)
     options = config.recipe_options
     if not isinstance(options, Mapping):
         raise UsageError(f"recipe_options must be a mapping of names to values, not {options!r}.")
@@ -53,19 +53,18 @@ def checked(config: Config) -> Config:
         type(config.task), {f.name: getattr(config.task, f.name) for f in fields(config.task)}
     ).checked()
     typed = _typed(Config, values)
-    switches = _typed(Recipe, {f.name: getattr(typed.switches, f.name) for f in fields(Recipe)})
+    switches = _typed(Recipe, asdict(typed.switches))
     if typed.price is not None:
         check_price(typed.price)
     if typed.frames and typed.reveal not in {"source", "named"}:
         raise UsageError(
             f"--frames shows which environment it is, which --reveal {typed.reveal} hides; leave one of them out."
         )
-    for one in settings_of(Config):
-        _check_bounds(one, getattr(typed if hasattr(typed, one.name) else typed.budget, one.name))
-    for one in settings_of(Recipe):
-        if one.name in options:
-            _check_bounds(one, getattr(switches, one.name))
-    _check_bounds(RunSetting(name="max_episode_steps", least=1), typed.task.max_episode_steps)
+    if typed.stop_at is not None and math.isnan(typed.stop_at):
+        raise UsageError("stop_at must be a number, not NaN.")
+    longest = typed.task.max_episode_steps
+    if longest is not None and longest < 1:
+        raise UsageError(f"max_episode_steps must be at least 1, not {longest}.")
     return replace(typed, recipe_options={name: getattr(switches, name) for name in options})
 
 
@@ -119,28 +118,21 @@ def _typed(of: type[T], values: Mapping[str, Any]) -> T:
 
 def _sentence(error: Mapping[str, Any]) -> str:
     """One of pydantic's errors, as a person would say it."""
-    name, given, kind = str(error["loc"][0]), error["input"], str(error["type"])
+    where = [part for part in error["loc"] if part != "budget"] or error["loc"]
+    name, given, kind = str(where[0]), error["input"], str(error["type"])
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         near = difflib.get_close_matches(str(given), allowed, 1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return f"{name} takes {', '.join(allowed)}, not {given!r}.{hint}"
+    if kind.startswith("greater_than"):
+        least, above = (error["ctx"].get(bound) for bound in ("ge", "gt"))
+        bound = f"more than {above:g}" if least is None else f"at least {least:g}"
+        return f"{name} must be {bound}, not {str(given).replace('nan', 'NaN')}."
     wanted = next((words for begin, words in KINDS if kind.startswith(begin)), None)
     if wanted is None:
         return f"{name} cannot be {given!r}: {error['msg']}."
     return f"{name} must be {wanted}, not {given!r}."
-
-
-def _check_bounds(one: RunSetting, value: Any) -> None:
-    if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
-        return
-    if math.isnan(value):
-        raise UsageError(f"{one.name} must be a number, not NaN.")
-    if one.above is not None and value <= one.above:
-        raise UsageError(f"the limit on {one.name} must be more than {one.above:g}, not {value:g}.")
-    if one.least is not None and value < one.least:
-        words = one.name.replace("_", " ") if one.name.endswith("episodes") else one.name
-        raise UsageError(f"{words} must be at least {one.least:g}, not {value:g}.")
 
 
 def check_goal(config: Config, llm: LLM) -> None:

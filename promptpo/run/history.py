@@ -147,10 +147,6 @@ class History:
         """How one candidate differs from another over the episodes that both have played."""
         return self.evidence(one).against(self.evidence(other))
 
-    def seeds_of(self, attempt: Attempt) -> set[int]:
-        """The starts that a candidate has played."""
-        return {episode.seed for episode in self.evidence(attempt).episodes}
-
     def lead(self, one: Attempt, other: Attempt) -> float:
         """More than 0 where one candidate is put before another, less where after it."""
         return self.evidence(one).lead(self.evidence(other))

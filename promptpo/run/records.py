@@ -69,7 +69,7 @@ class Sensitivity:
         share: Of the differences between the vectors that were tried, what this parameter explains, from 0
             to 1; 0 where noise could explain it as well.
         at_bound: Which bound of its range the chosen value lies at: "lower", "upper" or "".
-        episodes: Tuning episodes that this is read from; 0 in older runs.
+        episodes: Tuning episodes that this is read from.
     """
 
     share: float
@@ -249,14 +249,12 @@ class Measured:
 
     Attributes:
         evaluation: The result.
-        feedback: Text about it, as runs of earlier versions recorded it here; now an event of its own.
         spent: Environment steps by purpose.
         candidate: Id of the candidate that they were made for; another with the same program shares them.
         repairs: How many repairs its program had had.
     """
 
     evaluation: Evaluation
-    feedback: str = ""
     spent: Mapping[StepPurpose, int] = field(default_factory=dict)
     candidate: str = ""
     repairs: int = 0

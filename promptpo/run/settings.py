@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from annotated_types import Ge, GroupedMetadata, Gt
+
 from promptpo.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class RunSetting:
-    """One setting of a run.
+class RunSetting(GroupedMetadata):
+    """One setting of a run; pydantic keeps to its bounds.
 
     Attributes:
         help: What it does.
@@ -46,6 +48,12 @@ class RunSetting:
     name: str = ""
     type: Any = None
     default: Any = None
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.least is not None:
+            yield Ge(self.least)
+        if self.above is not None:
+            yield Gt(self.above)
 
     @property
     def negated(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -23,6 +23,7 @@ from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate
 from promptpo.run.pictures import PICTURES, written
 from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
+from promptpo.run.subjects import Played, Subject
 from promptpo.run.untold import Untold
 from promptpo_sandbox import Record, Rollout, Trial
 from promptpo_sandbox.text import clean_name
@@ -58,45 +59,6 @@ def check_wishes(config: Config, llm: LLM) -> None:
             f"--max-usd cannot limit {clean_name(llm.name)}, whose price is not known: state it with --price IN,OUT "
             f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """Rollouts with what the journal does not keep.
-
-    Attributes:
-        measured: As in the journal.
-        rollout: With trajectories where they were asked for; None when the journal had the result already.
-    """
-
-    measured: Measured
-    rollout: Rollout | None
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """The result."""
-        return self.measured.evaluation
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is rolled out.
-
-    Attributes:
-        source: The policy module.
-        params: Values of its ``PARAMS``; None where it declares none.
-        candidate: Whose program it is.
-        repairs: How many repairs it has had.
-    """
-
-    source: str
-    params: Mapping[str, float] | None
-    candidate: str
-    repairs: int = 0
-
-    def trials(self, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
-        """One episode for each seed."""
-        return tuple(Trial(seed, self.params, horizon) for seed in seeds)
 
 
 class Spender:
@@ -272,9 +234,7 @@ class Spender:
             if go_on is not None and first < len(seeds) and go_on(evaluation):
                 more, rest = await self._roll(program, trials[first:], purpose, hold, record, outside)
                 rollout, evaluation = joined(rollout, more), evaluation + rest
-            measured = Measured(
-                evaluation, "", {purpose: evaluation.steps}, program.candidate, program.repairs
-            )
+            measured = Measured(evaluation, {purpose: evaluation.steps}, program.candidate, program.repairs)
             if record:
                 self._untold.keep(key, rollout)
             self.journal.add(kind, key, measured)

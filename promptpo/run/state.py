@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,11 +23,9 @@ from promptpo.run.state_values import (
     CandidateState,
     ModelCall,
     Prompt,
-    RoundState,
     Spent,
     Stopped,
     TuningState,
-    pooled,
 )
 
 
@@ -41,7 +41,7 @@ class RunState:
         system: The system prompt of requests for policies.
         prompts: Every prompt, by digest.
         calls: Every call, in the order of the answers.
-        rounds: Every round that has ended, in order.
+        unanswered: Why a sample has no answer, by slot, of every round that has ended.
         sessions: Data of the processes that worked on the run.
         references: Evaluations of policies that serve as marks, by name: "random" and "zero", and those on
             test seeds as "random.test" and "zero.test"; "teacher" likewise.
@@ -69,7 +69,7 @@ class RunState:
     system: str = ""
     prompts: dict[str, Prompt] = field(default_factory=dict)
     calls: list[ModelCall] = field(default_factory=list)
-    rounds: list[RoundState] = field(default_factory=list)
+    unanswered: dict[int, Mapping[str, str]] = field(default_factory=dict)
     sessions: list[Mapping[str, Any]] = field(default_factory=list)
     references: dict[str, Evaluation] = field(default_factory=dict)
     constant_actions: dict[str, str] = field(default_factory=dict)
@@ -87,6 +87,7 @@ class RunState:
     last: Event | None = None
     best_so_far: list[BestSoFar] = field(default_factory=list)
     seconds_per_test_episode: float | None = None
+    _states: dict[str, CandidateState] = field(default_factory=dict)
     _spent_by: dict[str, Spent] = field(default_factory=dict)
     _failed: list[Stopped] = field(default_factory=list)
     _seconds: float = 0.0
@@ -137,6 +138,7 @@ class RunState:
         if self.sessions and event.kind != "session" and self.last is not None:
             self._seconds += event.t - self.last.t
         self.history.add(event)
+        self._states.clear()
         fold = self._folds.get(event.kind)
         if fold is not None:
             fold(event)
@@ -169,10 +171,18 @@ class RunState:
         return self.history.experiments
 
     def _state_of(self, attempt: Attempt) -> CandidateState:
-        looks = self.history.looks_of(attempt)
-        evidence = self.history.evidence(attempt) if self.history.runs(attempt) else Evidence()
-        calls = self.calls_for(attempt.id, attempt.candidate.calls)
-        return CandidateState(attempt, pooled(looks), evidence, calls, self._spent_by[attempt.id])
+        """A candidate as it is known by now, the same value until the next event."""
+        found = self._states.get(attempt.id)
+        if found is None:  # a display may ask in another thread, so what is found is not looked up again
+            looks, history = self.history.looks_of(attempt), self.history
+            found = self._states[attempt.id] = CandidateState(
+                attempt,
+                functools.reduce(operator.add, looks) if looks else None,
+                history.evidence(attempt) if history.runs(attempt) else Evidence(),
+                self.calls_for(attempt.id, attempt.candidate.calls),
+                self._spent_by[attempt.id],
+            )
+        return found
 
     def candidate(self, candidate: str) -> CandidateState | None:
         """The candidate of that id."""
@@ -289,20 +299,7 @@ class RunState:
         self.fidelity[event.key] = event.data
 
     def _round(self, event: Event) -> None:
-        data = event.data
-        mean, error = data["mean_return"], data["standard_error"]
-        self.rounds.append(
-            RoundState(
-                number=int(event.key[1:]),
-                best=data.get("best"),
-                mean_return=math.nan if mean is None else float(mean),
-                standard_error=math.nan if error is None else float(error),
-                episodes=int(data.get("episodes") or 0),
-                stalled=int(data.get("stalled") or 0),
-                unanswered=dict(data.get("unanswered") or {}),
-                reflection=data.get("reflection") or "",
-            )
-        )
+        self.unanswered[int(event.key[1:])] = event.data["unanswered"]
         self._note_best()
 
     def _test(self, event: Event) -> None:

@@ -14,7 +14,7 @@ from promptpo.files import file_name, read_regular
 from promptpo.llm.stills import Still
 from promptpo.program import Program
 from promptpo.run.pictures import PICTURES, written
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 from promptpo.search.hooks import Feature, PromptSection
 from promptpo.telling.feedback import number
 

@@ -11,14 +11,14 @@ from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 from promptpo.search.behaviour import constant_action
 from promptpo.search.hooks import Hooks
 from promptpo.telling import feedback
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
-    from promptpo.run.spender import Played
+    from promptpo.run.subjects import Played
     from promptpo.search.context import SearchContext
     from promptpo.telling.summaries import Summariser
     from promptpo_sandbox import Rollout
@@ -134,7 +134,7 @@ class Measurer:
     async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
         found = self._journal.find("feedback", name)
-        if isinstance(found, dict):
+        if found is not None:
             return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
         rollout = played.rollout
         if rollout is None:  # a killed process rolled out and did not come to say anything

@@ -21,7 +21,7 @@ from promptpo.run.allowance import FIRST, Allowance, allowance
 from promptpo.run.control import together
 from promptpo.run.journal import from_json
 from promptpo.run.records import Experiment, Seeds
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 from promptpo.search.hooks import Feature, PromptSection
 from promptpo.telling import experiment_prompts, experiments, feedback, prompting
 from promptpo.telling.limits import REPORT

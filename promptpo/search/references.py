@@ -19,7 +19,7 @@ from promptpo.errors import BudgetSpentError, EnvironmentFaultError
 from promptpo.run.budget import allotted, units
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation

@@ -282,7 +282,7 @@ def _limited(task: Task, spec: TaskSpec, horizon: int) -> Task:
 
 
 def _measured(evaluation: Evaluation) -> Measured:
-    return Measured(evaluation, "", {"reference": evaluation.steps}, TEACHER)
+    return Measured(evaluation, {"reference": evaluation.steps}, TEACHER)
 
 
 def _digest(path: Path) -> str:

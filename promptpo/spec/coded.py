@@ -18,6 +18,7 @@ from promptpo.envs.family import differing
 from promptpo.spec.documentation import first_line
 from promptpo.spec.functions import Level, arguments_of, is_fixed, locals_of, value_of
 from promptpo.spec.parts import NOT_OBSERVED, RewardCode
+from promptpo.spec.slicing import LAST, changes
 from promptpo.spec.values import Columns, in_words
 
 if TYPE_CHECKING:
@@ -63,14 +64,12 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     if trial is None or passed is None:
         return None
     sides, lines, level = trial.sides(*spaces), passed.lines, passed.lines.level
-    shown = copy.deepcopy(lines.body)
+    shown = _with_marks(lines)
     every = [*shown, *(one for helper in lines.helpers.values() for one in helper.node.body)]
     last = shown[-1].value if isinstance(shown[-1], ast.Return) else None
     plain = isinstance(last, ast.Constant) and bool(last.value)
     if not plain and not any(isinstance(n, SAYING) for one in every for n in ast.walk(one)):
         return None  # it hands on what it looks up
-    if passed.place:
-        shown.insert(passed.place, ast.Expr(ast.Constant(...)))
     words, body = _Words(), _texts(level, shown)
     head = _head(
         trial,
@@ -87,11 +86,26 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     functions = reached([entry, *_helpers(lines)])
     if sum(map(len, functions)) > room:
         return None
-    _tell_attributes(words, trial, level, sides, "\n".join(functions), moves=bool(passed.place))
+    _tell_attributes(words, trial, level, sides, "\n".join(functions), moves=MARK in "\n".join(body))
     for other, one in lines.helpers.items():
         if (said := _elsewhere(lines, one)) and re.search(rf"\b{other}\(", "\n".join(functions)):
             words.places[other] = said
     return RewardCode(functions, words.lines())
+
+
+def _with_marks(lines: Sliced) -> list[ast.stmt]:
+    """The lines, with a mark between two where lines that move the environment are left out."""
+    level, kept = lines.level, {getattr(one, "lineno", LAST) for one in lines.body}
+    moving = [n.lineno for n in level.node.body if n.lineno not in kept and changes(level, n)]
+    shown: list[ast.stmt] = []
+    last = LAST
+    for one in lines.body:
+        line = getattr(one, "lineno", LAST)
+        if any(last < at < line for at in moving):
+            shown.append(ast.Expr(ast.Constant(...)))
+        shown.append(copy.deepcopy(one))
+        last = line
+    return shown
 
 
 def _head(trial: SpecTrial, lines: Sliced, read: set[str], sides: Columns, words: _Words) -> list[str] | None:
@@ -134,7 +148,7 @@ def _tell_attributes(
         if found.path and moves:
             before = in_words(trial.tied(key, sides, before=True))
             if before:
-                words.places[path] = f"{before} before the environment moves on, {in_words(found)} after"
+                words.places[path] = f"{before} at the beginning of a step, {in_words(found)} at its end"
         elif found.path:
             words.places[path] = in_words(found)
         elif found.constant and not varies:

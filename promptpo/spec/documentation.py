@@ -97,7 +97,7 @@ def documentation_of(cls: type[Any]) -> Documentation:
     return parse(docstring_of(cls))
 
 
-_HEADING = re.compile(r"(#{1,6}) +(.*?)[ :]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6}) +(.*?)[ :]*$")
 _TITLE = re.compile(r"( *)(\*\*)?([A-Z]\w*(?: \w+){0,2})(?(2)\*\*)? ?:(?(2)(?:\*\*)?)(?: +(\S.*))?$")
 _OTHER = re.compile(
     r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
@@ -110,7 +110,7 @@ def parse(text: str) -> Documentation:
     """Read a docstring; text before the first title is part of the description."""
     lines: dict[str, list[str]] = {}
     text = re.sub(r"(?ms)^ *```.*?(?:^ *```|\Z)", "", _FIELD.sub("", text))
-    marked = re.search(r"^#{1,6} ", text, re.MULTILINE)
+    marked = re.search(r"^ {0,3}#{1,6} ", text, re.MULTILINE)
     part, level, indent, inline, blank = "description", 0, -1, False, False
     for line in re.sub(r"(?m)^(\S[^\n]*)\n(?:-{3,}|={3,})$", r"# \1", text).splitlines():
         heading, title = _HEADING.match(line), None if marked else _TITLE.match(line)

@@ -274,7 +274,10 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
         return item
     if math.isfinite(item.low) and math.isfinite(item.high):
         return item
-    low, high = (np.ravel(np.asarray(read(bound), dtype=float)) for bound in limits(space))
+    ends = [read(bound) for bound in limits(space)]
+    if ends[0] is None:  # a text
+        return item
+    low, high = (np.ravel(np.asarray(end, dtype=float)) for end in ends)
     if low.size <= SPANNED and all(math.isfinite(finite(one)) for one in (*low, *high)):
         spans = tuple(zip(low.tolist(), high.tolist(), strict=True))
         return replace(item, low=spans[0][0], high=spans[0][1], spans=spans if low.size > 1 else ())

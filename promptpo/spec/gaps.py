@@ -50,12 +50,14 @@ def _outside(space: spaces.Space[Any], observations: Sequence[Any]) -> Iterator[
         seen = [at(observation, path) for observation in observations]
         if not isinstance(leaf, spaces.Box) or any(np.shape(one) != leaf.shape for one in seen):
             continue
-        low, high = np.min(seen, axis=0), np.max(seen, axis=0)
+        table = np.asarray(seen, dtype=float)
+        low, high = table.min(axis=0), table.max(axis=0)
+        bounds = leaf.low.astype(float), leaf.high.astype(float)
         near = [
-            np.isclose(one, bound, rtol=TOLERANCE, atol=TOLERANCE)
-            for one, bound in ((low, leaf.low), (high, leaf.high))
+            np.isclose(low, bounds[0], TOLERANCE, TOLERANCE),
+            np.isclose(high, bounds[1], TOLERANCE, TOLERANCE),
         ]
-        wrong = np.argwhere(((low < leaf.low) & ~near[0]) | ((high > leaf.high) & ~near[1]))
+        wrong = np.argwhere(((low < bounds[0]) & ~near[0]) | ((high > bounds[1]) & ~near[1]))
         if len(wrong):
             first = tuple(int(index) for index in wrong[0])
             name = "obs" + "".join(f"[{key!r}]" for key in (*path, *first))

@@ -55,7 +55,7 @@ def reward_parts(
         seen = rough_span(*(f(step.reward for step in observed.steps) for f in (min, max)))
         unknown = f"How it is computed is not known. In {len(observed.steps)} steps of random actions it was {seen}."
         text = text or unknown
-    if (code := coded(trial, "terminated", MOST_ENDING, spaces)) is not None:
+    if not extra.end and (code := coded(trial, "terminated", MOST_ENDING, spaces)) is not None:
         found.append(code)
         end = end if len(end) <= BESIDE else ""
     functions = list(dict.fromkeys(function for one in found for function in one.functions))

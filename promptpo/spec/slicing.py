@@ -33,6 +33,10 @@ SHOWS = re.compile(r"render|\blogg?\w*\.|warn|print")
 """Calls that move nothing."""
 
 
+LAST = 1_000_000
+"""The line of what follows a function."""
+
+
 class UnclearError(Exception):
     """A function whose lines cannot be told apart."""
 
@@ -175,41 +179,7 @@ def _sources(level: Level, name: str) -> set[str]:
     return found
 
 
-def passing(level: Level) -> set[str]:
-    """Local names computed in the middle of the move, from attributes that it changes: their lines hold neither before nor after."""
-    every = [
-        n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For)
-    ]
-    prefix = f"{level.me}."
-    moved = {
-        name for n in every for part in _own_parts(n) for name in stored_in(part) if name.startswith(prefix)
-    }
-    places = [
-        n.lineno for n in every if any(name in moved for part in _own_parts(n) for name in stored_in(part))
-    ]
-    found: set[str] = set()
-    for statement in every:
-        names = {name for part in _own_parts(statement) for name in stored_in(part) if name.isidentifier()}
-        reads = set().union(*(read_in(part, level.me) for part in _own_parts(statement)))
-        between = places and min(places) < statement.lineno <= max(places)
-        if between and reads & moved:
-            found |= names
-    results = {name for one in results_of(level) for name in read_in(one, level.me)}
-    return found - results
-
-
-def below_moves(lines: Sliced) -> bool:
-    """Whether lines stand below all others that change the object, so that they hold for what is seen after the step."""
-    level, kept = (
-        lines.level,
-        {getattr(n, "lineno", 0) for one in lines.body for n in ast.walk(one)} - {0},
-    )
-    others = [n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.Expr)]
-    moving = [n.lineno for n in others if n.lineno not in kept and _changes(level, n)]
-    return max(moving, default=0) < min(kept, default=0)
-
-
-def _changes(level: Level, statement: ast.stmt) -> bool:
+def changes(level: Level, statement: ast.stmt) -> bool:
     """Whether a statement changes an attribute of the object, or calls what does or may."""
     if any(name.startswith(f"{level.me}.") for name in stored_in(statement)):
         return True

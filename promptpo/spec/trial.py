@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.spec.functions import Level, arguments_of, levels_of, results_of, stored_in
-from promptpo.spec.slicing import Sliced, below_moves, passing, sliced
+from promptpo.spec.functions import Level, arguments_of, levels_of, read_in, results_of, stored_in
+from promptpo.spec.slicing import LAST, Sliced, sliced
 from promptpo.spec.values import Columns, Tie, columns, equal, tie
 
 if TYPE_CHECKING:
@@ -38,70 +38,79 @@ LARGEST, MOST_ROWS = 400, 300
 
 
 class _View:
-    """The environment as shown code sees it: what the code assigns stays here and holds, at first, what it held before."""
+    """The environment as shown code sees it: what the code assigns stays here."""
 
-    def __init__(self, env: Any, own: Mapping[str, Any]) -> None:
-        self.__dict__.update(own)
+    def __init__(self, env: Any) -> None:
         self.__dict__["_viewed"] = env
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_viewed"], name)
 
 
-class Proposal:
-    """Lines that run with the environment moving on before the statement at `place`."""
+class _ReturnedError(Exception):
+    """What a line returns."""
 
-    def __init__(self, name: str, lines: Sliced, place: int) -> None:
-        self.name, self.lines, self.place, self.failed = name, lines, place, False
+
+class _Raising(ast.NodeTransformer):
+    """Lines that raise what they return, so that they can run one by one."""
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        """A line."""
+        value = node.value or ast.Constant(None)
+        return ast.Raise(ast.Call(ast.Name(_ReturnedError.__name__, ast.Load()), [value], []))
+
+
+class Proposal:
+    """Lines that run in the midst of the function that they were taken from, each just before the function runs it.
+
+    Attributes:
+        lines: Of the function, at its top level.
+        failed: Whether they raised, or used a name with another value than it has at the end.
+        told: What the environment gave.
+        given: What they gave.
+        value: What they gave in this step.
+    """
+
+    def __init__(self, lines: Sliced) -> None:
+        self.lines, self.failed = lines, False
         self.told: list[float] = []
         self.given: list[float] = []
-        level = lines.level
-        self._own = {
-            name.split(".")[1]
-            for line in lines.body
-            for name in stored_in(line)
-            if name.startswith(f"{level.me}.")
-        }
-        given = [f"if {n!r} in _after: {n} = _after[{n!r}]" for n in sorted(lines.cut)]
-        moves = ast.parse("\n".join(["_after = yield", *given])).body
-        body = copy.deepcopy([*lines.body[:place], *moves, *lines.body[place:]])
-        arguments = sorted(arguments_of(level))
-        entry = ast.parse(f"def {name}({', '.join(arguments)}): pass").body[0]
-        entry.body = body  # type: ignore[attr-defined]
-        self._code = compile(ast.fix_missing_locations(ast.Module([entry], [])), f"<{name}>", "exec")
-        self._arguments = arguments
-        self._running: Any = None
         self.value: Any = None
+        self._parts = [
+            (getattr(one, "lineno", LAST), read_in(one, lines.level.me) & lines.cut, _compiled(one))
+            for one in lines.body
+        ]
+        self._waiting = self._parts[:0]
+        self._space: dict[str, Any] = {}
+        self._used: dict[str, Any] = {}
 
-    def before(self, names: Mapping[str, Any]) -> None:
-        """Run what stands before the move."""
-        me, owner = self.lines.level.me, self.lines.level.owner
-        held = {name: _kept(getattr(owner, name)) for name in self._own if hasattr(owner, name)}
-        space = dict(self.lines.level.names)
-        self._running, self.value = None, None
-        try:
-            exec(self._code, space)  # noqa: S102 - lines of the environment's own class, which runs in this process anyway
-            given = {n: _kept(names[n]) for n in self._arguments}
-            if me:
-                given[me] = _View(owner, held)
-            running = space[self.name](**given)
-            next(running)
-            self._running = running
-        except StopIteration as done:
-            self.value = done.value
-        except Exception:  # noqa: BLE001 - code that fails is not shown
-            self.failed = True
+    def begin(self, names: Mapping[str, Any]) -> None:
+        """The function is called."""
+        level = self.lines.level
+        given = {n: _kept(names[n]) for n in arguments_of(level)}
+        given |= {level.me: _View(level.owner), _ReturnedError.__name__: _ReturnedError}
+        self._space, self._used, self.value = {**level.names, **given}, {}, None
+        self._waiting = list(self._parts)
 
-    def after(self, names: Mapping[str, Any]) -> None:
-        """Run the rest."""
-        if self._running is None:
-            return
-        try:
-            self._running.send({name: _kept(value) for name, value in names.items()})
-        except StopIteration as done:
-            self.value = done.value
-        except Exception:  # noqa: BLE001 - code that fails is not shown
-            self.failed = True
+    def reach(self, line: int, names: Mapping[str, Any]) -> None:
+        """The function comes to a line."""
+        while self._waiting and self._waiting[0][0] <= line:
+            _, reads, code = self._waiting.pop(0)
+            self._used |= {n: _kept(names[n]) for n in reads if n in names}
+            try:
+                self._space |= self._used
+                exec(code, self._space)  # noqa: S102 - lines of the environment's own class, which runs in this process anyway
+            except _ReturnedError as done:
+                self.value, self._waiting = done.args[0], []
+            except Exception:  # noqa: BLE001 - code that fails is not shown
+                self.failed, self._waiting = True, []
+
+    def end(self, names: Mapping[str, Any]) -> None:
+        """The function returns: what a name is told to be, it has to have been where it was used."""
+        self.reach(LAST, names)
+        used = {name: _numbers(value) for name, value in self._used.items()}
+        now = {name: _numbers(names.get(name)) for name in used}
+        self.failed |= not all(one is None or np.array_equal(one, now[name]) for name, one in used.items())
 
     def compare(self, told: Any) -> None:
         """Hold what the last run gave beside what the environment returned."""
@@ -116,10 +125,13 @@ class Proposal:
         """Whether every recorded result was given."""
         if self.failed or not self.told:
             return False
-        if min(self.told) == max(self.told) and not below_moves(self.lines):
-            return False  # nothing tells whether its lines hold before or after the move
         errors, size = np.abs(np.array(self.given) - self.told), np.abs(self.told)
         return bool(errors.max() <= CLOSE * size.max() and np.median(errors) <= CLOSE * np.median(size))
+
+
+def _compiled(line: ast.stmt) -> CodeType:
+    raising = _Raising().visit(copy.deepcopy(line))
+    return compile(ast.fix_missing_locations(ast.Module([raising], [])), "<a line of step>", "exec")
 
 
 @dataclass
@@ -165,7 +177,7 @@ class SpecTrial:
     steps: int = 0
     disturbed: bool = False
     _now: Moment = field(default_factory=Moment)
-    _depth: dict[CodeType, int] = field(default_factory=dict)
+    _inside: set[CodeType] = field(default_factory=set)
     _returned: Any = None
 
     @classmethod
@@ -181,16 +193,14 @@ class SpecTrial:
     def beside(self) -> Iterator[None]:
         """Runs the proposals at every step of the unwrapped environment, whatever wrappers call it."""
         self._now, self._returned = Moment(), None
-        self._depth = dict.fromkeys(self.paths, 0)
-        previous = sys.getprofile()
-        open_ = not self.candidates or any(
-            not one.failed for found in self.candidates.values() for one in found
-        )
-        sys.setprofile(self._watch if self._depth and (open_ or len(self.rows) < ENOUGH_ROWS) else previous)
+        self._inside = set()
+        previous = sys.gettrace()
+        open_ = not self.candidates or any(self._running(code) for code in self.paths)
+        sys.settrace(self._called if self.paths and (open_ or len(self.rows) < ENOUGH_ROWS) else previous)
         try:
             yield
         finally:
-            sys.setprofile(previous)
+            sys.settrace(previous)
         if not isinstance(self._returned, tuple):
             return
         self.steps += 1
@@ -200,29 +210,42 @@ class SpecTrial:
                     one.compare(self._returned[RESULTS[name]])
                 one.value = None
 
-    def _watch(self, frame: FrameType, event: str, value: Any) -> None:
-        """Called by Python at each call of a function and each return from one."""
-        code = frame.f_code
-        if code not in self._depth or event not in {"call", "return"}:
-            return
-        self._depth[code] += 1 if event == "call" else -1
-        level = next(one for found in self.levels.values() for one in found if one.code is code)
-        outermost = self._depth[code] == (event == "call")
-        if not outermost or (level.me and frame.f_locals.get(level.me) is not level.owner):
-            return
+    def _running(self, code: CodeType) -> list[Proposal]:
+        """The proposals of a function that have not failed."""
         every = (one for found in self.candidates.values() for one in found)
-        running = [one for one in every if not one.failed and one.lines.level.code is code]
-        self._note(self._now.before if event == "call" else self._now.values, level, frame.f_locals)
+        return [one for one in every if not one.failed and one.lines.level.code is code]
+
+    def _called(self, frame: FrameType, event: str, value: Any) -> Any:
+        """Called by Python where a function is called; what it returns is called at each of its lines, and at its end."""
+        del event, value
+        code = frame.f_code
+        if code not in self.paths or code in self._inside:
+            return None
+        level = next(one for found in self.levels.values() for one in found if one.code is code)
+        if level.me and frame.f_locals.get(level.me) is not level.owner:
+            return None
+        self._inside.add(code)
+        running = self._running(code)
+        self._note(self._now.before, level, frame.f_locals)
         for one in running:
-            if event == "call":
-                one.before(frame.f_locals)
-            else:
-                one.after(frame.f_locals)
-        if event == "return":
-            large = {n: v for n, v in frame.f_locals.items() if isinstance(v, dict | tuple | np.ndarray)}
-            self._now.large |= {level.key(name): held for name, held in large.items()}
-            if level is self.levels["reward"][0]:
-                self._returned = value
+            one.begin(frame.f_locals)
+
+        def follow(frame: FrameType, event: str, value: Any) -> Any:
+            names = frame.f_locals
+            for one in running:
+                if event == "line":
+                    one.reach(frame.f_lineno - code.co_firstlineno + 1, names)
+                elif event == "return":
+                    one.end(names)
+            if event == "return":
+                self._inside.discard(code)
+                self._note(self._now.values, level, names)
+                large = {n: v for n, v in names.items() if isinstance(v, dict | tuple | np.ndarray)}
+                self._now.large |= {level.key(name): held for name, held in large.items()}
+                self._returned = value if level is self.levels["reward"][0] else self._returned
+            return follow
+
+        return follow
 
     def _note(self, into: dict[str, Any], level: Level, names: Mapping[str, Any]) -> None:
         for name, value in names.items():
@@ -249,21 +272,19 @@ class SpecTrial:
         """Propose lines, cut at names whose values a policy knows."""
         sides = self.sides(observation_space, action_space)
         for name, levels in self.levels.items():
-            found = [
-                Proposal(name, lines, place)
-                for level in levels
-                for lines in self._proposals(level, sides)
-                for place in range(max(1, len(lines.body)))
+            self.candidates[name] = [
+                Proposal(lines) for level in levels for lines in self._proposals(level, sides)
             ]
-            self.candidates[name] = found
 
     def _proposals(self, level: Level, sides: Columns) -> Iterator[Sliced]:
-        keys = {key for row in self.rows for key in (*row.values, *row.whole)}
-        names = {key.partition(":")[2] for key in keys if key == level.key(key.partition(":")[2])}
+        """Lines cut at names of known values, of which each is assigned once; then lines cut at none."""
+        stored = [
+            n.id for n in ast.walk(level.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        ]
+        once = {name for name in stored if stored.count(name) == 1}
         told = arguments_of(level) | {ast.unparse(one) for one in results_of(level)}
-        known = {name for name in names - told if self.tied(level.key(name), sides).path}
-        middle = passing(level)
-        for cut in dict.fromkeys(map(frozenset, (known, set(), known | middle, middle))):
+        known = {name for name in once - told if self.tied(level.key(name), sides).path}
+        for cut in dict.fromkeys(map(frozenset, (known, set()))):
             lines = sliced(level, set(cut))
             if lines is not None and cut:  # a line that stays tells what it assigns
                 lines = sliced(level, set(cut) - {name for one in lines.body for name in stored_in(one)})
@@ -326,7 +347,7 @@ def _within(space: Any, observation: Any) -> Any:
 
 def _paths(level: Level) -> list[str]:
     """Chains of attributes of a level's object that it, or methods that it calls, read."""
-    lines = sliced(level, passing(level)) or sliced(level, set())
+    lines = sliced(level, set())
     helpers = lines.helpers.values() if lines is not None else ()
     found = set()
     for one in (level, *helpers):

@@ -42,7 +42,7 @@ def settings(tmp_path: Path, algorithm: Any = "ppo", **changes: Any) -> Any:
     rows = tmp_path / "rows.yml"
     rows.write_text(ROWS)
     base = TrainingSettings(
-        algorithm, Task("Pendulum-v1", {}, 70), 240, hyperparameters=str(rows), eval_every=200,
+        algorithm, Task("Pendulum-v1", {}, 70), 288, hyperparameters=str(rows), eval_every=200,
         validation_episodes=1, test_episodes=2,
     )  # fmt: skip
     return replace(base, **changes)
@@ -54,7 +54,7 @@ def piece(chosen: Any, directory: Path, display: Display | None = None, **option
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "pieces"), [("ppo", 3), pytest.param("sac", 5, marks=pytest.mark.slow)]
+    ("algorithm", "pieces"), [("ppo", 3), pytest.param("sac", 6, marks=pytest.mark.slow)]
 )
 def test_a_run_in_pieces_takes_every_step_once(tmp_path: Path, algorithm: str, pieces: int) -> None:
     """Each piece goes on after the last rollout of the one before; episodes of all pieces are told."""
@@ -63,22 +63,22 @@ def test_a_run_in_pieces_takes_every_step_once(tmp_path: Path, algorithm: str, p
     chosen, taken = settings(tmp_path, algorithm, **rows), [0]
     while (found := piece(chosen, tmp_path / "run", max_seconds=0))["stop_reason"] == PAUSED:
         taken.append(found["steps"]["train"])
-    assert found["steps"]["train"] == 240
+    assert found["steps"]["train"] == 288
     assert len(taken) == pieces
     assert taken == sorted(set(taken))
     latest = Checkpoints(tmp_path / "run").latest()
     assert latest is not None
     ends = [steps for steps, _, _ in Checkpoints(tmp_path / "run").read(latest).episodes]
     assert ends == sorted(ends)
-    assert [point["steps"] for point in found["curve"]][-1] == 240
+    assert [point["steps"] for point in found["curve"]][-1] == 288
 
 
 def test_ctrl_c_loses_no_more_than_the_last_checkpoint(tmp_path: Path) -> None:
     """What is kept is said, and the same command goes on from there."""
-    chosen, told = settings(tmp_path, eval_every=80), Telling(stop_at=200)
+    chosen, told = settings(tmp_path, eval_every=96), Telling(stop_at=250)
     with pytest.raises(KeyboardInterrupt):
         piece(chosen, tmp_path / "run", told)
-    assert any("keeps what was learned in 160 steps" in line for line in told.lines)
+    assert any("keeps what was learned in 192 steps" in line for line in told.lines)
     found = piece(chosen, tmp_path / "run")
-    assert found["steps"]["train"] == 240
-    assert [point["steps"] for point in found["curve"]] == [0, 80, 160, 240]
+    assert found["steps"]["train"] == 288
+    assert [point["steps"] for point in found["curve"]] == [0, 96, 192, 288]

@@ -6,16 +6,15 @@ not asked for a second time, and episodes that are in it are checked instead of 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from promptpo.errors import BudgetSpentError, RunError
+from promptpo.errors import BudgetSpentError
 from promptpo.output.report import write_result
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
@@ -26,7 +25,7 @@ from promptpo_baselines.icpi.engines.choose import ChosenEngine, choose_engine
 from promptpo_baselines.icpi.play import test, train
 from promptpo_baselines.icpi.profile import PROFILES, Profile
 from promptpo_baselines.icpi.results import result_of
-from promptpo_baselines.same_run import begin_or_check
+from promptpo_baselines.same_run import begin_or_check, record
 
 if TYPE_CHECKING:
     from promptpo_baselines.icpi.setting import Setting
@@ -148,7 +147,7 @@ class _Session:
             train(setting, self._assembled.agent, config.steps, config.seed, self._trained)
             self._steps = config.steps
             for log in test(setting, self._assembled.agent, Seeds().test(config.test_episodes)):
-                self._record("test", len(self._test), log)
+                record(self._journal, "test", str(len(self._test)), log)
                 self._test.append(log)
         except BudgetSpentError as spent:
             stop = str(spent)
@@ -161,19 +160,7 @@ class _Session:
         return content
 
     def _trained(self, log: EpisodeLog) -> None:
-        self._record("evaluation", len(self._train), log)
+        record(self._journal, "evaluation", str(len(self._train)), log)
         self._train.append(log)
         self._steps = log.end_step
         self._observe(log)
-
-    def _record(self, kind: Any, n: int, log: EpisodeLog) -> None:
-        """Journal an episode; one that is in the journal already must be the same."""
-        data = json.loads(json.dumps(asdict(log)))
-        found = self._journal.find(kind, str(n))
-        if found is None:
-            self._journal.add(kind, str(n), data)
-        elif found != data:
-            raise RunError(
-                f"{self._journal.directory} does not repeat from episode {n} on, because a package or the "
-                f"code has changed since it began; start a new run in another --out."
-            )

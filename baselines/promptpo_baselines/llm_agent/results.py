@@ -10,6 +10,7 @@ from promptpo.output.report.result import setting
 from promptpo.output.report.variants import by_variant
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Seeds
+from promptpo_baselines.same_run import asked
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -65,14 +66,7 @@ def result_of(
             "spec": steps["spec"],
             "total": sum(steps.values()),
         },
-        "llm": {
-            "calls": ledger.calls,
-            "input_tokens": ledger.usage.input_tokens,
-            "cached_input_tokens": ledger.usage.cached_input_tokens,
-            "output_tokens": ledger.usage.output_tokens,
-            "cost_usd": round(ledger.cost_usd, 6),
-            "calls_of_unknown_price": ledger.unpriced_calls,
-        },
+        "llm": asked(ledger),
         "per_episode": per_episode(episodes),
         "answers": {name: sum(getattr(one, name) for one in episodes) for name in COUNTS},
         "program": None if program is None else dict(program),

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
 
 from promptpo.envs.task import Task
-from promptpo.errors import BudgetSpentError, RunError, UnsupportedSpaceError, UsageError
+from promptpo.errors import BudgetSpentError, UnsupportedSpaceError, UsageError
 from promptpo.files import read_text
 from promptpo.output.policy_file import file_and_task
 from promptpo.output.report import write_result
@@ -33,7 +33,7 @@ from promptpo_baselines.llm_agent.play import AgentEpisode, make_playable, play
 from promptpo_baselines.llm_agent.prompts import Prompts, check_observations
 from promptpo_baselines.llm_agent.results import result_of
 from promptpo_baselines.llm_agent.values import StepValues, values_of_random_play
-from promptpo_baselines.same_run import begin_or_check
+from promptpo_baselines.same_run import begin_or_check, record
 
 if TYPE_CHECKING:
     from promptpo_baselines.icpi.engines.choose import ChosenEngine
@@ -199,7 +199,7 @@ class _AgentSession:
                 config.task, agent, prepared.actions, seeds,
                 run_seed=config.seed, at_once=config.at_once, on_step=self._stepped,
             ):  # fmt: skip
-                self._record(kind, episode)
+                record(self._journal, kind, str(episode.seed), episode)
                 played[episode.seed] = episode
                 self._observe(episode, len(self._test) + len(self._held_out))
 
@@ -213,18 +213,6 @@ class _AgentSession:
 
     def _stepped(self) -> None:
         self._test_steps += 1
-
-    def _record(self, kind: Any, episode: AgentEpisode) -> None:
-        """Journal an episode; one that is in the journal already must be the same."""
-        data, key = json.loads(json.dumps(asdict(episode))), str(episode.seed)
-        found = self._journal.find(kind, key)
-        if found is None:
-            self._journal.add(kind, key, data)
-        elif found != data:
-            raise RunError(
-                f"{self._journal.directory} does not repeat in the episode of seed {key}, because a package or "
-                f"the code has changed since it began; start a new run in another --out."
-            )
 
     def _write(self, stop: str) -> dict[str, Any]:
         config = self._config

@@ -95,7 +95,6 @@ class FileEvaluator:
             given["candidate"] + ("" if source == prior.source else " with a network"),
             datetime.now(UTC).date().isoformat(),
             test=test,
-            success_rate=None if test is None else test.get("success_rate"),
             test_seeds=(20_000_000, last),
         )
         return exported(text, provenance, action_space=prior.action_space, filename="best.py")
@@ -120,10 +119,9 @@ def refined_source(prior: Prior, network: Network, *, scale: float | None) -> st
     policy = _POLICY.format(
         says=says,
         flat=flat_text(prior.observation_space, "obs"),
-        asking="" if alone else "action, notes = self.prior.numbers(obs)\n        ",
+        asking="" if alone else "action = self.prior.numbers(obs)\n        ",
         prior="np.zeros(0)" if alone else "action",
         action=prior.actions.writing("output", "action", scale),
-        observed="np.concatenate([observed, notes])" if prior.notes and not alone else "observed",
     )
     doc = f'"""{_quoted(prior.program.docstring)}"""' if prior.program.docstring else ""
     return joined([doc, prior.module, network.text, prior.asking, policy])
@@ -170,6 +168,6 @@ class Policy:
         if not self.residual:
             return self.prior.program.act(obs)
         observed = {flat}
-        {asking}output = self.network({observed}, {prior})
+        {asking}output = self.network(observed, {prior})
         return {action}
 '''

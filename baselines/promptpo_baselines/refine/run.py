@@ -46,7 +46,7 @@ class RefineRun(TrainingRun):
         given = settings.prior or {}
         self.files = FileEvaluator(settings.task, allow_weaker=given["allow_weaker"])
         source = (directory / PROGRAM).read_text(encoding="utf-8")
-        self.prior = Prior(source, *self.files.spaces, tuple(given["notes"]))
+        self.prior = Prior(source, *self.files.spaces)
         super().__init__(settings, directory, display)
 
     def _envs(self, saved: Path | None) -> VecEnv:
@@ -222,7 +222,6 @@ class RefineRun(TrainingRun):
                 "run": given["run"],
                 "steps": given["steps"],
                 "validation": {key: record.curve[0][key] for key in ("outcome", "mean_return")},
-                "notes": given["notes"],
                 "asking_share": round(tally.asking_seconds / max(record.train_seconds, 1e-9), 4),
                 "episodes": tally.episodes,
                 "failures": tally.failures,

@@ -18,12 +18,12 @@ from promptpo.program import Program
 from promptpo.search.given import check_policy
 from promptpo_baselines.refine.checking import AUTO, better_alone, check_alone
 from promptpo_baselines.refine.environments import build_env
-from promptpo_baselines.refine.programs import Prior, note_names, program_steps
+from promptpo_baselines.refine.programs import Prior, program_steps
 from promptpo_baselines.refine.run import PROGRAM, RefineRun
 from promptpo_baselines.refine.shapes import Actions, flat_size
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, save_settings
 from promptpo_baselines.training import prepare, train
-from promptpo_sandbox import Limits, Sandbox, check_source
+from promptpo_sandbox import check_source
 
 if TYPE_CHECKING:
     from promptpo_baselines.algorithms import Algorithm
@@ -72,20 +72,16 @@ def prior_of(
     try:
         flat_size(env.observation_space, task.name)
         Actions.of(env.action_space)
-        first, _ = env.reset(seed=0)
         check_policy(source, env, task, f"the program in {file}", allow_weaker=allow_weaker)
         prior = Prior(source, env.observation_space, env.action_space)
     finally:
         env.close()
-    with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
-        found = box.call(prior.probe_source, "Probe.names", first)
     given = {
         "run": str(run),
         "digest": prior.program.digest,
         "model": result.get("model") or _author(file),
         "candidate": str((result.get("best") or {}).get("candidate") or file.name),
         "steps": program_steps(result),
-        "notes": list(note_names(found.value or "")),
         "scale": scale,
         "allow_weaker": allow_weaker,
     }

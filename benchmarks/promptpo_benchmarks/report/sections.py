@@ -11,7 +11,7 @@ from promptpo_benchmarks.report.references import known_references, published_fo
 from promptpo_benchmarks.runner.methods import METHODS
 from promptpo_benchmarks.runner.processes import FailedCell
 from promptpo_benchmarks.statistics.anchors import Anchors
-from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Interval
+from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Estimated
 from promptpo_benchmarks.statistics.rows import FinishedCell
 from promptpo_benchmarks.statistics.summary import Comparison, Summary, best_rows, normalised
 
@@ -69,7 +69,7 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
-def with_interval(value: Interval | None) -> str:
+def with_interval(value: Estimated | None) -> str:
     """A point estimate with its interval."""
     if value is None:
         return DASH

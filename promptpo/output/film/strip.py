@@ -28,9 +28,6 @@ HEADING, GAP = 14, 4
 SECONDS = 10.0
 """How long rendering one episode may take, or little longer."""
 
-SIDEWAYS = 0.05
-"""Metres to the side that a strip tells."""
-
 INK, PAPER = (0, 0, 0), (255, 255, 255)
 
 
@@ -69,10 +66,8 @@ def spread(frames: Sequence[tuple[int, bytes]], most: int = PICTURES) -> list[tu
 
 
 def in_words(places: Mapping[int, tuple[float, float]]) -> dict[int, str]:
-    """Places as the strip says them: x, and y where the body leaves the line that it began on."""
-    first = next(iter(places.values()), (0.0, 0.0))
-    sideways = any(abs(y - first[1]) > SIDEWAYS for _, y in places.values())
-    return {step: f"x = {x:.2f}" + (f", y = {y:.2f}" if sideways else "") for step, (x, y) in places.items()}
+    """Places as the strip says them."""
+    return {step: f"x = {x:.2f}, y = {y:.2f}" for step, (x, y) in places.items()}
 
 
 def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:

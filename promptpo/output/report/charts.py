@@ -188,7 +188,7 @@ def sparkline(points: Points) -> Markup:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class IntervalRow:
     """A mean with its 95 % interval, and single values behind it."""
 
     name: str
@@ -199,7 +199,7 @@ class Interval:
     dashes: str | None = None
 
 
-def intervals(found: Sequence[Interval], title: str, *, label: str) -> Markup:
+def intervals(found: Sequence[IntervalRow], title: str, *, label: str) -> Markup:
     """Rows of means with their intervals over one axis."""
     series = []
     for n, row in enumerate(found):
@@ -215,7 +215,7 @@ def intervals(found: Sequence[Interval], title: str, *, label: str) -> Markup:
 def selection_chart(result: Mapping[str, Any]) -> Markup:
     """The chosen candidate's mean return on training and validation seeds, on both, and on test seeds, with intervals."""
     found = [
-        Interval(name, part["mean_return"], part["ci95"], part["returns"])
+        IntervalRow(name, part["mean_return"], part["ci95"], part["returns"])
         for name in ("train", "validation", "evidence", "test")
         if (part := result.get(name)) and part["mean_return"] is not None
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.charts import Interval, Series, intervals, over, sparkline
+from promptpo.output.report.charts import IntervalRow, Series, intervals, over, sparkline
 from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
@@ -151,7 +151,7 @@ def _end(line: RunLine) -> tuple[float, float]:
 
 def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
     found = [
-        Interval(label_of(line.directory), line.facts["mean_return"], line.facts["ci95"], (), *_look(n))
+        IntervalRow(label_of(line.directory), line.facts["mean_return"], line.facts["ci95"], (), *_look(n))
         for n, line in runs
         if line.facts["mean_return"] is not None
     ]

@@ -24,7 +24,7 @@ ROW = (400.0, 36.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EpisodeLine:
     """One number over the steps of an episode.
 
     Attributes:
@@ -107,7 +107,7 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
         *observed,
         *_debug(trajectory.debug),
         *_columns(trajectory.actions, "action", names)[:MOST_ACTIONS],
-        Told("reward", tuple(map(float, trajectory.rewards)), "reward"),
+        EpisodeLine("reward", tuple(map(float, trajectory.rewards)), "reward"),
     ]
     rows = tuple(_row(one, episode.steps) for one in series)
     return Shown(seed, episode.return_, episode.steps, rows, left_out, pictures, note)
@@ -125,16 +125,18 @@ def typical_seed(run: RunView) -> int:
     return Seeds().test(len(returns))[returns.index(median)]
 
 
-def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str]) -> list[Told]:
+def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str]) -> list[EpisodeLine]:
     if not values:
         return []
     rows = [dict(components(value, kind)) for value in values]
     labels = list(dict.fromkeys(label for row in rows for label in row))
     table = np.array([[row.get(label, math.nan) for label in labels] for row in rows])
-    return [Told(called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)]
+    return [
+        EpisodeLine(called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)
+    ]
 
 
-def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list[Told], int]:
+def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list[EpisodeLine], int]:
     """The components that change most often, in their own order."""
     columns = _columns(values, "obs", names)
     if len(columns) <= MOST_OBSERVATIONS:
@@ -144,17 +146,17 @@ def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list
     return [columns[i] for i in kept], len(columns) - len(kept)
 
 
-def _debug(values: Sequence[Mapping[str, Any]]) -> list[Told]:
+def _debug(values: Sequence[Mapping[str, Any]]) -> list[EpisodeLine]:
     """The numbers that the policy kept in its ``debug`` in every step, words and gaps left out."""
     names = list(values[0]) if values else []
     whole = [n for n in names if all(isinstance(kept.get(n), bool | int | float) for kept in values)]
     return [
-        Told(f"debug.{name}", tuple(float(kept[name]) for kept in values), "obs")
+        EpisodeLine(f"debug.{name}", tuple(float(kept[name]) for kept in values), "obs")
         for name in whole[:MOST_DEBUG]
     ]
 
 
-def _row(one: Told, steps: int) -> tuple[str, str, Markup]:
+def _row(one: EpisodeLine, steps: int) -> tuple[str, str, Markup]:
     """(name, range, drawing) of a number over the steps."""
     points = _thinned(one.values)
     values = [value for _, value in points] or [math.nan]

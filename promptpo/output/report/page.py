@@ -12,7 +12,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,16 +47,6 @@ if TYPE_CHECKING:
 
 COLOURED = 60
 """Candidates whose source is coloured; colouring hundreds of them would take seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateView:
-    """A candidate with what the page shows of it."""
-
-    candidate: CandidateState
-    source: Markup | str
-    differences: tuple[tuple[str, Markup], ...]
-    words: str
 
 
 def write_report(
@@ -205,6 +194,10 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
     session = state.sessions[-1] if state.sessions else {}
     sandbox, spent = session.get("sandbox") or {}, charts.spending_charts(run)
     episode = None if isinstance(shown, str) else shown
+    world = state.worlds[-1] if state.worlds else None
+    if world:
+        from promptpo.output.world import use_of_world
+        from promptpo.world import words
     return {
         "name": run.config.task.name,
         "kind": "",
@@ -227,7 +220,11 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
         "writer": written_by(result) if result else run.config.model,
         "views": [_view(run, one, coloured=n < COLOURED) for n, one in enumerate(candidates)],
         "best": _view(run, run.best, coloured=True) if run.best else None,
-        "references": _references(run),
+        "references": [
+            (REFERENCES.get(name, name), Evidence.of(one.episodes))
+            for name, one in run.references.items()
+            if one.episodes
+        ],
         "reward": _reward(run),
         "doubts": list(filter(None, [cut_in_words(result, run.directory), one_episode_in_words(result)])),
         "goal": goal_in_words(result),
@@ -240,24 +237,13 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
         "ancestors": _ancestors(run),
         "outcome_words": OUTCOME_WORDS,
         "experiments": [(experiment_line(one), one, highlighted(one.source)) for one in state.experiments],
-        "world": state.worlds[-1] if state.worlds else None,
-        "world_words": _world_words(run),
+        "world": world,
+        "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
         "episode": episode,
         "episode_note": episode.note if episode else shown,
         "episode_rows": episode.rows if episode else [],
         "frames": _frames(episode),
     }
-
-
-def _world_words(run: RunView) -> list[str]:
-    """How good the newest world model is, and what models were used for."""
-    if not run.state.worlds:
-        return []
-    from promptpo.output.world import use_of_world
-    from promptpo.world import words
-
-    told = [line for world in run.state.worlds[-1:] for line in words.in_words(world["score"])]
-    return told + list(filter(None, [use_of_world(run)]))
 
 
 def _reward(run: RunView) -> dict[str, Any] | None:
@@ -279,12 +265,6 @@ def _reward(run: RunView) -> dict[str, Any] | None:
     return {"program": program, "source": highlighted(program.source), "names": names, "rows": rows}
 
 
-def _references(run: RunView) -> list[tuple[str, Evidence]]:
-    """(what acts, its episodes) of the policies that the result is compared with."""
-    found = ((name, Evidence.of(value.episodes)) for name, value in run.references.items())
-    return [(REFERENCES.get(name, name), evidence) for name, evidence in found if evidence.episodes]
-
-
 def _ancestors(run: RunView) -> list[CandidateState]:
     """The best candidate and all whose prompt or numbers it came from, in the order of rounds and ids."""
     left, found = [run.best.id] if run.best else [], set()
@@ -296,28 +276,25 @@ def _ancestors(run: RunView) -> list[CandidateState]:
     return [one for one in run.candidates if one.id in found]
 
 
-def _view(run: RunView, state: CandidateState, *, coloured: bool) -> CandidateView:
-    attempt = state.attempt
-    source = attempt.candidate.source
-    differences = []
-    for name in attempt.candidate.parents[:3]:
-        parent = run.state.candidate(name)
-        if parent is not None and source and parent.attempt.candidate.source:
-            text = difference(parent.attempt.candidate.source, source, (name, attempt.id))
-            differences.append((name, text))
-    return CandidateView(
-        state, highlighted(source) if coloured and source else source, tuple(differences), _words(state)
-    )
-
-
-def _words(state: CandidateState) -> str:
-    """A candidate's outcome in a few words."""
-    evaluation = state.attempt.evaluation
-    if state.attempt.candidate.duplicate_of:
-        return f"the same program as {state.attempt.candidate.duplicate_of}"
-    if evaluation.outcome != "ok":
-        return OUTCOME_WORDS[evaluation.outcome]
-    return f"return {number(evaluation.mean_return)}"
+def _view(run: RunView, state: CandidateState, *, coloured: bool) -> dict[str, Any]:
+    """A candidate with what the page shows of it."""
+    attempt, source = state.attempt, state.attempt.candidate.source
+    parents = [run.state.candidate(name) for name in attempt.candidate.parents[:3]]
+    words = f"return {number(attempt.evaluation.mean_return)}"
+    if attempt.candidate.duplicate_of:
+        words = f"the same program as {attempt.candidate.duplicate_of}"
+    elif attempt.evaluation.outcome != "ok":
+        words = OUTCOME_WORDS[attempt.evaluation.outcome]
+    return {
+        "candidate": state,
+        "source": highlighted(source) if coloured and source else source,
+        "differences": [
+            (one.id, difference(one.attempt.candidate.source, source, (one.id, attempt.id)))
+            for one in parents
+            if one is not None and source and one.attempt.candidate.source
+        ],
+        "words": words,
+    }
 
 
 PNG = b"\x89PNG\r\n\x1a\n"

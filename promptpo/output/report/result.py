@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import installed
 from promptpo.files import write_atomically
-from promptpo.output.report.variants import by_variant, counted_failures, finite
+from promptpo.output.report.variants import by_variant, counted_failures, finite, score_in_words
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.preflight import SOURCES
@@ -194,16 +194,6 @@ def failures_in_words(test: Mapping[str, Any] | None) -> str:
     return f"The policy failed in {failed} of {test['episodes']} test episodes{counted}: {test['failure']}"
 
 
-def score_in_words(part: Mapping[str, Any] | None) -> str:
-    """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
-    if not part or part.get("mean_return") is None:
-        return ""
-    low, high = map(number, part["ci95"])
-    rate = part.get("success_rate")
-    success = "" if rate is None else f", success {rate:.0%}"
-    return f"{number(part['mean_return'])} (95 % interval {low} to {high}, {episodes_in_words(part['episodes'])}{success})"
-
-
 TEACHER = "teacher"
 """The name of the reference that is a trained agent."""
 
@@ -233,17 +223,10 @@ def fidelity_in_words(fidelity: Mapping[str, Any] | None) -> str:
 
 
 def references_in_words(references: Mapping[str, Any]) -> str:
-    """For example "random actions earn 22.1 (20.3 to 24, 100 episodes), the zero action 9.3 (…)"."""
-    parts: list[str] = []
-    for name, scores in references.items():
-        low, high = scores["ci95"]
-        if scores["mean_return"] is not None and low is not None:
-            verb = "" if parts else " earn"
-            parts.append(
-                f"{REFERENCES.get(name, name)}{verb} {number(scores['mean_return'])} "
-                f"({number(low)} to {number(high)}, {episodes_in_words(scores['episodes'])})"
-            )
-    return ", ".join(parts)
+    """For example "random actions earn 22.1 (95 % interval 20.3 to 24, 100 episodes), the zero action 9.3 (…)"."""
+    told = [(REFERENCES.get(name, name), score_in_words(scores)) for name, scores in references.items()]
+    known = [(name, score) for name, score in told if score]
+    return ", ".join(f"{name}{'' if n else ' earn'} {score}" for n, (name, score) in enumerate(known))
 
 
 def result(

@@ -10,6 +10,7 @@ from typing import Any
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import mean_interval
+from promptpo.telling.feedback import episodes_in_words, number
 
 
 def by_variant(
@@ -60,17 +61,17 @@ def counted_failures(test: Evaluation, seeds: Sequence[int]) -> dict[int, float]
 def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The rows as lines of a small table of text."""
     width = max((len(row["variant"]) for row in rows), default=0)
-    return [f"  {row['variant']:<{width}}  {_words(row)}" for row in rows]
+    return [f"  {row['variant']:<{width}}  {score_in_words(row) or 'nothing ran'}" for row in rows]
 
 
-def _words(row: Mapping[str, Any]) -> str:
-    if row["mean_return"] is None:
-        return "nothing ran"
-    low, high = row["ci95"]
-    text = f"{row['mean_return']:>10.6g}  ({low:.4g} to {high:.4g}, {row['episodes']} episodes)"
-    if row["success_rate"] is not None:
-        text += f", success {row['success_rate']:.0%}"
-    return text
+def score_in_words(part: Mapping[str, Any] | None) -> str:
+    """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
+    if not part or part.get("mean_return") is None:
+        return ""
+    low, high = map(number, part["ci95"])
+    rate = part.get("success_rate")
+    success = "" if rate is None else f", success {rate:.0%}"
+    return f"{number(part['mean_return'])} (95 % interval {low} to {high}, {episodes_in_words(part['episodes'])}{success})"
 
 
 def finite(value: float) -> float | None:

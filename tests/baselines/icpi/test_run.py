@@ -109,7 +109,7 @@ def test_a_complete_run_is_not_paid_for_again(same: Any, tmp_path: Path) -> None
     paid = len(same.completions)
     assert first["llm"]["calls"] == paid > 50
     assert 0 < sum(first["completions"]["invalid"].values()) < paid
-    assert first["llm"]["cached_tokens"] == 2 * paid
+    assert first["llm"]["cached_input_tokens"] == 2 * paid
     again = run(SHORT, over_http(same), tmp_path)
     assert len(same.completions) == paid
     assert stable(again) == stable(first)

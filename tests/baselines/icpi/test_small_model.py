@@ -27,7 +27,7 @@ def test_a_run_on_the_chain_is_completed(tmp_path: Path) -> None:
     result = run(setting, config, tmp_path)
     assert result["stop_reason"] == "all steps taken"
     assert result["llm"]["calls"] == sum(result["completions"]["asked"].values()) > 10
-    assert result["llm"]["cached_tokens"] > 0
+    assert result["llm"]["cached_input_tokens"] > 0
     assert result["llm"]["cost_usd"] == 0
     invalid = sum(result["completions"]["invalid"].values())
     assert invalid < result["llm"]["calls"], "closed sets of answers are held to by a grammar"

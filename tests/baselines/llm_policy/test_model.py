@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("stable_baselines3")
 
 from promptpo.envs.task import Task
-from promptpo_baselines.llm_policy.cli import BackboneLearningFlags, DesignFlags, TextFlags
+from promptpo_baselines.cli import main
 from promptpo_baselines.llm_policy.design import Design
 from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
@@ -40,12 +40,26 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
     assert result["test"]["mean_return"] > 100
 
 
-def test_a_runs_seed_is_that_of_random_weights() -> None:
+def test_a_runs_seed_is_that_of_random_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the command's flags say reaches the settings: the seed twice, and the defaults of language models."""
-    learning = BackboneLearningFlags(steps=64)
-    settings = DesignFlags(tune="lora").settings(
-        "Pendulum-v1", TextFlags(), learning, seed=7, network="random"
-    )
+    seen: list[TrainingSettings] = []
+    monkeypatch.setattr("promptpo_baselines.training.train", lambda settings, *_, **__: seen.append(settings))
+    monkeypatch.chdir(tmp_path)
+    words = [
+        "llm-policy",
+        "Pendulum-v1",
+        "--tune",
+        "lora",
+        "--network",
+        "random",
+        "--seed",
+        "7",
+        "--steps",
+        "64",
+    ]
+    with pytest.raises(TypeError):  # there is no result to show
+        main(words)
+    (settings,) = seen
     assert settings.language == Design("smollm2", tune="lora", network="random", seed=7).as_data()
     assert (settings.algorithm, settings.steps, settings.seed, settings.device) == ("trpo", 64, 7, "auto")
     assert (settings.validation_episodes, settings.test_episodes) == (5, 20)

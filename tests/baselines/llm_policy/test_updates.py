@@ -27,7 +27,7 @@ def test_an_update_may_take_a_part_of_the_rollout(tiny_gpt2: Any, tmp_path: Path
 
 
 def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:
-    """Before the network is built, by every run anew; a design without the choice reads as it did before there was one."""
+    """Before the network is built, by every run anew."""
     import torch
 
     from promptpo_baselines.progress import Display
@@ -43,8 +43,6 @@ def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:
     try:
         for n, matmul in enumerate(("bfloat16", "tf32", "float32")):
             language = Design(matmul=matmul).as_data()
-            assert ("matmul" in language) == (matmul != "float32")
-            assert Design.from_data(language).matmul == matmul
             chosen = settings(tmp_path, "ppo", language=language)
             with pytest.raises(InterruptedError):
                 train(chosen, tmp_path / str(n), resume=False, display=Display(), command="", kind=kind)

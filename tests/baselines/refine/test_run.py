@@ -93,7 +93,7 @@ def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **chang
 
 @pytest.fixture(scope="module")
 def pendulum(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished refinement of a program with parameters and notes."""
+    """A finished refinement of a program with parameters."""
     folder = tmp_path_factory.mktemp("pendulum")
     run(folder, SWING, "Pendulum-v1")
     return folder
@@ -132,11 +132,6 @@ def test_steps_are_counted_by_purpose(pendulum: Path) -> None:
         "total": 256 + 1200 + 600,
         "program": 0,
     }
-
-
-def test_the_numbers_of_debug_are_what_the_network_reads(pendulum: Path) -> None:
-    """Words are left out."""
-    assert result_of(pendulum)["program"]["notes"] == ["time"]
 
 
 def test_the_program_alone_is_still_in_the_file(pendulum: Path, tmp_path: Path) -> None:

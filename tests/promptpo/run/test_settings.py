@@ -12,9 +12,10 @@ import typer
 from typer.exceptions import TyperException
 
 import promptpo
-from promptpo.api import OTHERS, TASK_OPTIONS, ResumeOptions, asked_for, configured
+from promptpo.api import OTHERS, TASK_OPTIONS, ResumeOptions, asked_for, changed, configured
 from promptpo.cli.app import app
 from promptpo.cli.run_flags import ChangedSettings, NewSettings
+from promptpo.cli.terminal import release
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.config import Budget, Config
@@ -29,7 +30,10 @@ def parsed(name: str, *words: str) -> dict[str, Any]:
     """What a command line gives to a command's parameters."""
     group = typer.main.get_command(app)
     context = group.make_context("promptpo", [], resilient_parsing=True)
-    return dict(group.get_command(context, name).make_context(name, list(words), parent=context).params)
+    try:
+        return dict(group.get_command(context, name).make_context(name, list(words), parent=context).params)
+    finally:
+        release()  # --json keeps standard output for itself
 
 
 def test_every_field_is_a_setting_or_is_set_otherwise() -> None:
@@ -60,6 +64,11 @@ def test_resume_takes_the_settings_that_may_change() -> None:
     given = ChangedSettings(parsed("resume", "runs/a", "--max-steps", "7", "--price", "1,2"))
     read = {name: value for name, value in given.read(named=True).items() if value}
     assert read == {"steps": 7, "price": (1.0, 2.0)}
+    config = Config(Task("CartPole-v1"), allow_weaker_sandbox=True)
+    assert changed(config, read).budget.steps == 7
+    assert changed(config, {"allow_weaker_sandbox": False, "rounds": None}) == config
+    with pytest.raises(UsageError, match="steps must be more than 0"):
+        changed(config, {"steps": 0})
 
 
 def test_flags_without_values_give_the_defaults() -> None:

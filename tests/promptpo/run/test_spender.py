@@ -16,7 +16,8 @@ from promptpo.rollouts import Job
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.spender import Spender, Subject
+from promptpo.run.spender import Spender
+from promptpo.run.subjects import Subject
 from promptpo.run.untold import UNTOLD, values_in
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory, Trial
 from tests.promptpo.rollouts.fake import FakeExecutor

@@ -21,7 +21,7 @@ from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Measured, Seeds
-from promptpo.run.spender import Played
+from promptpo.run.subjects import Played
 from promptpo.search.context import SearchContext
 from promptpo.search.judge import Judge
 
@@ -60,9 +60,7 @@ class Field:
             steps = 10 * len(seeds)
             if steps > self.ledger.steps_left():
                 raise BudgetSpentError("no steps")
-            measured = Measured(
-                Evaluation("ok", episodes, steps), "", {"validation": steps}, subject.candidate
-            )
+            measured = Measured(Evaluation("ok", episodes, steps), {"validation": steps}, subject.candidate)
             self.journal.add(kind, key, measured)
             return Played(measured, None)
         return Played(self.journal_value(found), None)
@@ -123,7 +121,7 @@ def test_challengers_play_the_starts_that_the_leader_has_played(tmp_path: Path) 
     field = Field(tmp_path, a=(100, 30), b=(101, 30))
     history = field.judged()
     leader = history.leader_id
-    known = set(history.seeds_of(history.find(leader)))
+    known = {episode.seed for episode in history.evidence(history.find(leader)).episodes}
     history.rounds = 1
     field.asked.clear()
     field.qualities["c"] = (105, 30)

@@ -56,12 +56,14 @@ def grid() -> Any:
     """grid2op's smallest grid with numbers for observations and lines to switch."""
     import warnings
 
-    import grid2op
-    from grid2op.gym_compat import BoxGymObsSpace, DiscreteActSpace, GymEnv
-
     with warnings.catch_warnings(action="ignore"):
+        import grid2op
+        from grid2op.gym_compat import BoxGymObsSpace, DiscreteActSpace, GymEnv
+
         env = GymEnv(grid2op.make("rte_case5_example", test=True))
-    inner = env.init_env
-    env.observation_space = BoxGymObsSpace(inner.observation_space, attr_to_keep=["rho", "gen_p", "load_p"])
-    env.action_space = DiscreteActSpace(inner.action_space, attr_to_keep=["set_line_status"])
+        inner = env.init_env
+        env.observation_space = BoxGymObsSpace(
+            inner.observation_space, attr_to_keep=["rho", "gen_p", "load_p"]
+        )
+        env.action_space = DiscreteActSpace(inner.action_space, attr_to_keep=["set_line_status"])
     return env
