@@ -16,7 +16,7 @@ import numpy as np
 
 from promptpo.envs.family import differing
 from promptpo.spec.documentation import first_line
-from promptpo.spec.functions import Level, arguments_of, is_fixed, locals_of, value_of
+from promptpo.spec.functions import Level, arguments_of, is_fixed, locals_of, read_in, value_of
 from promptpo.spec.parts import NOT_OBSERVED, RewardCode
 from promptpo.spec.slicing import LAST, changes
 from promptpo.spec.values import Columns, in_words
@@ -97,14 +97,18 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
 
 
 def _with_marks(lines: Sliced) -> list[ast.stmt]:
-    """The lines, with a mark between two where lines that move the environment are left out."""
-    level, kept = lines.level, {getattr(one, "lineno", LAST) for one in lines.body}
-    moving = [n.lineno for n in level.node.body if n.lineno not in kept and changes(level, n)]
+    """The lines, with a mark where lines that change what they read are left out, unless all of these stand above."""
+    level = lines.level
+    at = [getattr(one, "lineno", LAST) for one in lines.body]
+    read = {name.split(".")[1] for one in lines.body for name in read_in(one, level.me) if "." in name}
+    for helper in lines.helpers.values():
+        read |= {name.split(".")[1] for name in read_in(helper.node, helper.me) if "." in name}
+    left_out = [n for n in level.node.body if n.lineno not in at]
+    moving = [n.lineno for n in left_out if changes(level, n, {f"{level.me}.{name}" for name in read})]
     shown: list[ast.stmt] = []
-    last = LAST
-    for one in lines.body:
-        line = getattr(one, "lineno", LAST)
-        if any(last < at < line for at in moving):
+    last = 0
+    for line, one in zip(at, lines.body, strict=True):
+        if any(last < n < line for n in moving) and max(moving) > at[0]:
             shown.append(ast.Expr(ast.Constant(...)))
         shown.append(copy.deepcopy(one))
         last = line

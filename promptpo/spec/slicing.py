@@ -197,9 +197,10 @@ def _sources(level: Level, name: str) -> set[str]:
     return found
 
 
-def changes(level: Level, statement: ast.stmt) -> bool:
-    """Whether a statement changes an attribute of the object, or calls what does or may."""
-    if any(name.startswith(f"{level.me}.") for name in stored_in(statement)):
+def changes(level: Level, statement: ast.stmt, names: set[str] | None = None) -> bool:
+    """Whether a statement changes an attribute of the object, one of some names if these are given, or calls what may."""
+    stored = {name for name in stored_in(statement) if name.startswith(f"{level.me}.")}
+    if stored & (stored if names is None else names):
         return True
     calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
     return not all(_clear_call(level, call, {}, 0) or SHOWS.search(ast.unparse(call.func)) for call in calls)
