@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from promptpo.cli.arguments import AsJson, Quiet
+from promptpo.cli.arguments import AsJson, Quiet, Trust
 from promptpo.errors import UsageError
 from promptpo.run.origin import SETTINGS, check_trust
 
@@ -184,23 +184,16 @@ class PlaceFlags:
         bool,
         typer.Option("--resume", help="Go on with the run in --out; more --steps extend a complete one."),
     ] = False
-    trust_saved: Annotated[
-        bool,
-        typer.Option(
-            "--trust-saved",
-            help="Go on with a training that was not made here, although what it has saved can run any code.",
-            rich_help_panel="Advanced",
-        ),
-    ] = False
+    trust: Trust = False
     quiet: Quiet = False
     as_json: AsJson = False
 
     def __post_init__(self) -> None:
         if self.resume and self.out is None:
             raise UsageError("--resume needs the run directory: --out DIR.")
-        if self.resume and self.out is not None and not self.trust_saved and (self.out / SETTINGS).exists():
+        if self.resume and self.out is not None and not self.trust and (self.out / SETTINGS).exists():
             does = "loads what its training has saved, which can run any code"
-            check_trust(self.out, does, ["the same command with --trust-saved"])
+            check_trust(self.out, does, ["the same command with --trust"])
 
     def directory(self, task: Task) -> Path:
         """The run's; a new one where none is named."""

@@ -164,6 +164,6 @@ def test_a_strangers_training_is_not_loaded_without_trust(tmp_path: Path) -> Non
     (run / SETTINGS).write_text("{}")
     with pytest.raises(UsageError, match="can run any code"):
         PlaceFlags(out=run, resume=True)
-    assert PlaceFlags(out=run, resume=True, trust_saved=True).trust_saved
+    assert PlaceFlags(out=run, resume=True, trust=True).trust
     save_own_settings("{}", run)
     assert PlaceFlags(out=run, resume=True).resume
