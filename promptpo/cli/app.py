@@ -145,11 +145,7 @@ READERS = frozenset(
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code."""
     try:
-        with (
-            reading(arguments[1])
-            if arguments[0:1] and arguments[0] in READERS and arguments[1:]
-            else nullcontext()
-        ):
+        with reading(arguments[1]) if len(arguments) > 1 and arguments[0] in READERS else nullcontext():
             code = app(list(arguments), standalone_mode=False, prog_name="promptpo")
         return int(code) if isinstance(code, int) else 0
     except TyperException as error:

@@ -189,6 +189,7 @@ def test_what_is_no_page_is_left_alone(runs: Any, capsys: pytest.CaptureFixture[
     (runs.parent / "compare-2.html").write_bytes(b"\xff\xfe")
     assert run(["compare", "runs/search", "runs/ppo"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "wrote compare-3.html"
+    save_own(load_config(runs / "search" / "config.toml"), runs / "search")
     (runs / "search" / "report.html").write_bytes(b"\xff\xfe")
     save_own(load_config(runs / "search" / "config.toml"), runs / "search")
     assert run(["report", "runs/search", "--no-film"]) == 0
