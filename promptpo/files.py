@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from promptpo.errors import PromptPOError, RunError, UsageError
-from promptpo_sandbox.text import clean_line
+from promptpo_sandbox.text import clean, clean_line
 
 
 def read_text(path: Path) -> str:
-    """The text of a file that a person named.
+    """The text of a file that a person named, clean: nothing in it hides, or steers a terminal.
 
     Raises:
         UsageError: It cannot be read, or is no text.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return clean(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {path}: it is not text.") from error
     except OSError as error:

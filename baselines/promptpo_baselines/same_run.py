@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError, UsageError
+from promptpo.run.origin import SETTINGS, save_own_settings
 
 if TYPE_CHECKING:
     from promptpo.run.journal import Journal
     from promptpo.run.ledger import Ledger
 
-CONFIG = "config.json"
-
 
 def begin_or_check(
     directory: Path, wanted: Mapping[str, Any], kind: str, *, is_new: bool, but: frozenset[str] = frozenset()
 ) -> None:
-    """Write the configuration of a new run; refuse to go on with another run's directory.
+    """Write the configuration of a new run and sign it; refuse to go on with another run's directory.
 
     Args:
         directory: Of the run.
@@ -33,9 +32,9 @@ def begin_or_check(
         RunError: What is there cannot be read.
         UsageError: The directory holds another run.
     """
-    path = directory / CONFIG
+    path = directory / SETTINGS
     if is_new:
-        path.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        save_own_settings(json.dumps(wanted, indent=2) + "\n", directory)
         return
     try:
         found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))

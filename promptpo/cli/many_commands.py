@@ -44,7 +44,8 @@ def list_runs(
     if output is not None and not html:
         raise UsageError("-o is for --html.")
     from promptpo.files import reading
-    from promptpo.output.runs import find_runs, read_line
+    from promptpo.output.runs import find_runs, is_run, read_line
+    from promptpo.run.origin import made_here, place_for
 
     lines, damaged = [], []
     for directory in find_runs(folder):
@@ -53,7 +54,8 @@ def list_runs(
                 lines.append(read_line(directory))
         except RunError as error:
             damaged.append(str(error))
-    page = (output or folder / PAGE) if html and lines else None
+    own = not is_run(folder) or made_here(folder)
+    page = place_for(folder, PAGE, output, own=own) if html and lines else None
     if page is not None:
         _write(page, lines, compared=False)
     if as_json:

@@ -24,7 +24,6 @@ SOURCES: Mapping[str, str] = {
     "time limit": "its registered time limit",
     "environment": "an attribute of the environment",
     "observed": "the common length of the episodes that were played to their end",
-    "documentation": "its documentation",
     "spec file": "the spec file",
     "none": "no limit of its own: what the budget pays for; set --max-episode-steps",
 }

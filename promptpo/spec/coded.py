@@ -16,7 +16,7 @@ import numpy as np
 
 from promptpo.envs.family import differing
 from promptpo.spec.documentation import first_line
-from promptpo.spec.functions import Level, arguments_of, is_fixed, locals_of, value_of
+from promptpo.spec.functions import Level, arguments_of, is_fixed, locals_of, read_in, value_of
 from promptpo.spec.parts import NOT_OBSERVED, RewardCode
 from promptpo.spec.slicing import LAST, changes
 from promptpo.spec.values import Columns, in_words
@@ -70,7 +70,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     plain = isinstance(last, ast.Constant) and bool(last.value)
     if not plain and not any(isinstance(n, SAYING) for one in every for n in ast.walk(one)):
         return None  # it hands on what it looks up
-    words, body = _Words(), _texts(level, shown)
+    words, body = _Words(), _texts(level, shown, trial.env)
     head = _head(
         trial,
         lines,
@@ -83,7 +83,10 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     used = " ".join([*head, *body])
     given = [one for one in ("obs", "action", "next_obs") if re.search(rf"\b{one}\b", used)]
     entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
-    functions = reached([entry, *_helpers(lines)])
+    functions = reached([entry, *_helpers(lines, trial.env)])
+    for taken in {"reward", "terminated"} & lines.helpers.keys():  # a component's function of the same name
+        rest = [re.sub(rf"^def {taken}\(", f"def {taken}_(", one) for one in functions[1:]]
+        functions = [re.sub(rf"\.{taken}\(", f".{taken}_(", one) for one in (functions[0], *rest)]
     if sum(map(len, functions)) > room:
         return None
     _tell_attributes(words, trial, level, sides, "\n".join(functions), moves=MARK in "\n".join(body))
@@ -94,14 +97,18 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
 
 
 def _with_marks(lines: Sliced) -> list[ast.stmt]:
-    """The lines, with a mark between two where lines that move the environment are left out."""
-    level, kept = lines.level, {getattr(one, "lineno", LAST) for one in lines.body}
-    moving = [n.lineno for n in level.node.body if n.lineno not in kept and changes(level, n)]
+    """The lines, with a mark where lines that change what they read are left out, unless all of these stand above."""
+    level = lines.level
+    at = [getattr(one, "lineno", LAST) for one in lines.body]
+    read = {name.split(".")[1] for one in lines.body for name in read_in(one, level.me) if "." in name}
+    for helper in lines.helpers.values():
+        read |= {name.split(".")[1] for name in read_in(helper.node, helper.me) if "." in name}
+    left_out = [n for n in level.node.body if n.lineno not in at]
+    moving = [n.lineno for n in left_out if changes(level, n, {f"{level.me}.{name}" for name in read})]
     shown: list[ast.stmt] = []
-    last = LAST
-    for one in lines.body:
-        line = getattr(one, "lineno", LAST)
-        if any(last < at < line for at in moving):
+    last = 0
+    for line, one in zip(at, lines.body, strict=True):
+        if any(last < n < line for n in moving) and max(moving) > at[0]:
             shown.append(ast.Expr(ast.Constant(...)))
         shown.append(copy.deepcopy(one))
         last = line
@@ -144,6 +151,10 @@ def _tell_attributes(
         if not re.search(rf"\b{re.escape(path)}(?!\w|\(|\[[-\d:])", text) or f"\ndef {one}(" in text:
             continue
         found = trial.tied(key, sides)
+        if one == level.attribute:
+            begun = trial.tied(key, sides, before=True)
+            words.places |= {path: f"{begun.words} before these lines"} if begun.constant else {}
+            continue
         varies = isinstance(level.owner, gymnasium.Env) and one in differing(level.owner)
         if found.path and moves:
             before = in_words(trial.tied(key, sides, before=True))
@@ -159,7 +170,7 @@ def _tell_attributes(
             words.hidden.append(f"{path} ({found.words})")
 
 
-def _helpers(lines: Sliced) -> Iterator[str]:
+def _helpers(lines: Sliced, env: Any) -> Iterator[str]:
     """Functions that the lines call, as they stand."""
     for name, level in lines.helpers.items():
         if _elsewhere(lines, level):
@@ -173,7 +184,7 @@ def _helpers(lines: Sliced) -> Iterator[str]:
         given = ast.unparse(ast.arguments([], arguments, None, [], [], None, level.node.args.defaults))
         computed = isinstance(inspect.getattr_static(type(level.owner), name, None), property)
         head = f"def {name}({given}):{f'  # {level.path}.{name}' if computed else ''}"
-        yield "\n".join([head, *(f"    {line}" for line in _texts(level, copy.deepcopy(body)))])
+        yield "\n".join([head, *(f"    {line}" for line in _texts(level, copy.deepcopy(body), env))])
 
 
 def _elsewhere(lines: Sliced, level: Level) -> str:
@@ -182,8 +193,18 @@ def _elsewhere(lines: Sliced, level: Level) -> str:
     return told if level.owner is not lines.level.owner and level.names is not lines.level.names else ""
 
 
-def _texts(level: Level, body: list[ast.stmt]) -> list[str]:
-    module = _Shown(level).visit(ast.Module(body, []))
+def _texts(level: Level, body: list[ast.stmt], env: Any) -> list[str]:
+    """Lines as text.
+
+    Args:
+        level: Whose.
+        body: The lines.
+        env: The environment, from which a path leads to the object whose lines they are.
+    """
+    lasts, at = True, env
+    for name in level.path.split(".")[1:]:  # an object that is replaced has no constants
+        lasts, at = lasts and is_fixed(at, name), getattr(at, name, None)
+    module = _Shown(level, lasts=lasts).visit(ast.Module(body, []))
     text = ast.unparse(ast.fix_missing_locations(module))
     text = re.sub(r"\benv\.(\w+)\(", r"\1(", text) if level.path == "env" else text
     return [MARK if line == "..." else line for line in text.splitlines()] or ["pass"]
@@ -192,8 +213,8 @@ def _texts(level: Level, body: list[ast.stmt]) -> list[str]:
 class _Shown(ast.NodeTransformer):
     """A level's lines as a spec shows them: its object called ``env``, constants by their values, dead branches cut."""
 
-    def __init__(self, level: Level) -> None:
-        self._level, self._own = level, locals_of(level.node)
+    def __init__(self, level: Level, *, lasts: bool) -> None:
+        self._level, self._own, self._lasts = level, locals_of(level.node), lasts
 
     def visit(self, node: ast.AST) -> Any:
         """The node, or what it comes to where it reads nothing but constants."""
@@ -231,6 +252,8 @@ class _Shown(ast.NodeTransformer):
             return True
         owner = value_of(self._level, node.value)
         static = inspect.getattr_static(owner, node.attr, None)
+        if owner is self._level.owner and not self._lasts:
+            return False
         kept = node.attr in getattr(owner, "__dict__", {}) or isinstance(
             static, int | float | str | dict | list | tuple
         )

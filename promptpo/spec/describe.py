@@ -62,7 +62,7 @@ class TaskSpec:
         action_space: What it returns.
         horizon: Longest episode in steps; None where nothing bounds it.
         horizon_source: Who bounds it: "user" (--max-episode-steps), "time limit" (registered), "environment"
-            (an attribute of it), "source" (its step), "documentation", "spec file" (the user's) or "none".
+            (an attribute of it), "observed" (the common length of episodes), "spec file" (the user's) or "none".
         reward_threshold: The return from which the registry calls the task solved.
         reports_success: Whether ``info`` says if an episode succeeded.
         sample_steps: Environment steps spent on observing.
@@ -70,7 +70,7 @@ class TaskSpec:
         sample_length: Steps of an episode of random actions that nothing bounds, where one was seen to end; else mean
             steps of the episodes observed, of which long ones were cut.
         sources: Part of the text to where it came from: "user", "known" (a table of ours),
-            "documentation", "source" (the environment's code), "space" or "observed".
+            "documentation", "environment" (names it keeps), "source" (its code) or "space".
         warnings: What is wrong with the environment, one sentence each.
         gaps: What could not be found out about it, a few words each.
         firsts: The first observations of a few episodes.

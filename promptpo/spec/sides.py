@@ -52,8 +52,11 @@ def with_observation(
         sources["State"] = "known"
     else:
         found = fields_of("obs", space, section, names_kept(env.unwrapped))
-        sources["State"] = "documentation" if section.tables else "space"
         found = _named(found, observed.trial.names(space) if observed.trial is not None else {})
+        kept = any(not _NAMELESS.match(item.name) for item in found)
+        sources["State"] = (
+            "documentation" if section.text or section.tables else "environment" if kept else "space"
+        )
     text = told(section.text, NOTE)
     if extra.observation_note is not None:
         text = "" if wrapped else extra.observation_note
@@ -114,7 +117,7 @@ def with_action(
         notes.append(
             "A wrapper scales actions: the bounds are its own, the meanings those of the environment."
         )
-    documented = "documentation" if section.tables or section.choices else "space"
+    documented = "documentation" if section.tables or section.text else "space"
     sources["Action"] = "known" if extra.action or extra.choices else documented
     return replace(
         parts,

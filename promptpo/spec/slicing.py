@@ -81,6 +81,24 @@ def sliced(level: Level, cut: set[str]) -> Sliced | None:
     return None
 
 
+def sets(result: Sliced) -> bool:
+    """Whether the first line that touches the attribute that is looked for sets it."""
+    name = f"{result.level.me}.{result.level.attribute}"
+    touching = (n for one in result.body for n in ast.walk(one) if isinstance(n, ast.Assign | ast.AugAssign))
+    first = next((n for n in touching if name in stored_in(n)), None)
+    return isinstance(first, ast.Assign)
+
+
+def moves_within(lines: Sliced) -> bool:
+    """Whether lines that change the environment are left out within one that is kept."""
+    level, kept = lines.level, {getattr(n, "lineno", 0) for one in lines.body for n in ast.walk(one)}
+    inner = [n for top in level.node.body if top.lineno in kept for n in ast.walk(top) if n is not top]
+    left_out = [
+        n for n in inner if isinstance(n, ast.Assign | ast.AugAssign | ast.Expr) and n.lineno not in kept
+    ]
+    return any(changes(level, one) for one in left_out)
+
+
 def _unclear(result: Sliced) -> set[str]:
     """Names assigned by lines whose calls change or draw something; fills in the helpers.
 
@@ -179,9 +197,10 @@ def _sources(level: Level, name: str) -> set[str]:
     return found
 
 
-def changes(level: Level, statement: ast.stmt) -> bool:
-    """Whether a statement changes an attribute of the object, or calls what does or may."""
-    if any(name.startswith(f"{level.me}.") for name in stored_in(statement)):
+def changes(level: Level, statement: ast.stmt, names: set[str] | None = None) -> bool:
+    """Whether a statement changes an attribute of the object, one of some names if these are given, or calls what may."""
+    stored = {name for name in stored_in(statement) if name.startswith(f"{level.me}.")}
+    if stored & (stored if names is None else names):
         return True
     calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
     return not all(_clear_call(level, call, {}, 0) or SHOWS.search(ast.unparse(call.func)) for call in calls)

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.spec.functions import Level, arguments_of, levels_of, read_in, results_of, stored_in
-from promptpo.spec.slicing import LAST, Sliced, sliced
+from promptpo.spec.slicing import LAST, Sliced, moves_within, sets, sliced
 from promptpo.spec.values import Columns, Tie, columns, equal, tie
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ class Proposal:
         """Whether every recorded result was given."""
         if self.failed or not self.told:
             return False
+        if min(self.told) == max(self.told) and moves_within(self.lines):
+            return False  # nothing tells whether what is left out matters
         errors, size = np.abs(np.array(self.given) - self.told), np.abs(self.told)
         return bool(errors.max() <= CLOSE * size.max() and np.median(errors) <= CLOSE * np.median(size))
 
@@ -288,8 +290,9 @@ class SpecTrial:
             lines = sliced(level, set(cut))
             if lines is not None and cut:  # a line that stays tells what it assigns
                 lines = sliced(level, set(cut) - {name for one in lines.body for name in stored_in(one)})
-            if lines is not None:
-                yield lines
+            begun = self.tied(level.key(f".{level.attribute}"), sides, before=True)
+            if lines is not None and (not level.attribute or sets(lines) or begun.constant):
+                yield lines  # others would say that the result is what it was, and something more
 
     def sides(self, observation_space: Any, action_space: Any) -> Columns:
         """What a policy saw after each step, saw before it, and did."""
@@ -306,6 +309,8 @@ class SpecTrial:
         paths = set() if before else {row.whole.get(key, "") for row in self.rows}
         if len(paths) == 1 and (path := paths.pop()):
             return Tie(path, copied=True)
+        if before:
+            sides = sorted(sides, key=lambda one: one[0].startswith("next_obs"))
         return tie([(row.before if before else row.values).get(key) for row in self.rows], sides) or Tie()
 
     def names(self, observation_space: Any) -> dict[str, str]:

@@ -85,7 +85,7 @@ class _EpisodeLines:
     def __call__(self, episode: AgentEpisode, done: int) -> None:
         print(
             f"episode {done}/{self._planned}: return {episode.return_:g}, {episode.steps} steps, "
-            f"{episode.calls} calls",
+            f"{episode.counts['calls']} calls",
             file=sys.stderr,
         )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from promptpo.cli.arguments import EnvOption, Horizon, RewardFile, Trust, Weaker
+from promptpo.cli.arguments import EnvOption, Horizon, RewardFile, Weaker
 from promptpo.cli.groups import grouped
 from promptpo_baselines.flags import PlaceFlags, TrainingFlags
 
@@ -43,9 +43,8 @@ class ProgramFlags:
     max_episode_steps: Horizon = None
     reward: RewardFile = None
     allow_weaker_sandbox: Weaker = False
-    trust: Trust = False
 
-    def prior(self, run: Path, scale: float) -> tuple[str, Task, dict[str, Any]]:
+    def prior(self, run: Path, scale: float, *, trust: bool) -> tuple[str, Task, dict[str, Any]]:
         """See `promptpo_baselines.refine.start.prior_of`."""
         from promptpo.envs.objects import task_of
         from promptpo.program.reward_program import read_reward
@@ -58,7 +57,7 @@ class ProgramFlags:
             allow_weaker=self.allow_weaker_sandbox,
             max_episode_steps=self.max_episode_steps,
             reward=None if self.reward is None else read_reward(self.reward),
-            trust=self.trust,
+            trust=trust,
         )
 
 
@@ -109,7 +108,7 @@ def refine_command(
     from promptpo_baselines.refine.start import acts_alone, refine, trainer_for
 
     asked = checked_algorithm(algorithm)
-    source, task, given = program.prior(run, checked_scale(scale))
+    source, task, given = program.prior(run, checked_scale(scale), trust=place.trust)
     directory = place.directory(task)
     trainer = trainer_for(asked, task, directory, allow_weaker=given["allow_weaker"])
     if acts_alone(asked=alone, algorithm=trainer, scale=scale, steps=training.steps, directory=directory):

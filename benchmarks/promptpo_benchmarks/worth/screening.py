@@ -2,23 +2,24 @@
 
 In each run each constant that was not measured by itself has about half or twice its value, as a coin says (a two-level screening design, Plackett and
 Burman 1946, with random columns). So every run speaks of every constant. `--runs 40` adds runs; without it the effects of what is there are printed:
-the normalised score at twice the value less that at half of it, by least squares, with its 95 % interval.
+the normalised score at twice the value less that at half of it, with its 95 % interval.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from promptpo_benchmarks.statistics.anchors import known_anchors
 from promptpo_benchmarks.tuning.paired import STRUCTURES
@@ -92,19 +93,19 @@ def run(kind: str, n: int) -> Row:
 
 
 def effects(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
-    """Each constant's effect, high less low, and half the width of its 95 % interval; tasks are compared within themselves."""
-    names = sorted({name for row in rows for name in row["high"]})
-    tasks = sorted({row["task"] for row in rows})
-    design = np.array(
-        [[name in row["high"] for name in names] + [row["task"] == task for task in tasks] for row in rows],
-        float,
-    )
-    score = np.array([row["score"] for row in rows])
-    solved, *_ = np.linalg.lstsq(design, score, rcond=None)
-    rest = score - design @ solved
-    spread = float(rest @ rest) / max(1, len(rows) - design.shape[1])
-    errors = np.sqrt(spread * np.diag(np.linalg.pinv(design.T @ design)))
-    return {name: (float(solved[i]), 1.96 * float(errors[i])) for i, name in enumerate(names)}
+    """Each constant's effect, high less low, and half the width of its 95 % interval; scores are those less their task's mean."""
+    of_task = defaultdict[str, list[float]](list)
+    for row in rows:
+        of_task[row["task"]].append(row["score"])
+    found = {}
+    for name in sorted({name for row in rows for name in row["high"]}):
+        sides: tuple[list[float], list[float]] = ([], [])
+        for row in rows:
+            sides[name in row["high"]].append(row["score"] - statistics.fmean(of_task[row["task"]]))
+        low, high = sides
+        error = math.sqrt(sum(statistics.variance(side) / len(side) for side in sides if len(side) > 1))
+        found[name] = (statistics.fmean(high) - statistics.fmean(low or [0.0]), 1.96 * error)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -49,8 +49,7 @@ ANSWER = 36
 DEBUG = 37
 """What the policy of lane number `count` keeps in its ``debug``: plain data; accounts for no lane."""
 
-MAX_DEBUG_BYTES = 2048
-"""Of one such message."""
+MAX_DEBUG_BYTES = 2048  # of one such message
 
 MAX_SEEN_BYTES = 16384
 """Of what one `SEEN` message tells."""

@@ -107,18 +107,16 @@ def test_the_spec_lists_variants_and_says_that_nothing_shows_which() -> None:
     text = describe(family(6, 12, held_out=(15,))).text
     assert "One policy for 2 variants" in text
     assert "0: floors=6\n1: floors=12" in text
-    assert "The observation does not say which one it is" in text
+    assert "Which one it is may show in the observation" in text
     assert "also tested on variants that are not listed" in " ".join(text.replace("#", "").split())
     assert "15" not in text.split("VARIANTS")[1].split('"""')[1]
     assert "1.0 / env.floors" in text
 
 
-def test_the_spec_finds_the_number_that_tells_the_variant() -> None:
-    """It is fixed within each variant and differs between them."""
-    told = Task(f"{HERE}:Lift", {"told": True}, variants=tuple(Variant({"floors": n}) for n in (6, 8, 12)))
-    assert "obs[2] tells which one it is: 6, 8, 12, in their order." in describe(told).text
-    bare = describe(told, reveal="bare").text
-    assert "obs[2] tells which one it is" in bare
+def test_a_bare_spec_does_not_name_variants() -> None:
+    """Only how many there are."""
+    bare = describe(family(6, 8, 12), reveal="bare").text
+    assert "3 variants" in bare
     assert "floors=" not in bare
 
 
