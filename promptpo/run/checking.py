@@ -127,8 +127,10 @@ def _sentence(error: Mapping[str, Any]) -> str:
         return f"{name} takes {', '.join(allowed)}, not {given!r}.{hint}"
     if kind.startswith("greater_than"):
         least, above = (error["ctx"].get(bound) for bound in ("ge", "gt"))
-        bound = f"more than {above:g}" if least is None else f"at least {least:g}"
-        return f"{name} must be {bound}, not {str(given).replace('nan', 'NaN')}."
+        told = str(given).replace("nan", "NaN")
+        if least is None:
+            return f"the limit on {name} must be more than {above:g}, not {told}."
+        return f"{name} must be at least {least:g}, not {told}."
     wanted = next((words for begin, words in KINDS if kind.startswith(begin)), None)
     if wanted is None:
         return f"{name} cannot be {given!r}: {error['msg']}."
