@@ -263,9 +263,15 @@ def describe_env(
 
 
 def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
-    """The parts with how long a step lasts, where the environment or one within it has a ``dt``."""
+    """The parts with how long a step lasts, where the environment or one within it computes its ``dt``.
+
+    One that is merely kept may be that of a simulator which takes many of them in a step.
+    """
     inner = [part.unwrapped for part in vars(env.unwrapped).values() if isinstance(part, gymnasium.Env)]
-    found = (getattr(one, "dt", None) for one in (env.unwrapped, *inner))
+    computing: list[Any] = [
+        one for one in (env.unwrapped, *inner) if isinstance(getattr(type(one), "dt", None), property)
+    ]
+    found = (one.dt for one in computing)
     dt = next((float(one) for one in found if isinstance(one, int | float) and 0 < one < math.inf), None)
     return replace(parts, step_seconds=dt)
 

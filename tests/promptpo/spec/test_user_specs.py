@@ -71,7 +71,12 @@ def test_an_undocumented_environment_gets_a_truthful_minimal_spec() -> None:
     spec = describe(Task(f"{HERE}:Mine/Silent-v0"))
     for line in ("self.x_0 = obs[0]  # -1 .. 1", "int, 0 .. 1", '"max_steps": 40'):
         assert line in spec.text
-    assert spec.sources == {"State": "space", "Action": "space", "reward": "source", "EPISODE": "space"}
+    assert spec.sources == {
+        "State": "space",
+        "Action": "space",
+        "reward": "nothing found",
+        "EPISODE": "space",
+    }
     assert all("its seed changes nothing" in warning for warning in spec.warnings)
 
 
