@@ -75,7 +75,7 @@ class RunResult:
             MissingExtraError: pandas is not installed.
         """
         try:
-            import pandas as pd  # type: ignore[import-untyped] # it has no stubs of its own
+            import pandas as pd
         except ImportError as error:
             raise MissingExtraError(
                 "history is a pandas frame, and pandas is not installed: pip install pandas. The same as JSON: "
