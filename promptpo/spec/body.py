@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-MOST_PARTS = 20
-"""Larger robots would fill the text."""
+LONGEST = 4000
+"""Characters; a robot that takes more, as a humanoid does, would fill the text."""
 
 SHAPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
 JOINTS = {2: "slides along", 3: "turns about"}
@@ -20,9 +20,9 @@ HEAD = """\
 
 
 def body_of(env: Any) -> str:
-    """The block of an unwrapped environment's robot; empty where there is no model, or a large one."""
+    """The block of an unwrapped environment's robot; empty where there is no model, or a long one."""
     model: Any = getattr(env, "model", None)
-    if not 1 < getattr(model, "nbody", 0) <= MOST_PARTS or not getattr(model, "nu", 0):
+    if getattr(model, "nbody", 0) <= 1 or not getattr(model, "nu", 0):
         return ""
     steps = f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action"
     lines = [f"{steps}; gravity {_place(model.opt.gravity)}"]
@@ -37,7 +37,8 @@ def body_of(env: Any) -> str:
         if int(model.actuator_trntype[n]) == 0
     ]
     lines += [f"gears of the motors, in their order: {', '.join(motors)}"] if motors else []
-    return "\n".join([HEAD, *lines])
+    text = "\n".join([HEAD, *lines])
+    return text if len(text) <= LONGEST else ""
 
 
 def _shapes(model: Any, body: int) -> Iterator[str]:
