@@ -279,14 +279,14 @@ class SpecTrial:
             ]
 
     def _proposals(self, level: Level, sides: Columns) -> Iterator[Sliced]:
-        """Lines cut at names of known values, of which each is assigned once; then lines cut at none."""
+        """Lines cut at names of known values, then at those of them that are assigned once, then at none."""
         stored = [
             n.id for n in ast.walk(level.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         ]
-        once = {name for name in stored if stored.count(name) == 1}
         told = arguments_of(level) | {ast.unparse(one) for one in results_of(level)}
-        known = {name for name in once - told if self.tied(level.key(name), sides).path}
-        for cut in dict.fromkeys(map(frozenset, (known, set()))):
+        known = {name for name in {*stored} - told if self.tied(level.key(name), sides).path}
+        once = {name for name in known if stored.count(name) == 1}
+        for cut in dict.fromkeys(map(frozenset, (known, once, set()))):
             lines = sliced(level, set(cut))
             if lines is not None and cut:  # a line that stays tells what it assigns
                 lines = sliced(level, set(cut) - {name for one in lines.body for name in stored_in(one)})

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.family import ShownVariant, family_of
 from promptpo.envs.spaces import form_of
+from promptpo.spec.documentation import documentation_of
 from promptpo.spec.parts import Field
+from promptpo.spec.prose import cut
 from promptpo.spec.render import WIDTH
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from promptpo.levels import Reveal
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
+
+LONGEST = 160
+"""Characters that tell what one of several environments is about."""
 
 VARIANTS = "VARIANTS"
 """The block."""
@@ -32,7 +37,8 @@ def variants_of(env: gymnasium.Env[Any, Any], task: Task, reveal: Reveal) -> dic
     family = family_of(env)
     if family is None:
         return {}
-    mixed = len({type(one.unwrapped) for one in family.everyone()}) > 1
+    kinds = [type(one.unwrapped) for one in family.everyone()]
+    mixed = len(set(kinds)) > 1
     n = len(task.family)
     told = [
         f"One policy for {n} variants of this task: each episode is of one of them, they take turns, and the score "
@@ -50,7 +56,12 @@ def variants_of(env: gymnasium.Env[Any, Any], task: Task, reveal: Reveal) -> dic
         return {VARIANTS: "\n".join([*lines, f"{n} variant{'' if n == 1 else 's'}"])}
     for i, variant in enumerate(task.family[:LISTED]):
         open_: Variant = variant if reveal in {"source", "named"} else replace(variant, env_id="")
-        lines.append(f"{i}: {open_.name}")
+        about = (
+            cut(documentation_of(kinds[i])["description"].text, LONGEST)
+            if mixed and reveal != "anonymous"
+            else ""
+        )
+        lines.append(f"{i}: {open_.name}{f': {about}' if about else ''}")
     lines += [f"... {n - LISTED} more"] if n > LISTED else []
     return {VARIANTS: "\n".join(lines)}
 
