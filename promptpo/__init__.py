@@ -10,16 +10,16 @@ print(run.mean_return, run.policy_path)
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from promptpo.version import __version__
 
 if TYPE_CHECKING:
     from promptpo.api import optimize, optimize_async, resume
     from promptpo.output.evaluating import evaluate
+    from promptpo.output.observer import Observer
     from promptpo.output.policy import load_policy
     from promptpo.output.report.page import write_report
     from promptpo.output.run_export import export
     from promptpo.output.run_result import RunResult, load_run
-    from promptpo.run.observer import Observer
     from promptpo.seeds import optimize_seeds
 
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
 
 _HOMES = {
     "evaluate": "promptpo.output.evaluating",
-    "Observer": "promptpo.run.observer",
+    "Observer": "promptpo.output.observer",
     "export": "promptpo.output.run_export",
     "RunResult": "promptpo.output.run_result",
     "load_policy": "promptpo.output.policy",

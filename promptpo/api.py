@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -16,25 +15,26 @@ from promptpo.envs.objects import EnvLike, WrapperLike, same_environment, task_o
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.llm.ensemble import one_or_several
+from promptpo.output.observer import Observer
 from promptpo.output.policy_file import policies_in
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
-from promptpo.run.observer import Observer
 from promptpo.run.origin import asks, check_trust, made_here, modules_of, resuming
+from promptpo.run.settings import in_reference, settings_of
 from promptpo.session import Session, default_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
     from promptpo.run.preflight import Preflight
 
-NOT_OPTIONS = frozenset({"env_id", "run", "settings", "budget", "task", "models"})
-"""Names in signatures and of settings that are given in another way."""
-
 TASK_OPTIONS = (
     "env_kwargs", "max_episode_steps", "wrappers", "variants", "held_out", "show_variant", "reward",
 )  # fmt: skip
 """Options of `optimize` that say how the environment is made."""
+
+OTHERS = ("out", "observer", "progress")
+"""Those that say how a run is shown and where it is kept."""
 
 
 def optimize(
@@ -73,13 +73,6 @@ def optimize(
     Args:
         env_id: As Gymnasium writes it, ``module:EnvId`` included; a class or function that builds an environment,
             itself or as ``module:Class`` or ``./file.py:Class``; or an environment.
-        model: "anthropic:MODEL", "openai:MODEL", "exec:COMMAND", "inbox:DIR", "replay:RUN" or "search"; None chooses
-            by the keys in the environment. Several models share the samples in turn: ["anthropic:A", "openai:B"].
-        repair_model: Who repairs, as for `model`; None leaves it to whoever wrote the policy.
-        rounds: Prompts.
-        candidates: Samples per round.
-        episodes: Training episodes per candidate; None chooses by the step budget.
-        seed: Decides training seeds and everything random on our side.
         out: Run directory; must not hold a run. None makes one under ``runs/``.
         env_kwargs: For the environment.
         wrappers: Put around it, the first one innermost: names as ``--wrapper`` takes them, classes, or pairs of
@@ -90,60 +83,25 @@ def optimize(
         reward: A file with a ``class Reward`` that says what steps earn, instead of the environment's own reward; see
             the page on goals in words.
         max_episode_steps: Horizon; None keeps the environment's.
-        max_steps: Environment steps for everything but the final test.
-        max_calls: Language-model calls.
-        max_tokens: Input plus output tokens.
-        max_usd: Money.
-        max_seconds: Wall time.
-        hint: What you know about the task; in every prompt.
-        goal: What is to be done, in your words, such as "walk backwards without falling": the model writes the reward
-            for it first, and judges at the end whether the best policy does what was asked.
-        start: Policy files to begin with, your own or exported ones: candidates before the first round.
-        teacher: A trained agent of stable-baselines3 or sb3-contrib (its file, or the directory of a baseline's run):
-            a mark to beat, whose episodes the first prompt tells. **Loading it runs what is in the file.**
         llm: A provider object to use instead of `model`.
         observer: Told what happens.
         progress: Show what happens: live in a terminal or a notebook's cell, else as lines on standard error.
             None shows it in terminals and notebooks only, where there is no `observer`.
-        **settings: Any other field of `promptpo.run.config.Config`.
 
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
         KeyboardInterrupt: Ctrl-C ended the search. The best so far is tested and written, and `resume` goes on; a
             second Ctrl-C stops at once.
     """
-    prepared = asked_for(
-        env_id,
-        model=model,
-        repair_model=repair_model,
-        rounds=rounds,
-        candidates=candidates,
-        episodes=episodes,
-        seed=seed,
-        out=out,
-        env_kwargs=env_kwargs,
-        wrappers=wrappers,
-        variants=variants,
-        held_out=held_out,
-        show_variant=show_variant,
-        reward=reward,
-        max_episode_steps=max_episode_steps,
-        max_steps=max_steps,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_usd=max_usd,
-        max_seconds=max_seconds,
-        llm=llm,
-        observer=observer,
-        hint=hint,
-        goal=goal,
-        start=start,
-        teacher=teacher,
-        progress=progress,
-        **settings,
-    )
+    given = {name: value for name, value in locals().items() if name != "settings"}
+    prepared = asked_for(**given, **settings)
     with shown(prepared.observer, prepared.progress) as told:
         return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, told))
+
+
+optimize.__doc__ = (optimize.__doc__ or "").replace(
+    "\n\n    Raises:", f"\n{in_reference(settings_of(Config))}\n\n    Raises:"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,45 +121,46 @@ def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
     Raises:
         UsageError: There is no such option, or its value cannot be used.
     """
-    own = {name: p.default for name, p in inspect.signature(optimize).parameters.items()}
-    known = {*own, *(field.name for field in fields(Config))} - NOT_OPTIONS
-    check_names(options, known, "optimize has no option")
-    given = {**{name: value for name, value in own.items() if name in known}, **options}
-    llm, model, repair_model = given.pop("llm"), given.pop("model"), given.pop("repair_model")
+    names = {one.keyword for one in settings_of(Config)}
+    check_names(options, names | {"llm", *OTHERS, *TASK_OPTIONS}, "optimize has no option")
+    llm = options.get("llm")
     if llm is not None and not hasattr(llm, "complete"):
         raise UsageError(f"llm takes a provider object, not {llm!r}; a model is named with model=.")
-    if llm is not None and (model is not None or repair_model is not None):
-        raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
-    single, several = one_or_several(model)
-    limits = {name: given.pop(f"max_{name}") for name in ("steps", "calls", "tokens", "usd", "seconds")}
-    start, teacher = given.pop("start"), given.pop("teacher")
-    rest = {name: given.pop(name) for name in ("out", "observer", "progress")}
+    given = {name: value for name, value in options.items() if name in names}
+    if llm is not None:
+        if given.pop("model", None) is not None or given.get("repair_model") is not None:
+            raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
+        given["model"] = llm.name
+    reward = options.get("reward")
+    task = task_of(
+        env_id, **{name: options[name] for name in TASK_OPTIONS if name in options and name != "reward"}
+    )
+    if reward is not None:
+        from promptpo.program.reward_program import read_reward
+
+        task = replace(task, reward=read_reward(reward))
+    return Prepared(configured(task, given), llm=llm, **{name: options.get(name) for name in OTHERS})
+
+
+def configured(task: Task, options: Mapping[str, Any]) -> Config:
+    """The configuration of a run.
+
+    Args:
+        task: What is to be solved.
+        options: Settings, as `optimize` takes them.
+
+    Raises:
+        UsageError: There is no such setting, or its value cannot be used.
+    """
+    given = dict(options)
+    given["model"], several = one_or_several(given.get("model"))
+    start, teacher = given.get("start", ()), given.get("teacher")
+    given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start or (), task)
     if teacher is not None:
         from promptpo.rollouts.agents import agent_file
 
-        teacher = str(agent_file(teacher))
-    task = _task(env_id, **{name: given.pop(name) for name in TASK_OPTIONS})
-    config = config_of(
-        task=task,
-        model=llm.name if llm is not None else single,
-        models=several,
-        repair_model=repair_model,
-        budget=Budget(given.pop("rounds"), **limits),
-        start=policies_in([start] if isinstance(start, str | os.PathLike) else start, task),
-        teacher=teacher,
-        **given,
-    )
-    return Prepared(config, llm=llm, **rest)
-
-
-def _task(env: EnvLike, *, reward: str | os.PathLike[str] | None, **made: Any) -> Task:
-    """The task with this environment, and what its steps earn."""
-    task = task_of(env, **made)
-    if reward is None:
-        return task
-    from promptpo.program.reward_program import read_reward
-
-    return replace(task, reward=read_reward(reward))
+        given["teacher"] = str(agent_file(teacher))
+    return config_of(task, given, models=several)
 
 
 def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
@@ -234,20 +193,9 @@ def _begun(
 
 
 class ResumeOptions(TypedDict, total=False):
-    """What may change when a run goes on: the limits of `promptpo.run.config.Budget`, and how the model is asked.
+    """What may change when a run goes on: the settings whose help says "new", by the names of their fields.
 
     Attributes:
-        rounds: Prompts.
-        steps: Environment steps for everything but the final test.
-        calls: Language-model calls.
-        tokens: Input plus output tokens.
-        usd: Money.
-        seconds: Wall time of this process.
-        price: US dollars per million input and output tokens, where they were not known.
-        max_prompt_tokens: New bound on a prompt.
-        max_output_tokens: New limit for one answer.
-        base_url: New address of the model's server.
-        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
         trust: Go on with a run that was not made here, which imports and starts what it names; an address
             that keys go to must be given again, and weaker sandboxes accepted again. The run is the user's
             from then on.
@@ -313,16 +261,26 @@ def continued(
         same_environment(config.task, env)
     if modules_of(config.task) or asks(config) or config.spec_file:
         observer.warn(f"resuming {directory} {resuming(config)}")
-    limits = {field.name for field in fields(Budget)}
-    new = {name: value for name, value in changes.items() if name in limits and value is not None}
-    config = replace(
-        config,
-        price=changes.get("price") or config.price,
-        max_prompt_tokens=changes.get("max_prompt_tokens") or config.max_prompt_tokens,
-        max_output_tokens=changes.get("max_output_tokens") or config.max_output_tokens,
-        budget=replace(config.budget, **new),  # type: ignore[arg-type] # checked next
-    )
-    return Session(checked(config), directory, llm, observer)
+    return Session(changed(config, changes), directory, llm, observer)
+
+
+def changed(config: Config, changes: Mapping[str, Any]) -> Config:
+    """The configuration of a run that goes on.
+
+    Args:
+        config: As it was.
+        changes: Settings by their names, as `ResumeOptions` has them.
+
+    Raises:
+        UsageError: A value cannot be used.
+    """
+    new = {
+        one.name: given
+        for one in settings_of(Config)
+        if one.resumed and (given := changes.get(one.name)) is not None and given is not False
+    }
+    limits = {field.name: new.pop(field.name) for field in fields(Budget) if field.name in new}
+    return checked(replace(config, budget=replace(config.budget, **limits), **new))
 
 
 async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
@@ -368,9 +326,9 @@ def shown(observer: Observer | None, progress: bool | None) -> AbstractContextMa
         raise UsageError(f"progress must be true or false, not {progress!r}.")
     if progress is False or (progress is None and observer is not None):
         return nullcontext(observer or Observer())
-    from promptpo.cli import progress as display
+    from promptpo.display import notebook
 
-    return display.shown(observer, always=bool(progress))
+    return notebook.shown(observer, always=bool(progress))
 
 
 def _path(path: Any, name: str) -> Path:

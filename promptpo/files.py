@@ -5,24 +5,120 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
+import stat
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo_sandbox.text import clean, clean_line
 
 
 def read_text(path: Path) -> str:
-    """The text of a file that a person named.
+    """The text of a file that a person named, clean: nothing in it hides, or steers a terminal.
 
     Raises:
         UsageError: It cannot be read, or is no text.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return clean(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {path}: it is not text.") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}.") from error
+
+
+MOST_BYTES = 1 << 28
+"""Of a file in a run; what is larger is none of ours."""
+
+
+def read_regular(path: Path) -> bytes:
+    """The content of a file of a run, which may be a stranger's: a regular file of bounded size, reached through no link.
+
+    Raises:
+        OSError: It cannot be read, or is no such file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise OSError(errno.EFBIG, "it is too large")
+    return data
+
+
+def read_in_run(path: Path) -> str:
+    """The text of such a file; see `read_regular`.
+
+    Raises:
+        UsageError: It cannot be read, or is no text.
+    """
+    try:
+        return read_regular(path).decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read {path}: it is not text.") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}.") from error
+
+
+_ODD = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextlib.contextmanager
+def reading(what: object) -> Iterator[None]:
+    """Make one sentence of what taking files apart raises that do not hold what they are to hold.
+
+    Raises:
+        RunError: Something was raised that is no sentence yet; it says where.
+    """
+    try:
+        yield
+    except PromptPOError:
+        raise
+    except _ODD as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        said = clean_line(f"{type(error).__name__}: {error}")[:200]
+        raise RunError(
+            f"{what} cannot be read any further ({said}, at {Path(place.filename).name}:{place.lineno}): "
+            "it is damaged, or promptpo is at fault."
+        ) from error
+
+
+_NAME = re.compile(r"\w[\w.+-]{0,99}")
+
+
+def file_name(name: object) -> str:
+    """A name that a journal or a result gives, before it becomes part of a path.
+
+    Raises:
+        RunError: No file is called so.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise RunError(f"the run names {clean_line(repr(name))[:100]}, which is no file's name.")
+    return name
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder of a run, or find it there; a link to one is none.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink():
+        raise NotADirectoryError(errno.ENOTDIR, "it is a link", str(path))
 
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
@@ -35,10 +131,15 @@ def cannot_write(path: Path, error: OSError) -> PromptPOError:
     return kind(f"cannot write {path}: {error.strerror}.")
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes, *, synced: bool = False) -> None:
     """Write a file so that a kill leaves the old one or the new one, never half of either.
 
     What is written through is always a new file: a link that waits under its name is not followed.
+
+    Args:
+        path: Of the file.
+        content: Of the file; text is written as UTF-8.
+        synced: Whether it is on the disk when this returns.
 
     Raises:
         OSError: It cannot be written; the old one is still there.
@@ -50,6 +151,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
+            if synced:
+                file.flush()
+                os.fsync(descriptor)
         temporary.replace(path)
     except OSError:
         with contextlib.suppress(OSError):

@@ -15,18 +15,19 @@ from collections.abc import Callable, Sequence
 from promptpo.errors import BudgetSpentError, RewardFaultError
 from promptpo.features import asked_for
 from promptpo.run.control import Control, together
+from promptpo.run.history import History
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
 from promptpo.search.context import SearchContext
 from promptpo.search.final_test import Outcome, concluded
-from promptpo.search.history import History
 from promptpo.search.judge import Judge
 from promptpo.search.opening import opened
-from promptpo.search.planning import Plan, plan_round
+from promptpo.search.planning import plan_round
 from promptpo.search.sampler import Sampler
 from promptpo.search.samples import Sample, what_ends
 from promptpo.search.stopping import close, done
 from promptpo.search.tuner import Tuner
+from promptpo.telling.plan import Plan
 
 
 async def optimize(
@@ -61,7 +62,7 @@ async def optimize(
     await context.spender.receive()
     history = loop.history
     history.attempts += await control.finished(loop.tuner.rescue(history)) or []
-    history.recall(RunState.of(context.config, context.journal.events))
+    history.recall(RunState.of(context.config, context.journal.events).history, context.journal.once)
     if fault is not None and history.best() is None:
         raise fault
     return await concluded(context, history, control, stop, tested_so_far)

@@ -10,22 +10,22 @@ import json
 import math
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.api import asked_for, continued, default_directory, shown
+from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import write_atomically
+from promptpo.files import read_regular, write_atomically
+from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
 from promptpo.run.checking import checked
 from promptpo.run.config import CONFIG, Budget, Config, config_text, load_config
 from promptpo.run.journal import JOURNAL
-from promptpo.run.observer import Observer
 from promptpo.run.origin import check_trust, resuming
 from promptpo.run.records import mean_interval
 from promptpo.session import Session
@@ -142,16 +142,10 @@ def begin_seeds(
     _claim(directory, config)
     Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
     directory.mkdir(parents=True, exist_ok=True)
-
-    def session(seed: int, path: Path, observer: Observer) -> Session | None:
-        made = llm(seed) if llm is not None else None
-        if not _begun(path):
-            return Session(replace(config, seed=seed), path, made, observer)
-        return None if _over(path) else continued(path, observer=observer, llm=made)
-
-    wanted = range(config.seed, config.seed + seeds)
-    _note(directory, config, wanted)
-    return _work(directory, wanted, session, watched)
+    wanted = list(range(config.seed, config.seed + seeds))
+    content = {"format": 1, "seeds": wanted, "config": config_text(config)}
+    write_atomically(directory / SEEDS, json.dumps(content, indent=2) + "\n")
+    return _work(directory, config, watched, llm, {})
 
 
 def resume_seeds(
@@ -173,8 +167,7 @@ def resume_seeds(
         RunError: No run was begun there.
         UsageError: They were not made here and are not trusted.
     """
-    wanted = _noted(directory)
-    known = [directory / f"seed-{seed}" for seed in wanted if _begun(directory / f"seed-{seed}")]
+    known = begun_runs(directory)
     if not known:
         raise NoSuchRunError(
             f"no run was begun in {directory}; begin with: promptpo optimize ENV_ID --seeds N --out DIR"
@@ -182,16 +175,7 @@ def resume_seeds(
     base = load_config(known[0] / CONFIG)
     if not trust:
         check_trust(known[0], resuming(base), ["promptpo", "resume", shlex.quote(str(directory)), "--trust"])
-    limits = {one for one in Budget.__dataclass_fields__ if changes.get(one) is not None}
-
-    def session(seed: int, path: Path, observer: Observer) -> Session | None:
-        if _begun(path):
-            over = _over(path) and not limits
-            return None if over else continued(path, observer=observer, trust=trust, **changes)
-        new = replace(base.budget, **{name: changes[name] for name in limits})
-        return Session(checked(replace(base, seed=seed, budget=new)), path, None, observer)
-
-    return _work(directory, wanted, session, watched)
+    return _work(directory, base, watched, None, {"trust": trust, **changes})
 
 
 def is_folder_of_seeds(directory: Path) -> bool:
@@ -205,7 +189,7 @@ def read_seeds(directory: Path) -> SeedsResult:
     Raises:
         RunError: It is no such folder, or a run in it cannot be read.
     """
-    data, runs = _told(directory, _noted(directory))
+    data, runs = _told(directory)
     return SeedsResult(directory, data, runs)
 
 
@@ -237,26 +221,44 @@ def _chosen_by(run: RunResult) -> tuple[float, float]:
 
 def _work(
     directory: Path,
-    wanted: Sequence[int],
-    session: Callable[[int, Path, Observer], Session | None],
+    config: Config,
     watched: Watched,
+    llm: Callable[[int], LLM] | None,
+    changes: Mapping[str, Any],
 ) -> SeedsResult:
     """One run after the other; whatever ends it, the summary says what there is."""
     interrupted = False
     try:
-        for seed in wanted:
+        for seed in _noted(directory):
             with watched(seed) as observer:
-                work = session(seed, directory / f"seed-{seed}", observer)
+                work = _left(directory / f"seed-{seed}", replace(config, seed=seed), observer, llm, changes)
                 if work is None:
                     continue
                 work.run()
             if work.control.reason:
                 interrupted = True
                 break
-            _summarise(directory, wanted)
+            _summarise(directory)
     finally:
-        data, runs = _summarise(directory, wanted)
+        data, runs = _summarise(directory)
     return SeedsResult(directory, data, runs, interrupted)
+
+
+def _left(
+    path: Path,
+    config: Config,
+    observer: Observer,
+    llm: Callable[[int], LLM] | None,
+    changes: Mapping[str, Any],
+) -> Session | None:
+    """What is left to do of one run: all, what was cut short, what new limits allow, or nothing."""
+    more = any(changes.get(field.name) is not None for field in fields(Budget))
+    if _begun(path) and _over(path) and not more:
+        return None
+    made = llm(config.seed) if llm is not None else None
+    if _begun(path):
+        return continued(path, observer=observer, llm=made, **changes)
+    return Session(changed(config, changes), path, made, observer)
 
 
 def _claim(directory: Path, config: Config) -> None:
@@ -276,14 +278,9 @@ def _claim(directory: Path, config: Config) -> None:
             )
 
 
-def _note(directory: Path, config: Config, wanted: Sequence[int]) -> None:
-    content = {"format": 1, "seeds": list(wanted), "config": config_text(config)}
-    write_atomically(directory / SEEDS, json.dumps(content, indent=2) + "\n")
-
-
 def _read(directory: Path) -> dict[str, Any]:
     try:
-        found = json.loads((directory / SEEDS).read_text(encoding="utf-8"))
+        found = json.loads(read_regular(directory / SEEDS))
         if isinstance(found, dict) and all(isinstance(seed, int) and seed >= 0 for seed in found["seeds"]):
             return found
     except (OSError, ValueError, LookupError, TypeError) as error:
@@ -307,16 +304,23 @@ def _over(path: Path) -> bool:
     return view.result is not None and view.state.finished and not view.state.stop.startswith(STOPPED)
 
 
-def _summarise(directory: Path, wanted: Sequence[int]) -> tuple[dict[str, Any], dict[int, RunResult]]:
+def _summarise(directory: Path) -> tuple[dict[str, Any], dict[int, RunResult]]:
     """Write ``summary.json``."""
-    data, runs = _told(directory, wanted)
+    data, runs = _told(directory)
     write_atomically(directory / SUMMARY, json.dumps(data, indent=2) + "\n")
     return data, runs
 
 
-def _told(directory: Path, wanted: Sequence[int]) -> tuple[dict[str, Any], dict[int, RunResult]]:
+def _told(directory: Path) -> tuple[dict[str, Any], dict[int, RunResult]]:
     """The content of ``summary.json``, and the results by seed."""
-    runs = dict(_results(directory, wanted))
+    wanted = _noted(directory)
+    runs = {
+        seed: load_run(path)
+        for seed in wanted
+        if _begun(path := directory / f"seed-{seed}")
+        and (path / JOURNAL).exists()
+        and read_view(path).result is not None
+    }
     rows = [_row(directory, seed, runs.get(seed)) for seed in wanted]
     means = {row["seed"]: row["mean_return"] for row in rows if row["mean_return"] is not None}
     best = max(means, key=lambda seed: means[seed], default=None)
@@ -337,13 +341,6 @@ def _told(directory: Path, wanted: Sequence[int]) -> tuple[dict[str, Any], dict[
         "runs": rows,
     }
     return data, runs
-
-
-def _results(directory: Path, wanted: Sequence[int]) -> Iterator[tuple[int, RunResult]]:
-    for seed in wanted:
-        path = directory / f"seed-{seed}"
-        if _begun(path) and (path / JOURNAL).exists() and read_view(path).result is not None:
-            yield seed, load_run(path)
 
 
 def _row(directory: Path, seed: int, run: RunResult | None) -> dict[str, Any]:

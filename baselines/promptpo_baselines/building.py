@@ -7,14 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from gymnasium import spaces
+from stable_baselines3.common.save_util import load_from_pkl
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
 
 from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo_baselines.agents import Stage, TrainedAgent
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY, DISCRETE_ONLY, algorithm_class, called
 from promptpo_baselines.environments import AnySpace, policy_name, training_envs
-from promptpo_baselines.hyperparameters import Hyperparameters, resolve
+from promptpo_baselines.hyperparameters import ON_POLICY, Hyperparameters, resolve
 from promptpo_baselines.rollout_buffers import SlicedRolloutBuffer
 from promptpo_baselines.settings import TrainingSettings
 
@@ -105,14 +107,29 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
         )
 
 
-def load_model(settings: TrainingSettings, path: Path, envs: VecEnv, *, steps_taken: int) -> BaseAlgorithm:
-    """An agent from a checkpoint, ready to be trained on.
+def load_model(
+    settings: TrainingSettings, row: Hyperparameters, path: Path, envs: VecEnv, *, steps_taken: int
+) -> BaseAlgorithm:
+    """An agent from a checkpoint, ready to be trained on, with rollouts as long as the row says.
 
     Its random numbers go on from a seed of the run and of the steps taken, not from those of the start.
     """
-    model = algorithm_class(settings.algorithm).load(path, env=envs, device=settings.device)
+    name = "n_steps" if settings.algorithm in ON_POLICY else "buffer_size"
+    model = algorithm_class(settings.algorithm).load(
+        path, env=envs, device=settings.device, **{name: row.values[name]}
+    )
     model.set_random_seed(settings.seed + steps_taken)
     return model
+
+
+def refill(model: Any, path: Path) -> None:
+    """Put the transitions of a saved replay buffer into the model's, which may have room for more."""
+    old, new = load_from_pkl(path), model.replay_buffer
+    filled = min(old.size(), new.buffer_size)
+    for name, value in vars(old).items():
+        if isinstance(value, np.ndarray) and len(value) == old.buffer_size:
+            getattr(new, name)[:filled] = value[:filled]
+    new.pos, new.full = filled % new.buffer_size, filled == new.buffer_size
 
 
 def agent_of(model: BaseAlgorithm, envs: VecEnv, observation_space: AnySpace | None = None) -> TrainedAgent:

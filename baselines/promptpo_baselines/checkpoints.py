@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+
 from promptpo.errors import RunError
 from promptpo_baselines.building import NORMALIZERS, save_normalizers
-from promptpo_baselines.pausing import PAUSE, save_pause
-from promptpo_baselines.replay_buffers import save_filled
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -98,9 +98,8 @@ class Checkpoints:
         unfinished.mkdir(parents=True)
         model.save(unfinished / MODEL)
         save_normalizers(envs, unfinished)
-        save_pause(model, envs, unfinished / PAUSE)
-        if getattr(model, "replay_buffer", None) is not None:
-            save_filled(model, unfinished / BUFFER)
+        if isinstance(model, OffPolicyAlgorithm):
+            model.save_replay_buffer(unfinished / BUFFER)
         if is_best:
             shutil.copyfile(unfinished / MODEL, unfinished / BEST_MODEL)
             save_normalizers(envs, unfinished, prefix="best_")

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from promptpo.cli.arguments import AsJson, EnvId, Quiet
+from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import grouped
-from promptpo.cli.lab import OldNames
 from promptpo.cli.run_flags import TestedFlags
 from promptpo.cli.terminal import print_json
 from promptpo_baselines.flags import (
     MaxSeconds,
-    Out,
     PlaceFlags,
     Seed,
-    Steps,
     TestEpisodes,
     TrainingFlags,
     ValidationEpisodes,
@@ -32,27 +30,26 @@ if TYPE_CHECKING:
 
 LAZY: Mapping[str, tuple[str, str]] = {
     "llm-policy": ("promptpo_baselines.llm_policy.cli", "llm_policy"),
-    "llm-study": ("promptpo_baselines.llm_policy.cli", "llm_study"),
     "icpi": ("promptpo_baselines.icpi_commands", "icpi"),
     "llm-agent": ("promptpo_baselines.llm_agent.cli", "llm_agent"),
 }
 """Commands of other modules, which are imported when they are named: (module, function)."""
 
 
-class _LazyCommands(OldNames):
+class _LazyCommands(TyperGroup):
     """Our own commands, and those of `LAZY`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the order in which ``--help`` shows them."""
         return [*super().list_commands(ctx), *LAZY]
 
-    def find(self, ctx: Any, name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name; None when there is none."""
-        if name not in LAZY:
-            return super().find(ctx, name)
-        module, function = LAZY[name]
+        if cmd_name not in LAZY:
+            return super().get_command(ctx, cmd_name)
+        module, function = LAZY[cmd_name]
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(name)(getattr(importlib.import_module(module), function))
+        single.command(cmd_name)(getattr(importlib.import_module(module), function))
         return typer.main.get_command(single)
 
 
@@ -83,12 +80,19 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         task: TestedFlags,
         place: PlaceFlags,
         max_seconds: MaxSeconds = None,
+        search: Annotated[
+            int,
+            typer.Option(
+                min=0,
+                help="Try N other hyperparameters on training seeds first, with Optuna, in half of --steps; all else trains with the best.",
+            ),
+        ] = 0,
     ) -> None:
         from promptpo_baselines.algorithms import called
-        from promptpo_baselines.extras import BASELINES, require
+        from promptpo_baselines.extras import BASELINES, SEARCHING, require
 
-        require(BASELINES, what=called(algorithm))
-        run_training(training.settings(algorithm, task.task(env_id)), place, max_seconds)
+        require({**BASELINES, **(SEARCHING if search else {})}, what=called(algorithm))
+        run_training(training.settings(algorithm, task.task(env_id), search=search), place, max_seconds)
 
     command.__doc__ = f"""Train {about}.
 
@@ -190,35 +194,8 @@ def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: b
                 f"On variants held out from training {number(beyond['mean_return'])} ({number(low)} to "
                 f"{number(high)}) over {episodes_in_words(beyond['episodes'])}"
             )
-        print(f"{steps['train']:,} training steps, {content['wall_seconds']:.1f} s; {directory}")
-
-
-@app.command()
-def cartpole_study(
-    seeds: Annotated[int, typer.Option(min=1, help="Runs, from seed 0 on.")] = 5,
-    steps: Steps = 60_000,
-    out: Out = Path("runs/cartpole-study"),
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
-    """Reproduce a published curve of PPO on CartPole-v1.
-
-    The actor has three ReLU layers; the curve is the mean return per 25 episodes.
-
-    Complete runs in --out are not run again. Writes study.json and curve.svg.
-    """
-    from promptpo_baselines.extras import BASELINES, PLOTS, require
-
-    require({**BASELINES, **PLOTS}, what="the CartPole study")
-    from promptpo_baselines.cartpole_study import run_study, table
-    from promptpo_baselines.progress import choose_display
-
-    with choose_display(quiet=quiet or as_json) as display:
-        study = run_study(Path(out or "runs/cartpole-study"), seeds=seeds, steps=steps, display=display)
-    if as_json:
-        print_json(study)
-    else:
-        print(table(study))
+        tuned = f" after {steps['tune']:,} of a search" if steps["tune"] else ""
+        print(f"{steps['train']:,} training steps{tuned}, {content['wall_seconds']:.1f} s; {directory}")
 
 
 for _name, _about in {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -166,29 +165,12 @@ class SeededEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
     def __init__(self, env: AnyEnv, seeds: Seeds, *, first: int, stride: int) -> None:
         super().__init__(env)
         self._seeds, self._next, self._stride = seeds, first, stride
-        self._begun = first
-        self._actions: list[Any] = []
-
-    @property
-    def standing(self) -> tuple[int, list[Any]]:
-        """Index of the seed of the episode under way, and its actions so far."""
-        return self._begun, list(self._actions)
-
-    def begin_at(self, index: int) -> None:
-        """Start the next episode from this seed, and those after it from the following ones."""
-        self._next = index
-
-    def step(self, action: Any) -> Any:
-        """Take a step, and remember it."""
-        self._actions.append(copy.copy(action))
-        return self.env.step(action)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start the next episode."""
         del seed
-        self._begun, self._actions = self._next, []
         (chosen,) = self._seeds.train(1, start=self._next % SEEDS_PER_PURPOSE)
         self._next += self._stride
         return self.env.reset(seed=chosen, options=options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -12,50 +13,65 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.task import Task
-from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.rollouts import evaluation_of
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.agents import Actor
 from promptpo_baselines.environments import AnyEnv, make_flat_env
+from promptpo_sandbox import Episode, Rollout, Trajectory
 
 MOST_ENVIRONMENTS = 16
 
 
 @dataclass
-class _Player:
-    """One environment and the episode that it plays."""
+class Player:
+    """One environment and the episode that it plays.
+
+    Attributes:
+        env: What is played.
+        record: Whether episodes come with their trajectory.
+    """
 
     env: AnyEnv
+    record: bool = False
     seed: int = 0
     observation: Any = None
-    return_: float = 0.0
-    steps: int = 0
+    rewards: list[float] = field(default_factory=list)
     success: bool | None = None
 
     def start(self, seed: int) -> None:
         """Start an episode."""
-        self.seed, self.return_, self.steps, self.success = seed, 0.0, 0, None
+        self.seed, self.success = seed, None
         self.observation, _ = self.env.reset(seed=seed)
+        self._seen, self._done, self.rewards = [copy.deepcopy(self.observation)], [], []
 
-    def step(self, action: Any) -> EpisodeRecord | None:
-        """Take a step; the record of the episode when that ended it."""
+    def step(self, action: Any) -> Episode | None:
+        """Take a step; the episode when that ended it."""
         self.observation, reward, terminated, truncated, info = self.env.step(action)
-        self.return_ += float(reward)
-        self.steps += 1
+        self.rewards.append(float(reward))
+        if self.record:
+            self._seen.append(copy.deepcopy(self.observation))
+            self._done.append(action)
         for key in ("success", "is_success"):
             if key in info:
                 self.success = bool(self.success) or bool(info[key])
         if not (terminated or truncated):
             return None
-        rewarded = "reward_parts" in info
-        return EpisodeRecord(
-            self.seed,
-            self.return_,
-            self.steps,
-            self.success,
-            bool(terminated),
-            bool(truncated),
-            env_return=info.get("env_return") if rewarded else None,
-            parts=info["reward_parts"] if rewarded else {},
+        return Episode(
+            seed=self.seed,
+            return_=sum(self.rewards),
+            steps=len(self.rewards),
+            terminated=bool(terminated),
+            truncated=bool(truncated),
+            success=self.success,
+            clipped=0,
+            policy_seconds=0.0,
+            trajectory=Trajectory(self._seen, self._done, self.rewards) if self.record else None,
+            env_return=info.get("env_return") if "reward_parts" in info else None,
+            parts=info.get("reward_parts", {}),
         )
+
+    _seen: list[Any] = field(default_factory=list)
+    _done: list[Any] = field(default_factory=list)
 
 
 @dataclass
@@ -67,7 +83,7 @@ class Evaluator:
     """
 
     task: Task
-    _players: list[_Player] = field(default_factory=list)
+    _players: list[Player] = field(default_factory=list)
 
     def evaluate(self, actor: Actor, seeds: Sequence[int]) -> Evaluation:
         """Play one episode for each seed.
@@ -81,27 +97,25 @@ class Evaluator:
         """
         started = time.monotonic()
         while len(self._players) < min(len(seeds), MOST_ENVIRONMENTS):
-            self._players.append(_Player(make_flat_env(self.task)))
+            self._players.append(Player(make_flat_env(self.task)))
         waiting = deque(seeds)
         playing = self._players[: len(seeds)]
         for player in playing:
             player.start(waiting.popleft())
-        records: dict[int, EpisodeRecord] = {}
+        ended: dict[int, Episode] = {}
         while playing:
             actions = actor.act(np.stack([np.asarray(player.observation) for player in playing]))
             still = []
             for player, action in zip(playing, actions, strict=True):
-                record = player.step(self._as_action(player.env, action))
-                if record is not None:
-                    records[player.seed] = record
+                episode = player.step(self._as_action(player.env, action))
+                if episode is not None:
+                    ended[player.seed] = episode
                     if not waiting:
                         continue
                     player.start(waiting.popleft())
                 still.append(player)
             playing = still
-        episodes = tuple(records[seed] for seed in seeds)
-        steps = sum(episode.steps for episode in episodes)
-        return Evaluation("ok", episodes, steps, seconds=time.monotonic() - started)
+        return evaluation_of(rollout_of([ended[seed] for seed in seeds]), time.monotonic() - started)
 
     def close(self) -> None:
         """Close the environments."""
@@ -112,3 +126,8 @@ class Evaluator:
     @staticmethod
     def _as_action(env: AnyEnv, action: Any) -> Any:
         return int(action) if isinstance(env.action_space, spaces.Discrete) else action
+
+
+def rollout_of(episodes: Sequence[Episode]) -> Rollout:
+    """Episodes as one rollout."""
+    return Rollout(tuple(episodes), None, sum(episode.steps for episode in episodes), "", 0.0)

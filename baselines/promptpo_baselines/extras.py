@@ -12,8 +12,8 @@ BASELINES: Mapping[str, str] = {
     "sb3_contrib": "sb3-contrib",
     "yaml": "PyYAML",
 }
+SEARCHING: Mapping[str, str] = {"optuna": "optuna"}
 LANGUAGE_POLICY: Mapping[str, str] = {**BASELINES, "transformers": "transformers"}
-PLOTS: Mapping[str, str] = {"matplotlib": "matplotlib"}
 
 
 def require(modules: Mapping[str, str], *, what: str, extra: str = "baselines") -> None:

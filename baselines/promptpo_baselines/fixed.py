@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.report import write_result
+from promptpo.output.report.result import setting
+from promptpo.run.origin import save_own_settings
 from promptpo.run.records import Seeds
 from promptpo_baselines.agents import Actor, RandomAgent, ZeroAgent
 from promptpo_baselines.environments import make_flat_env
@@ -40,6 +43,8 @@ def run_fixed(
         return done
     env = make_flat_env(task)  # a wrong id is told before anything is made
     directory.mkdir(parents=True, exist_ok=True)
+    begun = {"method": method, "seed": seed, **setting(task)}
+    save_own_settings(json.dumps(begun, indent=2) + "\n", directory)  # the run is the user's own
     actor: Actor = ZeroAgent(env.action_space) if method == "zero" else RandomAgent(env.action_space, seed)
     evaluator, seeds = Evaluator(task), Seeds(seed)
     try:

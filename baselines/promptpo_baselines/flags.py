@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from promptpo.cli.arguments import AsJson, Quiet
+from promptpo.cli.arguments import AsJson, Quiet, Trust
 from promptpo.errors import UsageError
+from promptpo.run.origin import SETTINGS, check_trust
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
+    from promptpo.run.config import Budget
     from promptpo_baselines.settings import TrainingSettings
 
 Steps = Annotated[int, typer.Option(help="Environment steps of training, at most.")]
@@ -23,9 +26,7 @@ TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for th
 Device = Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")]
 MaxSeconds = Annotated[
     float | None,
-    typer.Option(
-        min=0, help="Of this piece: it pauses between two rollouts, and --resume goes on as if it had not."
-    ),
+    typer.Option(min=0, help="Of this piece: it pauses between two rollouts, and --resume goes on."),
 ]
 
 
@@ -87,6 +88,94 @@ class TrainingFlags(LearningFlags):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelFlags:
+    """Which language model is asked, and what that may take."""
+
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="completion:MODEL, llamacpp:MODEL, embedded:smollm2, or a chat model: openai:MODEL, anthropic:MODEL, "
+            "exec:COMMAND; icpi takes oracle too."
+        ),
+    ] = None
+    base_url: Annotated[str | None, typer.Option(help="Address of the server, usually ending in /v1.")] = None
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Language-model calls.")] = None
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Input plus output tokens.")] = None
+    max_usd: Annotated[float | None, typer.Option(min=0, help="Money, for models whose price is known.")] = (
+        None
+    )
+    max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall time.")] = None
+
+    @property
+    def budget(self) -> Budget:
+        """Limits on calls, tokens, money and time; may change when a run is resumed."""
+        from promptpo.run.config import Budget
+
+        return Budget(
+            steps=None,
+            calls=self.max_calls,
+            tokens=self.max_tokens,
+            usd=self.max_usd,
+            seconds=self.max_seconds,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentFlags:
+    """How a language model acts by itself."""
+
+    choose: Annotated[
+        Literal["auto", "name", "score"],
+        typer.Option(
+            help="score: the likeliest of all actions, by log-probabilities; name: what the answer says; auto: score where the server gives them."
+        ),
+    ] = "auto"
+    weigh: Annotated[
+        bool,
+        typer.Option(
+            "--weigh",
+            help="Multiply each action's probability by its value in the nearest states of random rollouts (SayCan's rule).",
+        ),
+    ] = False
+    steps: Annotated[
+        int, typer.Option(min=1, help="Random steps that --weigh learns values from; not taken without it.")
+    ] = 2000
+    last: Annotated[int, typer.Option(min=0, help="Earlier steps of the episode that a prompt shows.")] = 5
+    temperature: Annotated[
+        float, typer.Option(min=0, help="Of the sampling; at 0 the same question is asked once in a run.")
+    ] = 0.0
+    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is drawn.")] = 0
+    test_episodes: Annotated[int, typer.Option(min=1, help="Held-out episodes; each step is a call.")] = 10
+    at_once: Annotated[int, typer.Option(min=1, help="Episodes played side by side.")] = 4
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="POLICY",
+            help="A policy file or run whose program plays the same episodes, for comparison.",
+        ),
+    ] = None
+
+
+def without_limits(config: Any) -> dict[str, Any]:
+    """The fields of a configuration as JSON gives them back, but for limits, which may change."""
+    values = {name: value for name, value in asdict(config).items() if not name.startswith("max_")}
+    kept: dict[str, Any] = json.loads(json.dumps(values, default=str))
+    return kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskingPlaceFlags:
+    """Where a run that asks a model is kept, and what is shown of it."""
+
+    out: Annotated[
+        Path | None, typer.Option(help="Run directory; the same command again goes on with it.")
+    ] = None
+    estimate: Annotated[bool, typer.Option("--estimate", help="Only say what the run would take.")] = False
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlaceFlags:
     """Where a run is kept, and what is shown of it."""
 
@@ -95,12 +184,16 @@ class PlaceFlags:
         bool,
         typer.Option("--resume", help="Go on with the run in --out; more --steps extend a complete one."),
     ] = False
+    trust: Trust = False
     quiet: Quiet = False
     as_json: AsJson = False
 
     def __post_init__(self) -> None:
         if self.resume and self.out is None:
             raise UsageError("--resume needs the run directory: --out DIR.")
+        if self.resume and self.out is not None and not self.trust and (self.out / SETTINGS).exists():
+            does = "loads what its training has saved, which can run any code"
+            check_trust(self.out, does, ["the same command with --trust"])
 
     def directory(self, task: Task) -> Path:
         """The run's; a new one where none is named."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from promptpo.envs.building import make_env
 from promptpo.envs.rewarded import with_reward
@@ -18,10 +16,11 @@ from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.agents import Stage, TrainedAgent
 from promptpo_baselines.algorithms import algorithm_class, algorithm_of
-from promptpo_baselines.environments import AnyEnv, make_flat_env, with_end
+from promptpo_baselines.environments import make_flat_env, with_end
+from promptpo_baselines.evaluation import Evaluator, Player, rollout_of
 from promptpo_baselines.extras import BASELINES, require
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings
-from promptpo_sandbox import Episode, Rollout, Trajectory
+from promptpo_sandbox import Episode
 
 
 def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> TrainedAgent:
@@ -80,8 +79,6 @@ def evaluate_agent(
         UsageError: The file is not a saved agent, or it was trained for other spaces.
         MissingExtraError: stable-baselines3 is not installed.
     """
-    from promptpo_baselines.evaluation import Evaluator
-
     agent = load_agent(path)
     if not seeds:
         _check_fit(agent, path, task)
@@ -127,46 +124,19 @@ def _watched(
     make_flat_env(task).close()  # says what is wrong with the spaces
     env = with_reward(with_end(make_env(task), task), task.reward)
     agent = replace(agent, observation_space=env.observation_space)
-    episodes: list[Episode] = []
+    player, episodes = Player(env, record=True), list[Episode]()
     try:
         for seed in seeds:
-            episodes.append(_episode(agent, env, seed))
-            if not watch(episodes[-1]):
+            player.start(seed)
+            episode = None
+            while episode is None:
+                episode = player.step(agent.predict(player.observation)[0])
+            episodes.append(episode)
+            if not watch(episode):
                 break
     finally:
         env.close()
-    rollout = Rollout(tuple(episodes), None, sum(episode.steps for episode in episodes), "", 0.0)
-    return evaluation_of(rollout, time.monotonic() - started)
-
-
-def _episode(agent: TrainedAgent, env: AnyEnv, seed: int) -> Episode:
-    observation, _ = env.reset(seed=seed)
-    observations, actions, rewards = [copy.deepcopy(observation)], [], []
-    success: bool | None = None
-    terminated = truncated = False
-    info: dict[str, Any] = {}
-    while not (terminated or truncated):
-        action, _ = agent.predict(observation)
-        observation, reward, terminated, truncated, info = env.step(action)
-        observations.append(copy.deepcopy(observation))
-        actions.append(action)
-        rewards.append(float(reward))
-        for key in ("success", "is_success"):
-            if key in info:
-                success = bool(success) or bool(info[key])
-    return Episode(
-        seed=seed,
-        return_=sum(rewards),
-        steps=len(rewards),
-        terminated=bool(terminated),
-        truncated=bool(truncated),
-        success=success,
-        clipped=0,
-        policy_seconds=0.0,
-        trajectory=Trajectory(observations, actions, rewards),
-        env_return=info.get("env_return"),
-        parts=info.get("reward_parts", {}),
-    )
+    return evaluation_of(rollout_of(episodes), time.monotonic() - started)
 
 
 def _settings_near(path: Path) -> TrainingSettings | None:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-
-BAR_SECONDS = 0.2
-"""Time between two updates of the bar; drawing is slower than a step."""
 
 
 class Display:
@@ -33,7 +29,10 @@ class Lines(Display):
 
     def started(self, title: str, steps: int, total: int) -> None:
         """Say what begins."""
-        self.line(f"{title}: {total} steps" + (f", going on after {steps}" if steps else ""))
+        self.line(
+            f"{title}: {total} steps"
+            + (f", going on from the checkpoint after {steps}, with new episodes" if steps else "")
+        )
 
     def evaluated(self, point: Mapping[str, Any]) -> None:
         """Say what came out."""
@@ -49,43 +48,25 @@ class Bar(Lines):
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress
 
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]} steps/s"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
+        self.progress = Progress(console=Console(stderr=True), transient=True)
         self._task: Any = None
-        self._began = self._drawn = 0.0
-        self._first = 0
 
     def started(self, title: str, steps: int, total: int) -> None:
         """Show the bar."""
         super().started(title, steps, total)
-        self._progress.start()
-        self._task = self._progress.add_task("training", total=total, completed=steps, rate="?")
-        self._began, self._first = time.monotonic(), steps
+        self.progress.start()
+        self._task = self.progress.add_task("training", total=total, completed=steps)
 
     def stepped(self, steps: int) -> None:
         """Move the bar."""
-        now = time.monotonic()
-        if self._task is not None and now - self._drawn > BAR_SECONDS:
-            self._drawn = now
-            rate = (steps - self._first) / max(now - self._began, 1e-9)
-            self._progress.update(self._task, completed=steps, rate=f"{rate:.0f}")
+        if self._task is not None:
+            self.progress.update(self._task, completed=steps)
 
     def line(self, text: str) -> None:
         """Print it above the bar."""
-        self._progress.console.print(text, highlight=False, markup=False)
-
-    def close(self) -> None:
-        """Remove the bar."""
-        self._progress.stop()
+        self.progress.console.print(text, highlight=False, markup=False)
 
 
 def describe(point: Mapping[str, Any]) -> str:
@@ -107,6 +88,6 @@ def choose_display(*, quiet: bool) -> Iterator[Display]:
         try:
             yield bar
         finally:
-            bar.close()
+            bar.progress.stop()
     else:
         yield Lines()

@@ -20,6 +20,8 @@ from promptpo_baselines.settings import TrainingSettings
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
+    from promptpo_baselines.search import Searched
+
 FORMAT = 1
 RECENT_EPISODES = 100
 NO_MODEL = {"calls": 0, "input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
@@ -57,17 +59,16 @@ def trained_result(
     row: Hyperparameters,
     record: Record,
     *,
-    best_test: Evaluation,
-    final_test: Evaluation,
-    held_out: Evaluation | None,
+    tests: tuple[Evaluation, Evaluation, Evaluation | None],
     model: BaseAlgorithm,
+    searched: Searched | None,
     command: str,
 ) -> dict[str, Any]:
-    """The result of a training run; `held_out` is the best agent's test on variants held out from training."""
+    """The result of a training run; the tests are the best agent's, the final one's, and the best's on held-out variants."""
+    best_test, final_test, held_out = tests
     best, final = record.best or {}, record.curve[-1]
-    tests = [best_test] if final_test is best_test else [best_test, final_test]
-    tests += [held_out] if held_out is not None else []
-    test_seconds = sum(test.seconds for test in tests)
+    played = {id(test): test for test in tests if test is not None}.values()
+    test_seconds = sum(test.seconds for test in played)
     seconds = max(record.train_seconds, 1e-9)
     return {
         **_head(
@@ -76,6 +77,7 @@ def trained_result(
         "algorithm": settings.algorithm,
         "reported": "the best agent on validation seeds",
         "hyperparameters": row.as_json(),
+        "search": searched and dict(searched.told),
         "n_envs": row.n_envs,
         "device": str(model.device),
         "threads": settings.threads,
@@ -88,7 +90,12 @@ def trained_result(
             "validation": _validation(final),
             "test": _tested(settings.task, final_test),
         },
-        "steps": _steps(record.steps, record.validation_steps, sum(test.steps for test in tests)),
+        "steps": _steps(
+            record.steps,
+            record.validation_steps,
+            sum(test.steps for test in played),
+            tune=searched.steps if searched else 0,
+        ),
         "llm": NO_MODEL,
         "curve": [{k: v for k, v in point.items() if k != "returns"} for point in record.curve],
         "train_episodes": len(record.episodes),
@@ -156,13 +163,13 @@ def _validation(point: Mapping[str, Any]) -> dict[str, Any]:
     return {key: point[key] for key in keys if key in point}
 
 
-def _steps(train: int, validation: int, test: int) -> dict[str, int]:
+def _steps(train: int, validation: int, test: int, tune: int = 0) -> dict[str, int]:
     return {
         "train": train,
         "validation": validation,
         "test": test,
-        "tune": 0,
-        "total": train + validation + test,
+        "tune": tune,
+        "total": train + validation + test + tune,
     }
 
 

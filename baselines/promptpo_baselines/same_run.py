@@ -1,21 +1,25 @@
-"""The configuration of a run that goes on only as it was begun."""
+"""Runs that ask a model and go on by being run again: only as they were begun, and only where they repeat."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError, UsageError
+from promptpo.run.origin import SETTINGS, save_own_settings
 
-CONFIG = "config.json"
+if TYPE_CHECKING:
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Ledger
 
 
 def begin_or_check(
     directory: Path, wanted: Mapping[str, Any], kind: str, *, is_new: bool, but: frozenset[str] = frozenset()
 ) -> None:
-    """Write the configuration of a new run; refuse to go on with another run's directory.
+    """Write the configuration of a new run and sign it; refuse to go on with another run's directory.
 
     Args:
         directory: Of the run.
@@ -28,9 +32,9 @@ def begin_or_check(
         RunError: What is there cannot be read.
         UsageError: The directory holds another run.
     """
-    path = directory / CONFIG
+    path = directory / SETTINGS
     if is_new:
-        path.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        save_own_settings(json.dumps(wanted, indent=2) + "\n", directory)
         return
     try:
         found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -44,3 +48,32 @@ def begin_or_check(
             f"{directory} holds a run with another {', '.join(other)}; repeat its flags to go on with it, or "
             f"choose another --out."
         )
+
+
+def record(journal: Journal, kind: Any, key: str, value: Any) -> None:
+    """Journal an episode; one that is in the journal already must be the same.
+
+    Raises:
+        RunError: It is not.
+    """
+    data = json.loads(json.dumps(asdict(value)))
+    found = journal.find(kind, key)
+    if found is None:
+        journal.add(kind, key, data)
+    elif found != data:
+        raise RunError(
+            f"{journal.directory} does not repeat from episode {key} on, because a package or the code has changed "
+            "since it began; start a new run in another --out."
+        )
+
+
+def asked(ledger: Ledger) -> dict[str, Any]:
+    """What was asked of a language model, for results."""
+    return {
+        "calls": ledger.calls,
+        "input_tokens": ledger.usage.input_tokens,
+        "cached_input_tokens": ledger.usage.cached_input_tokens,
+        "output_tokens": ledger.usage.output_tokens,
+        "cost_usd": round(ledger.cost_usd, 6),
+        "calls_of_unknown_price": ledger.unpriced_calls,
+    }

@@ -38,6 +38,7 @@ class TrainingSettings:
             then do not fight over its cores.
         device: Where torch computes: "cpu", "cuda" or "auto".
         language: The language model that is the policy network, as plain data; None for MLPs.
+        search: Trials of other hyperparameters before the training, within `steps`; 0 makes none.
         prior: The program that the network is added to, as plain data; None for a policy from scratch.
     """
 
@@ -52,6 +53,7 @@ class TrainingSettings:
     test_episodes: int = 100
     threads: int = 1
     device: str = "cpu"
+    search: int = 0
     language: dict[str, Any] | None = None
     prior: dict[str, Any] | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +23,15 @@ from promptpo_baselines.building import (
     build_model,
     hyperparameters_of,
     load_model,
+    refill,
     save_normalizers,
 )
 from promptpo_baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
 from promptpo_baselines.evaluation import Evaluator
-from promptpo_baselines.pausing import PAUSE, restore_pause
+from promptpo_baselines.hyperparameters import ON_POLICY, fitted, whole_steps
 from promptpo_baselines.play import load_agent
 from promptpo_baselines.progress import Display
-from promptpo_baselines.replay_buffers import load_filled
 from promptpo_baselines.results import curve_point, read_result, trained_result
-from promptpo_baselines.rollout_lengths import rollout_lengths
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def train(
         command: The command line, for the result.
         kind: What trains; `TrainingRun` where none is named.
         max_seconds: Of this piece of the run; between two rollouts after that it pauses, and the same call with
-            `resume` goes on as if it had never stopped.
+            `resume` goes on.
 
     Returns:
         The content of ``result.json``; of a run that paused only why it stopped (`PAUSED`) and its steps.
@@ -102,6 +102,13 @@ def train(
     except _PausedRun:
         display.line(f"  paused after {run.record.steps:,} of {settings.steps:,} steps")
         return {"stop_reason": PAUSED, "steps": {"train": run.record.steps}}
+    except KeyboardInterrupt:
+        kept = run.checkpoints.latest()
+        display.line(
+            f"  interrupted; {directory} keeps what was learned in {run.record.steps if kept else 0:,} steps, and the "
+            "same command with --resume goes on from there"
+        )
+        raise
     finally:
         run.close()
     write_result(directory, content)
@@ -143,15 +150,23 @@ class TrainingRun:
 
     def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
         self.settings, self.directory, self.display = settings, directory, display
-        self.row = hyperparameters_of(settings)
         self.seeds = Seeds(settings.seed)
         self.checkpoints = Checkpoints(directory)
         self.evaluator = Evaluator(settings.task)
         saved = self.checkpoints.latest()
         self.record = self.checkpoints.read(saved) if saved else Record()
+        row, self.searched = hyperparameters_of(settings), None
+        if settings.search:
+            from promptpo_baselines.search import search
+
+            self.searched = search(settings, row, directory, display)
+            row, settings = self.searched.row, replace(settings, steps=settings.steps - self.searched.steps)
+        self.settings = settings
+        self.row = fitted(row, settings.algorithm, settings.steps, self.record.steps)
+        self.on_policy = settings.algorithm in ON_POLICY
         self.envs = self._envs(saved)
         self.model = self._model(saved)
-        self.lengths = rollout_lengths(self.model, self.row.values, settings.steps)
+        self.last_step = whole_steps(self.row, settings.algorithm, settings.steps, self.record.steps)
         self.pause_at: float | None = None
         self._begun_at = self.record.steps
         self._since = time.monotonic()
@@ -165,11 +180,10 @@ class TrainingRun:
     def _model(self, saved: Path | None) -> BaseAlgorithm:
         if saved is None:
             return self._new_model()
-        model = load_model(self.settings, saved / MODEL, self.envs, steps_taken=self.record.steps)
-        if (saved / BUFFER).exists():
-            load_filled(model, saved / BUFFER)
-        if (saved / PAUSE).exists() and not restore_pause(model, self.envs, saved / PAUSE):
-            self.display.line("  the episodes under way cannot be gone on with: new ones begin")
+        taken = self.record.steps
+        model = load_model(self.settings, self.row, saved / MODEL, self.envs, steps_taken=taken)
+        if not self.on_policy:
+            refill(model, saved / BUFFER)
         return model
 
     @property
@@ -189,34 +203,27 @@ class TrainingRun:
             The content of ``result.json``.
         """
         settings, record = self.settings, self.record
-        planned = self.lengths.planned
+        planned = self.last_step
         self.display.started(
             f"{self.called}, seed {settings.seed} ({self.row.source})", record.steps, planned
         )
-        if self.lengths.full is None:
-            self.display.line(
-                "  train_freq counts episodes: the one that passes this number is played to its end"
-            )
-        elif planned != settings.steps:
-            self.display.line(f"  {planned} of {settings.steps} steps: the rest is too short for an update")
+        if planned != settings.steps:
+            self.display.line(f"  {planned} of {settings.steps} steps, so that all rollouts have one length")
         self._since = time.monotonic()
         if record.steps < planned:
-            self.lengths.prepare()
             self.model.learn(
                 planned - record.steps, callback=self._callbacks(), reset_num_timesteps=record.steps == 0
             )
         if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
             self.look()
         self._save_final()
-        best, final, held_out = self._tests()
         return trained_result(
             settings,
             self.row,
             record,
-            best_test=best,
-            final_test=final,
-            held_out=held_out,
+            tests=self._tests(),
             model=self.model,
+            searched=self.searched,
             command=command,
         )
 
@@ -311,13 +318,9 @@ class _Watcher(BaseCallback):
         self._run = run
 
     def _on_rollout_start(self) -> None:
-        self._run.lengths.fit_buffer()
         if self.num_timesteps >= self._run.next_look:
             self._run.look()
         self._run.pause_if_due()
-
-    def _on_rollout_end(self) -> None:
-        self._run.lengths.prepare()
 
     def _on_step(self) -> bool:
         for info in self.locals["infos"]:
@@ -325,4 +328,4 @@ class _Watcher(BaseCallback):
             if episode is not None:
                 self._run.record.episodes.append((self.num_timesteps, float(episode["r"]), int(episode["l"])))
         self._run.display.stepped(self.num_timesteps)
-        return True
+        return self._run.on_policy or self.num_timesteps < self._run.last_step

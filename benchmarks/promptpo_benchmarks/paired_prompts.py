@@ -3,17 +3,15 @@
 `python -m promptpo_benchmarks.paired_prompts render DIR --old REVISION` hears recorded runs again with the code of the revision
 and with that of the checkout, both untuned. So both stand before the same programs with the same returns, and each
 writes its own request. The prompts of later rounds become DIR/q/NNNN.prompt, system prompt and request in one text, in
-shuffled order; DIR/states.jsonl.xz knows which is whose and is not for whoever answers. Each is answered by itself, as
+shuffled order; DIR/prompts.jsonl.xz knows which is whose and is not for whoever answers. Each is answered by itself, as
 DIR/q/NNNN.answer. `python -m promptpo_benchmarks.paired_prompts score DIR` plays answers and the programs that they were to beat
 on the same fresh starts, writes DIR/rows.jsonl and prints how often an answer beats its parent, and new beats old.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
-import lzma
 import os
 import random
 import statistics
@@ -21,15 +19,23 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.program import Program, answers
+from promptpo.program import Program
 from promptpo.run.records import Seeds
+from promptpo_benchmarks.measuring.answering import (
+    Row,
+    answered,
+    check_new,
+    command,
+    told_rows,
+    write_prompts,
+)
 from promptpo_benchmarks.measuring.telling import told
 from promptpo_sandbox import Sandbox, Trial
 
@@ -43,8 +49,6 @@ STARTS, FIRST = 10, 5000
 """Fresh validation starts on which answers are played, and the first of them: no run comes so far."""
 
 DRAWS = 2000
-
-Row = dict[str, Any]
 
 
 def tasks() -> dict[str, Mapping[str, Any]]:
@@ -61,17 +65,7 @@ def exported(revision: str, folder: Path) -> Path:
         UsageError: There is no such revision.
     """
     found = subprocess.run(
-        [
-            "git",
-            "-C",
-            str(ROOT),
-            "archive",
-            revision,
-            "promptpo",
-            "sandbox",
-            "baselines",
-            "benchmarks",
-        ],
+        ["git", "-C", str(ROOT), "archive", revision, "promptpo", "sandbox", "baselines", "benchmarks"],
         capture_output=True,
         check=False,
     )
@@ -83,7 +77,7 @@ def exported(revision: str, folder: Path) -> Path:
 
 
 def heard_again(code: Path, task: Mapping[str, Any], recording: Path, out: Path) -> Path:
-    """Run the command of some code on a recording, without tuning; the folder of the run."""
+    """Run the command of some code on a recording, without tuning and to its last round; the folder of the run."""
     if not (out / "result.json").exists():
         command = [
             sys.executable,
@@ -110,8 +104,14 @@ def heard_again(code: Path, task: Mapping[str, Any], recording: Path, out: Path)
         ]
         command += ["--test-episodes", "1", "--out", str(out)]
         command += ["--env-kwargs", json.dumps(task["kwargs"])] if "kwargs" in task else []
+        knows = any("early_stop" in one.read_text(encoding="utf-8") for one in code.glob("promptpo/run/*.py"))
+        command += ["--option", "early_stop=false"] if knows else []
         out.parent.mkdir(parents=True, exist_ok=True)
-        place = {**os.environ, "PYTHONPATH": os.pathsep.join([str(code), *map(str, code.iterdir())])}
+        places = [
+            code,
+            *(one.parent for one in code.glob("*/promptpo_*")),
+        ]  # where the revision keeps its packages
+        place = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
         done = subprocess.run(command, cwd=out.parent, env=place, capture_output=True, text=True, check=False)
         if not (out / "journal.jsonl").exists():
             raise UsageError(f"{recording.name} could not be heard again: {done.stderr.strip()[-300:]}")
@@ -140,8 +140,7 @@ def states(run: Path) -> dict[str, Row]:
 
 def render(folder: Path, old: str, names: Sequence[str]) -> None:
     """Write the prompts of both versions, and whose they are."""
-    if (folder / "states.jsonl.xz").exists():
-        raise UsageError(f"{folder} has prompts already; name another folder.")
+    check_new(folder)
     code = {"old": exported(old, folder / "old"), "new": ROOT}
     rows: list[Row] = []
     for name, task in tasks().items():
@@ -163,13 +162,7 @@ def render(folder: Path, old: str, names: Sequence[str]) -> None:
             for v in VERSIONS
         ]
         print(f"{name}: {len(both)} states", flush=True)
-    random.Random(0).shuffle(rows)  # noqa: S311 - an order, no secret
-    (folder / "q").mkdir(parents=True, exist_ok=True)
-    with lzma.open(folder / "states.jsonl.xz", "wt", encoding="utf-8") as file:
-        for n, row in enumerate(rows):
-            text = row.pop("text")
-            (folder / "q" / f"{n:04d}.prompt").write_text(text, encoding="utf-8")
-            file.write(json.dumps({"n": n, "characters": len(text), **row}) + "\n")
+    write_prompts(folder, rows)
     print(
         f"{len(rows)} prompts in {folder / 'q'}, {len(rows) // 2} states of {len({r['env'] for r in rows})} environments"
     )
@@ -192,21 +185,18 @@ def played(task: Mapping[str, Any], source: str, box: Sandbox) -> float | None:
 
 def score(folder: Path) -> None:
     """Play what has been answered, and print the table."""
-    rows, known, parents = [], tasks(), {}
-    with lzma.open(folder / "states.jsonl.xz", "rt", encoding="utf-8") as lines, Sandbox() as box:
-        for row in map(json.loads, lines):
-            answer = folder / "q" / f"{row['n']:04d}.answer"
-            if not answer.exists():
-                continue
+    rows: list[Row] = []
+    parents: dict[tuple[str, str], float | None] = {}
+    known = tasks()
+    with Sandbox() as box:
+        for row, answer in answered(folder):
             task, source = known[row["env"]], row.pop("source")
             if (row["env"], source) not in parents:
                 parents[row["env"], source] = played(task, source, box)
-            found = answers.extract(answer.read_text(encoding="utf-8"))
-            earned = None if found.problem else played(task, found.source, box)
+            earned = answer and played(task, answer, box)
             rows.append({**row, "earned": earned, "parent_earned": parents[row["env"], source]})
             print(rows[-1], flush=True)
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    print("\n".join(table(rows)))
+    told_rows(folder, rows, table)
 
 
 def beats(one: float | None, other: float | None) -> float:
@@ -256,23 +246,16 @@ def share(wins: Sequence[tuple[str, float]]) -> str:
 
 def main() -> None:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m promptpo_benchmarks.paired_prompts", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument(
-        "what", choices=["render", "score"], help="write prompts, or play answers and print the table"
-    )
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = command("paired_prompts", __doc__.splitlines()[0])
     parser.add_argument("--old", default="baff004", help="the revision that is held against the checkout")
     parser.add_argument(
         "--only", nargs="*", default=[], metavar="NAME", help="recorded tasks, all by default"
     )
     asked = parser.parse_args()
-    steps: Mapping[str, Callable[[], None]] = {
-        "render": lambda: render(asked.folder.absolute(), asked.old, asked.only),
-        "score": lambda: score(asked.folder.absolute()),
-    }
-    steps[asked.what]()
+    if asked.what == "render":
+        render(asked.folder, asked.old, asked.only)
+    else:
+        score(asked.folder)
 
 
 if __name__ == "__main__":

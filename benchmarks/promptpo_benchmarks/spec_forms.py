@@ -1,7 +1,7 @@
 """What a spec has to hold: four forms of it on ten environments that stand in no training data.
 
 `python -m promptpo_benchmarks.spec_forms render DIR` writes the first prompt of each environment in each form, as often as
-`--answers` says, as DIR/q/NNNN.prompt in shuffled order; DIR/forms.jsonl knows which is whose and is not for whoever
+`--answers` says, as DIR/q/NNNN.prompt in shuffled order; DIR/prompts.jsonl.xz knows which is whose and is not for whoever
 answers. Each is answered by itself, as DIR/q/NNNN.answer. `python -m promptpo_benchmarks.spec_forms score DIR` plays the answers
 on the same starts, their numbers as they are written, writes DIR/rows.jsonl, and prints the mean return by environment and
 form, the rank of the forms and how often each beats the checked code, with intervals over environments.
@@ -9,24 +9,27 @@ form, the rank of the forms and how often each beats the checked code, with inte
 
 from __future__ import annotations
 
-import argparse
-import json
-import random
 import statistics
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.errors import UsageError
-from promptpo.program import answers
 from promptpo.run.config import Config
 from promptpo.spec import describe_env
 from promptpo.telling.prompting import render as template
 from promptpo.telling.prompting import system_prompt_for
 from promptpo_benchmarks.environments.inventions import INVENTIONS
+from promptpo_benchmarks.measuring.answering import (
+    Row,
+    answered,
+    check_new,
+    command,
+    told_rows,
+    write_prompts,
+)
 from promptpo_benchmarks.measuring.telling import told
 from promptpo_benchmarks.paired_prompts import beats, played, share
 from promptpo_sandbox import Sandbox
@@ -38,8 +41,6 @@ FORMS: Mapping[str, Mapping[str, Any]] = {
     "shapes": {"reveal": "bare"},
 }
 """Form to how the spec is made: the whole source, lines that passed their check, words alone, shapes alone."""
-
-Row = dict[str, Any]
 
 
 def first_prompt(env_id: str, form: str) -> str:
@@ -64,35 +65,26 @@ def first_prompt(env_id: str, form: str) -> str:
 
 def render(folder: Path, repeats: int) -> None:
     """Write the prompts, and whose they are."""
-    if (folder / "forms.jsonl").exists():
-        raise UsageError(f"{folder} has prompts already; name another folder.")
-    texts = {
-        (name, form): first_prompt(env_id, form) for name, env_id in INVENTIONS.items() for form in FORMS
-    }
-    order = [pair for pair in texts for _ in range(repeats)]
-    random.Random(0).shuffle(order)  # noqa: S311 - an order, no secret
-    (folder / "q").mkdir(parents=True, exist_ok=True)
-    lines = []
-    for n, (name, form) in enumerate(order):
-        text = texts[name, form]
-        (folder / "q" / f"{n:04d}.prompt").write_text(text, encoding="utf-8")
-        lines.append(json.dumps({"n": n, "env": name, "form": form, "characters": len(text)}) + "\n")
-    (folder / "forms.jsonl").write_text("".join(lines), encoding="utf-8")
-    print(f"{len(order)} prompts in {folder / 'q'}: {len(INVENTIONS)} environments, {len(FORMS)} forms")
+    check_new(folder)
+    rows = [
+        {"env": name, "form": form, "text": first_prompt(env_id, form)}
+        for name, env_id in INVENTIONS.items()
+        for form in FORMS
+    ]
+    write_prompts(folder, rows * repeats)
+    print(
+        f"{len(rows) * repeats} prompts in {folder / 'q'}: {len(INVENTIONS)} environments, {len(FORMS)} forms"
+    )
 
 
 def score(folder: Path) -> None:
     """Play what has been answered, and print the table."""
-    rows: list[Row] = []
-    with (folder / "forms.jsonl").open(encoding="utf-8") as lines, Sandbox() as box:
-        for row in map(json.loads, lines):
-            answer = folder / "q" / f"{row['n']:04d}.answer"
-            if answer.exists():
-                found = answers.extract(answer.read_text(encoding="utf-8"))
-                task = {"env": INVENTIONS[row["env"]]}
-                rows.append({**row, "earned": None if found.problem else played(task, found.source, box)})
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    print("\n".join(table(rows)))
+    with Sandbox() as box:
+        rows = [
+            {**row, "earned": source and played({"env": INVENTIONS[row["env"]]}, source, box)}
+            for row, source in answered(folder)
+        ]
+    told_rows(folder, rows, table)
 
 
 def table(rows: Sequence[Row]) -> list[str]:
@@ -125,20 +117,13 @@ def _earned(rows: Sequence[Row], name: str, form: str) -> list[str]:
 
 def main() -> None:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m promptpo_benchmarks.spec_forms", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument(
-        "what", choices=["render", "score"], help="write prompts, or play answers and print the table"
-    )
-    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser = command("spec_forms", __doc__.splitlines()[0])
     parser.add_argument("--answers", type=int, default=2, metavar="N", help="to each prompt")
     asked = parser.parse_args()
-    steps: Mapping[str, Callable[[], None]] = {
-        "render": lambda: render(asked.folder.absolute(), asked.answers),
-        "score": lambda: score(asked.folder.absolute()),
-    }
-    steps[asked.what]()
+    if asked.what == "render":
+        render(asked.folder, asked.answers)
+    else:
+        score(asked.folder)
 
 
 if __name__ == "__main__":

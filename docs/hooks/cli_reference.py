@@ -14,6 +14,8 @@ from typing import Any
 WIDTH: dict[str, Any] = {"max_content_width": 100, "terminal_width": 100}
 PAGE = Path(__file__).parents[1] / "reference" / "cli.md"
 
+SETTINGS = "<!-- settings -->"
+
 HEAD = """# Command line
 
 Exit codes are the same for all commands: **0** done; **1** the run or the policy failed; **2** wrong usage;
@@ -48,15 +50,15 @@ def _sections(command: Any, context: Any) -> Iterator[str]:
 
 
 def _commands(command: Any, context: Any) -> list[tuple[str, Any]]:
-    """The commands of a group by their names, but for old names; none where it is no group."""
+    """The commands of a group by their names; none where it is no group."""
     names = command.list_commands(context) if hasattr(command, "list_commands") else []
     found = [(name, command.get_command(context, name)) for name in names]
-    return [(name, one) for name, one in found if not one.hidden]
+    return [(name, one) for name, one in found if one is not None and not one.hidden]
 
 
 def _section(command: Any, context: Any) -> str:
     """Usage, what it does, and tables of its commands, arguments and options."""
-    from promptpo.cli.help import GROUPS, GroupedHelp
+    from promptpo.cli.help import GROUPS, GroupedHelp, group_of
 
     path = context.command_path
     usage = " ".join([path, *command.collect_usage_pieces(context)])
@@ -68,18 +70,26 @@ def _section(command: Any, context: Any) -> str:
         for name, one in _commands(command, context)
     ]
     parts.append(_table("command", rows))
-    kinds: dict[str, list[tuple[str, str]]] = {}
-    groups = GROUPS if isinstance(command, GroupedHelp) else {}
-    of = {name: title for title, names in groups.items() for name in names.split()}
-    for title in ("argument", *groups):
-        kinds[title] = []
+    groups = GROUPS if isinstance(command, GroupedHelp) else ()
+    kinds: dict[str, list[tuple[str, str]]] = {title: [] for title in ("argument", *groups, "option")}
     for param in command.get_params(context):
-        record = param.get_help_record(context)
+        record, title = param.get_help_record(context), group_of(param)
         if record is not None:
-            title = "argument" if param.param_type_name == "argument" else of.get(param.name, "option")
-            kinds.setdefault(title, []).append((f"`{record[0].replace('|', ', ')}`", _escaped(record[1])))
+            kind = "argument" if title == "Arguments" else title if title in groups else "option"
+            kinds[kind].append((f"`{record[0].replace('|', ', ')}`", _escaped(record[1])))
     parts.extend(_table(title, rows) for title, rows in kinds.items())
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """For the site: the settings of `promptpo.optimize` where a page has a comment for them."""
+    if SETTINGS not in markdown:
+        return markdown
+    from promptpo.run.config import Config
+    from promptpo.run.settings import settings_of
+
+    rows = [(f"`{one.keyword}`", _escaped(one.meaning)) for one in settings_of(Config)]
+    return markdown.replace(SETTINGS, _table("keyword of `optimize`", rows))
 
 
 def _link(path: str, shown: str | None = None) -> str:

@@ -12,36 +12,39 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli.arguments import EnvId, RunDir
+from promptpo.cli.arguments import EnvId, RunDir, Trust
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.groups import grouped
 from promptpo.cli.help import COMMAND_GROUPS, GroupedHelp
-from promptpo.cli.lab import OldNames
 from promptpo.cli.run_flags import (
-    AskingFlags,
-    BudgetFlags,
-    NewBudgetFlags,
+    ChangedSettings,
+    Estimate,
+    MoreFlags,
+    NewSettings,
+    Out,
+    Refine,
     ShowingFlags,
     TestedFlags,
-    TrustFlags,
-    TryingFlags,
 )
-from promptpo.cli.terminal import print_json, release, say
+from promptpo.cli.terminal import print_json, release
+from promptpo.display.saying import say
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.files import reading
 from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
+    from promptpo.output.observer import Observer
     from promptpo.output.run_result import RunResult
-    from promptpo.run.observer import Observer
 
 COMMANDS = "promptpo.commands"
 """Entry-point group of commands that live above promptpo in the import order, or in other packages."""
@@ -58,7 +61,6 @@ ELSEWHERE = {
     "track": "view_commands",
     "doctor": "view_commands",
     "inbox": "inbox",
-    "lab": "lab",
 }
 """Our commands that are not here: name to module, which is imported when the command is named."""
 
@@ -66,7 +68,11 @@ DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, 
 """What the disk does to us, as opposed to our own mistakes, whose traceback is wanted."""
 
 
-class _Commands(OldNames):
+PYDANTIC = {"Value error, ": "", "Input should be greater than or equal to": "must be at least"}
+"""How pydantic begins what it says of a value, and how a person would."""
+
+
+class _Commands(TyperGroup):
     """Our own commands, and those of installed packages; all but two are imported when they are named."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -89,23 +95,23 @@ class _Commands(OldNames):
             with formatter.section("Of other packages"):
                 formatter.write_dl(list(rows.values()))
 
-    def find(self, ctx: Any, name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name; None when there is none."""
-        found = super().find(ctx, name)
+        found = super().get_command(ctx, cmd_name)
         if found is not None:
             return found
-        if name in ELSEWHERE:
+        if cmd_name in ELSEWHERE:
             others = typer.Typer(rich_markup_mode=None)
-            import_module(f"promptpo.cli.{ELSEWHERE[name]}").add_to(others)
+            import_module(f"promptpo.cli.{ELSEWHERE[cmd_name]}").add_to(others)
             group: Any = typer.main.get_group(others)
-            return group.get_command(ctx, name)
-        for entry in metadata.entry_points(group=COMMANDS, name=name):
+            return group.get_command(ctx, cmd_name)
+        for entry in metadata.entry_points(group=COMMANDS, name=cmd_name):
             try:
                 loaded = entry.load()
-            except ImportError:
+            except (ImportError, AttributeError):
                 continue  # a broken package must not take `promptpo --help` with it
             command = typer.main.get_command(loaded)
-            command.name = name
+            command.name = cmd_name
             return command
         return None
 
@@ -130,15 +136,24 @@ app = typer.Typer(
 )
 
 
+READERS = frozenset(
+    {"compare", "evaluate", "export", "list", "play", "refine", "report", "resume", "show", "track"}
+)
+"""Commands that read what is on disk, whoever wrote it."""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code."""
     try:
-        code = app(list(arguments), standalone_mode=False, prog_name="promptpo")
+        with reading(arguments[1]) if len(arguments) > 1 and arguments[0] in READERS else nullcontext():
+            code = app(list(arguments), standalone_mode=False, prog_name="promptpo")
         return int(code) if isinstance(code, int) else 0
     except TyperException as error:
         context = getattr(error, "ctx", None)
         hint = f" See: {context.command_path} --help" if context else ""
-        message = error.format_message().replace("Value error, ", "")  # pydantic's own beginning
+        message = error.format_message()
+        for theirs, ours in PYDANTIC.items():
+            message = message.replace(theirs, ours)
         _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + _near(message) + hint)
         return 2
     except typer.Exit as stop:
@@ -198,20 +213,12 @@ def _main(
 @grouped
 def optimize(
     env_id: EnvId,
-    asking: AskingFlags,
-    trying: TryingFlags,
-    limits: BudgetFlags,
     making: TestedFlags,
+    settings: NewSettings,
+    more: MoreFlags,
     showing: ShowingFlags,
-    out: Annotated[
-        Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")
-    ] = None,
-    estimate: Annotated[
-        bool,
-        typer.Option(
-            "--estimate", help="Say what the run would do and cost at most, and stop before it begins."
-        ),
-    ] = False,
+    out: Out = None,
+    estimate: Estimate = False,
 ) -> None:
     """Search for a policy and write it to RUN/best.py.
 
@@ -219,86 +226,45 @@ def optimize(
     best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
     Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
     """
-    from promptpo.api import begin, default_directory
+    from promptpo.api import begin, configured, default_directory
     from promptpo.api import estimate as look_ahead
-    from promptpo.cli.options import options_of
-    from promptpo.llm.ensemble import one_or_several
-    from promptpo.llm.prices import stated_price
-    from promptpo.output.policy_file import policies_in
-    from promptpo.rollouts.agents import agent_file
-    from promptpo.run.checking import config_of
 
-    if limits.refine is not None:
+    if more.refine is not None:
         from promptpo.cli.refining import check_refine
 
-        check_refine(seeds=trying.seeds)
-    model, models = one_or_several(asking.model)
-    task = making.task(env_id)
-    config = config_of(
-        task=task,
-        model=model,
-        models=models,
-        repair_model=asking.repair_model,
-        base_url=asking.base_url,
-        check=not asking.no_check,
-        recipe=asking.recipe,
-        recipe_options=options_of(asking.option or []),
-        reveal=asking.reveal,
-        spec_file=str(asking.spec) if asking.spec else None,
-        temperature=asking.temperature,
-        effort=asking.effort,
-        frames=asking.frames,
-        price=stated_price(limits.price),
-        max_output_tokens=asking.max_output_tokens,
-        max_prompt_tokens=asking.max_prompt_tokens,
-        repairs=asking.repairs,
-        candidates=trying.candidates,
-        episodes=trying.episodes,
-        validation_episodes=trying.validation_episodes,
-        test_episodes=trying.test_episodes,
-        seed=trying.seed,
-        stop_at=trying.stop_at,
-        tune=trying.tune,
-        clip_actions=not trying.no_clip,
-        jobs=trying.jobs,
-        executor=trying.executor,
-        allow_weaker_sandbox=trying.allow_weaker_sandbox,
-        budget=limits.budget(),
-        hint=asking.hint,
-        goal=asking.goal,
-        judge=asking.judge,
-        start=policies_in(asking.start or (), task),
-        teacher=str(agent_file(asking.teacher)) if asking.teacher is not None else None,
-    )
+        check_refine(seeds=more.seeds)
+    config = configured(making.task(env_id), settings.read())
     if estimate:
         ahead = look_ahead(config)
         if showing.as_json:
             print_json(ahead.as_json())
         else:
             say(clean_lines(*ahead.lines()))
-            if trying.seeds is not None:
-                say(f"This is for one run; there are to be {trying.seeds}.")
+            if more.seeds is not None:
+                say(f"This is for one run; there are to be {more.seeds}.")
         return
-    if trying.seeds is not None:
+    if more.seeds is not None:
+        from promptpo.cli.seeds_command import finish
         from promptpo.seeds import begin_seeds
 
-        folder = out or default_directory(config.task)
-        from promptpo.cli.seeds_command import finish
-
-        finish(begin_seeds(config, trying.seeds, folder, _displays(showing)), showing)
+        finish(
+            begin_seeds(config, more.seeds, out or default_directory(config.task), _displays(showing)),
+            showing,
+        )
         return
     with _display(showing) as observer:
         run = begin(config, out=out, observer=observer)
-    _finish(run, showing, limits.refine)
+    _finish(run, showing, more.refine)
 
 
 @app.command(cls=GroupedHelp, epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
 @grouped
 def resume(
     run: RunDir,
-    limits: NewBudgetFlags,
-    trusting: TrustFlags,
+    settings: ChangedSettings,
     showing: ShowingFlags,
+    refine: Refine = None,
+    trust: Trust = False,
 ) -> None:
     """Go on with an interrupted run, or extend one that ended.
 
@@ -306,40 +272,27 @@ def resume(
     --trust; where it names the address of a server, --base-url must name it again, since your key goes there.
     """
     from promptpo.api import continued
-    from promptpo.llm.prices import stated_price
     from promptpo.seeds import is_folder_of_seeds, resume_seeds
 
-    changes: dict[str, Any] = {
-        "rounds": limits.rounds,
-        "steps": limits.max_steps,
-        "calls": limits.max_calls,
-        "tokens": limits.max_tokens,
-        "usd": limits.max_usd,
-        "seconds": limits.max_seconds,
-        "price": stated_price(limits.price),
-        "max_prompt_tokens": limits.max_prompt_tokens,
-        "max_output_tokens": limits.max_output_tokens,
-        "base_url": trusting.base_url,
-        "allow_weaker_sandbox": trusting.allow_weaker_sandbox,
-        "trust": trusting.trust,
-    }
-    if limits.refine is not None:
+    changes = {**settings.read(named=True), "trust": trust}
+    several = is_folder_of_seeds(run)
+    if refine is not None:
         from promptpo.cli.refining import check_refine
 
-        check_refine(seeds=1 if is_folder_of_seeds(run) else None)
-    if is_folder_of_seeds(run):
+        check_refine(seeds=1 if several else None)
+    if several:
         from promptpo.cli.seeds_command import finish
 
         finish(resume_seeds(run, _displays(showing), **changes), showing)
         return
     with _display(showing) as observer:
         result = continued(run, observer=observer, **changes).run()
-    _finish(result, showing, limits.refine)
+    _finish(result, showing, refine)
 
 
 @contextmanager
 def _display(showing: ShowingFlags, seed: int | None = None) -> Iterator[Observer]:
-    from promptpo.cli.display import choose_display
+    from promptpo.display.terminal import choose_display
 
     quiet = showing.quiet or showing.as_json
     brief = seed is not None

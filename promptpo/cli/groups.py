@@ -14,17 +14,25 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     The fields are annotated as parameters of a typer command are; a field without a default is a flag that
     must be given.
+
+    Args:
+        command: What is done.
+        settings: Flags in place of its ``**settings``.
     """
     flat: list[inspect.Parameter] = []
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        of = parameter.annotation
-        if not is_dataclass(of):
+        of: Any = parameter.annotation
+        if is_dataclass(of):
+            hints = get_type_hints(of, include_extras=True)
+            flags = [_parameter(field, hints[field.name]) for field in fields(of)]
+        elif hasattr(of, "flags"):
+            flags = of.flags
+        else:
             flat.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
             continue
-        hints = get_type_hints(of, include_extras=True)
-        flat.extend(_parameter(field, hints[field.name]) for field in fields(of))
-        groups[parameter.name] = (of, [field.name for field in fields(of)])  # type: ignore[assignment] # a type
+        flat += flags
+        groups[parameter.name] = (of, [flag.name for flag in flags])
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from promptpo.cli.arguments import AsJson, runs
-from promptpo.cli.terminal import print_json, say
+from promptpo.cli.terminal import print_json
+from promptpo.display.saying import say
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo_sandbox.text import clean_line
 
@@ -42,15 +43,19 @@ def list_runs(
     """
     if output is not None and not html:
         raise UsageError("-o is for --html.")
-    from promptpo.output.runs import find_runs, read_line
+    from promptpo.files import reading
+    from promptpo.output.runs import find_runs, is_run, read_line
+    from promptpo.run.origin import made_here, place_for
 
     lines, damaged = [], []
     for directory in find_runs(folder):
         try:
-            lines.append(read_line(directory))
+            with reading(directory):
+                lines.append(read_line(directory))
         except RunError as error:
             damaged.append(str(error))
-    page = (output or folder / PAGE) if html and lines else None
+    own = not is_run(folder) or made_here(folder)
+    page = place_for(folder, PAGE, output, own=own) if html and lines else None
     if page is not None:
         _write(page, lines, compared=False)
     if as_json:
@@ -150,19 +155,21 @@ def _write(path: Path, lines: Sequence[RunLine], *, compared: bool = True) -> No
         raise cannot_write(path, error) from error
 
 
-def compare_in(folder: Path, directories: Sequence[Path]) -> Path:
-    """Write the page that compares the runs of a folder into it.
+def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> Path:
+    """Write the page that compares the runs of a folder: into it, where they were made here and nothing else is said.
 
     Raises:
         PromptPOError: There is no run, one cannot be read, or the page cannot be written.
     """
     from promptpo.output.runs import read_line
+    from promptpo.run.origin import made_here, place_for
 
     lines = [read_line(directory) for directory in directories]
     if not lines:
         raise NoSuchRunError(f"no run was begun in {folder}; go on with: promptpo resume {folder}")
-    _write(folder / COMPARISON, lines)
-    return folder / COMPARISON
+    path = place_for(folder, COMPARISON, out, own=all(map(made_here, directories)))
+    _write(path, lines)
+    return path
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:

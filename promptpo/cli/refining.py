@@ -57,9 +57,10 @@ def refine_after(
     """
     from dataclasses import replace
 
-    from promptpo.cli.terminal import say
+    from promptpo.display.saying import say
     from promptpo.output.refined import add_refined, folder_of, refined_in_words
     from promptpo.output.report.page import write_report
+    from promptpo.output.report.result import REPORT
     from promptpo.run.config import CONFIG, load_config
 
     folder = folder_of(result)
@@ -77,7 +78,7 @@ def refine_after(
         say(f"The run's own result is kept; to go on with the network: {again}", error=True)
         raise typer.Exit(code)
     content = add_refined(result)
-    write_report(result.directory, episode=False)
+    write_report(result.directory, out=result.directory / REPORT, episode=False)
     if not quiet:
         say(refined_in_words(content))
     return replace(result, data=content)

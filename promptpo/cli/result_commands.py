@@ -10,8 +10,6 @@ import typer
 from promptpo.cli import seeds_command
 from promptpo.cli.arguments import (
     AsJson,
-    CandidateName,
-    CandidateOption,
     FirstSeed,
     Jobs,
     Output,
@@ -22,8 +20,9 @@ from promptpo.cli.arguments import (
     write_output,
 )
 from promptpo.cli.groups import grouped
-from promptpo.cli.run_flags import EnvFlags
-from promptpo.cli.terminal import print_json, say
+from promptpo.cli.run_flags import CandidateFlags, EnvFlags
+from promptpo.cli.terminal import print_json
+from promptpo.display.saying import say
 from promptpo.errors import UsageError
 
 
@@ -36,11 +35,11 @@ def add_to(app: typer.Typer) -> None:
     app.command(epilog="Example: promptpo show runs/CartPole-v1-20260101-120000")(show)
 
 
+@grouped
 def export(
     run: RunDir,
-    candidate: CandidateName = None,
+    named: CandidateFlags,
     output: Output = None,
-    option: CandidateOption = None,
     trust: Trust = False,
     world: Annotated[
         Path | None,
@@ -62,7 +61,7 @@ def export(
     from promptpo.output.run_export import export as export_text
     from promptpo.output.run_result import load_run
 
-    name = _one_name(candidate, option)
+    name = named.one()
     run = seeds_command.chosen_run(run, name)
     if recording is not None:
         _write_recording(run, recording, as_json=as_json)
@@ -136,10 +135,10 @@ def evaluate(
         raise typer.Exit(1)
 
 
+@grouped
 def show(
     run: RunDir,
-    candidate: CandidateName = None,
-    option: CandidateOption = None,
+    named: CandidateFlags,
     as_json: AsJson = False,
 ) -> None:
     """Tell what happened in a run.
@@ -151,7 +150,7 @@ def show(
     from promptpo.output.baseline_run import is_baseline
     from promptpo.seeds import is_folder_of_seeds
 
-    name = _one_name(candidate, option)
+    name = named.one()
     if is_folder_of_seeds(run):
         seeds_command.show(run, name, as_json=as_json)
         return
@@ -167,14 +166,3 @@ def show(
         print_json(candidate_json(run, name) if name else overview_json(run), indent=2)
     else:
         say(candidate_in_full(run, name) if name else overview(run), prose=not name)
-
-
-def _one_name(argument: str | None, option: str | None) -> str | None:
-    """The candidate's name, which may be written in either way.
-
-    Raises:
-        UsageError: Both ways are used for different candidates.
-    """
-    if argument and option and argument != option:
-        raise UsageError(f"name one candidate: {argument} or {option}.")
-    return argument or option

@@ -1,14 +1,15 @@
-"""The flags of `optimize` and `resume`, in groups.
+"""The flags of `optimize` and `resume`: those of the settings are made of `promptpo.run.config.Config`, the others in groups.
 
-The groups are read when ``promptpo --help`` is, so nothing heavy is imported here: words that a flag takes are
-written out, and a test compares them with the types of `promptpo.run.config`.
+All are read when ``promptpo --help`` is, so nothing heavy is imported here.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -18,28 +19,25 @@ from promptpo.cli.arguments import (
     Film,
     HeldOutKwargs,
     Horizon,
-    Jobs,
     ManyEnvKwargs,
-    ModelPrice,
     Quiet,
     RewardFile,
     ShowVariant,
     TasksFile,
     Track,
     Trust,
-    Weaker,
     Wrappers,
-    task_from_flags,
+    json_object,
 )
 from promptpo.cli.help import HelpAll
-from promptpo.cli.terminal import say
+from promptpo.display.saying import say
+from promptpo.errors import UsageError
+from promptpo.run.config import Config
+from promptpo.run.settings import RunSetting, settings_of
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from promptpo.envs.task import Task
-    from promptpo.run.config import Budget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,22 +51,44 @@ class TaskFlags:
     show_variant: ShowVariant = False
     reward: RewardFile = None
 
-    def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
+    @property
+    def held_out(self) -> Sequence[str]:
+        """Arguments of variants that only the test plays, as JSON objects."""
+        return ()
+
+    def task(self, env_id: str) -> Task:
         """The task with this environment.
+
+        ``--env-kwargs`` given once are the environment's arguments. Given several times, or with held-out ones, each
+        is a variant of its own.
 
         Raises:
             UsageError: A flag's value cannot be read, or the variants do not fit each other.
         """
-        return task_from_flags(
-            env_id,
-            self.env_kwargs,
-            self.max_episode_steps,
-            wrappers=self.wrapper,
-            tasks=self.tasks,
-            held_out_kwargs=held_out_kwargs,
-            show_variant=self.show_variant,
-            reward=self.reward,
-        )
+        from promptpo.envs.task import Task, Variant, Wrapping
+        from promptpo.envs.task_file import read_tasks
+
+        objects = [json_object(text, "--env-kwargs") for text in self.env_kwargs or ()]
+        base: dict[str, Any] = objects[0] if len(objects) == 1 else {}
+        variants = tuple(Variant(one) for one in objects) if len(objects) > 1 else ()
+        held_out = tuple(Variant(json_object(text, "--held-out-kwargs")) for text in self.held_out)
+        if self.tasks is not None:
+            if variants or held_out:
+                raise UsageError(
+                    "name the variants in --tasks or by --env-kwargs and --held-out-kwargs, not in both ways."
+                )
+            variants, held_out = read_tasks(self.tasks)
+        elif held_out and not variants:
+            base, variants = {}, (Variant(base),)
+        wrapping = tuple(Wrapping.parse(text) for text in self.wrapper or ())
+        program = None
+        if self.reward is not None:
+            from promptpo.program.reward_program import read_reward
+
+            program = read_reward(self.reward)
+        return Task(
+            env_id, base, self.max_episode_steps, wrapping, variants, held_out, self.show_variant, program
+        ).checked()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +97,10 @@ class TestedFlags(TaskFlags):
 
     held_out_kwargs: HeldOutKwargs = None
 
-    def task(self, env_id: str, held_out_kwargs: Sequence[str] | None = None) -> Task:
-        """See `TaskFlags.task`."""
-        return super().task(env_id, held_out_kwargs or self.held_out_kwargs)
+    @property
+    def held_out(self) -> Sequence[str]:
+        """See `TaskFlags.held_out`."""
+        return self.held_out_kwargs or ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,153 +131,90 @@ class EnvFlags(TaskFlags):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskingFlags:
-    """Who writes policies, and what they are told and asked."""
+class CandidateFlags:
+    """A candidate's name, which may be written in either way."""
 
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MODEL",
-            help="anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples in turn.",
-        ),
-    ] = None
-    repair_model: Annotated[
+    candidate: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Who repairs; by default whoever wrote the policy."),
+        typer.Argument(
+            metavar="CANDIDATE",
+            help="As show lists them, for example r2c3, or an experiment, as p0.1; best is the best.",
+        ),
     ] = None
-    recipe: Annotated[
-        Literal["default", "paper", "evolve", "model"],
-        typer.Option(help="The procedure; see docs/recipes.md."),
-    ] = "default"
     option: Annotated[
-        list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help="Override one switch of the recipe; repeatable."),
+        str | None, typer.Option("--candidate", metavar="CANDIDATE", help="The same as the argument.")
     ] = None
-    reveal: Annotated[
-        Literal["source", "named", "anonymous", "bare"],
-        typer.Option(help="How much the prompt tells about which environment it is."),
-    ] = "named"
-    spec: Annotated[
-        Path | None, typer.Option(help="An edited spec file to show instead of the generated one.")
-    ] = None
-    hint: Annotated[
-        str, typer.Option(metavar="TEXT", help="What you know about the task, in words; in every prompt.")
-    ] = ""
-    goal: Annotated[
-        str,
-        typer.Option(
-            metavar="TEXT",
-            help='What is to be done, in words, such as "walk backwards without falling": the model writes the reward for it first.',
-        ),
-    ] = ""
-    judge: Annotated[
-        Literal["model", "me"],
-        typer.Option(
-            help="Who says which of two episodes comes closer to --goal before the search: the model, or you, on a page of this machine."
-        ),
-    ] = "model"
-    start: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--start",
-            metavar="POLICY.py",
-            help="A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
-        ),
-    ] = None
-    teacher: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="AGENT.zip",
-            help="A trained agent of stable-baselines3 to beat and to learn from. Loading it runs what is in the file.",
-        ),
-    ] = None
-    base_url: Annotated[
-        str | None, typer.Option(help="Address of an OpenAI- or Anthropic-compatible server.")
-    ] = None
-    no_check: Annotated[
-        bool,
-        typer.Option(
-            "--no-check", help="Do not try the models' keys, servers and names before the run begins."
-        ),
-    ] = False
-    temperature: Annotated[
-        float | None, typer.Option(help="Sampling temperature; the provider's default when not given.")
-    ] = None
-    effort: Annotated[
-        Literal["low", "medium", "high"] | None,
-        typer.Option(help="How hard a reasoning model thinks; its default when not given."),
-    ] = None
-    frames: Annotated[
-        bool | None,
-        typer.Option(
-            "--frames/--no-frames",
-            help="Show the model film strips of episodes, and first frames where observations are pictures; by "
-            "default where it is known to see.",
-        ),
-    ] = None
-    max_output_tokens: Annotated[int, typer.Option(help="Limit for one answer, thinking included.")] = 16_384
-    max_prompt_tokens: Annotated[
-        int, typer.Option(help="Bound on a prompt; the history is shortened to fit.")
-    ] = 24_000
-    repairs: Annotated[int, typer.Option(min=0, help="Repair calls for a policy that does not run.")] = 2
+
+    def one(self) -> str | None:
+        """The name; None where none is given.
+
+        Raises:
+            UsageError: Both ways are used for different candidates.
+        """
+        if self.candidate and self.option and self.candidate != self.option:
+            raise UsageError(f"name one candidate: {self.candidate} or {self.option}.")
+        return self.candidate or self.option
 
 
-@dataclass(frozen=True, kw_only=True)
-class TryingFlags:
-    """How policies are tried out and their numbers tuned."""
+def setting_flags(*, resumed: bool = False, only: Container[str] | None = None) -> list[inspect.Parameter]:
+    """The flags of a run's settings; of those that may change where one goes on, when it is `resumed`; or of some."""
+    return [
+        _flag(one, resumed=resumed)
+        for one in settings_of(Config)
+        if (one.resumed or not resumed) and (only is None or one.name in only)
+    ]
 
-    candidates: Annotated[
-        int, typer.Option("--candidates", "-n", help="Policies asked for in each round.")
-    ] = 4
-    episodes: Annotated[
-        int | None,
-        typer.Option(
-            help="Training episodes per policy; by default 10, fewer where they are long for the step budget."
-        ),
-    ] = None
-    validation_episodes: Annotated[
-        int | None,
-        typer.Option(
-            help="Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget."
-        ),
-    ] = None
-    test_episodes: Annotated[
-        int | None,
-        typer.Option(
-            help="Held-out episodes for the reported number; by default 100, fewer of a policy so slow that they would take more than 10 minutes."
-        ),
-    ] = None
-    seed: Annotated[int, typer.Option(help="Decides training seeds and all that is random on our side.")] = 0
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Make so many runs, with seeds from --seed on, in folders of --out, and a summary; limits hold for each. The same command again goes on.",
-        ),
-    ] = None
-    stop_at: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop when the mean return on validation seeds reaches this; by default the environment's registered threshold."
-        ),
-    ] = None
-    tune: Annotated[
-        Literal["cma", "none"], typer.Option(help="cma tunes declared PARAMS between rounds; none does not.")
-    ] = "cma"
-    no_clip: Annotated[
-        bool,
-        typer.Option(
-            "--no-clip", help="A continuous action out of bounds fails the policy instead of being clipped."
-        ),
-    ] = False
-    jobs: Jobs = 0
-    executor: Annotated[
-        Literal["local", "ray"],
-        typer.Option(
-            help="Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here)."
-        ),
-    ] = "local"
-    allow_weaker_sandbox: Weaker = False
+
+def _flag(one: RunSetting, *, resumed: bool) -> inspect.Parameter:
+    flags = (one.flags or f"--{one.keyword.replace('_', '-')}").split()
+    of, default = one.words or one.type, one.default
+    if one.words:
+        of, default = of | None, None
+    elif one.negated:
+        default = False
+    elif resumed and of is not bool:
+        of, default = of | None, None
+    option = typer.Option(
+        *flags,
+        help=one.resumed if resumed else one.help,
+        rich_help_panel=one.group,
+        metavar=one.metavar,
+        min=one.least,
+    )
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(one.keyword, kind, default=default, annotation=Annotated[of, option])
+
+
+class NewSettings(dict[str, Any]):
+    """What flags say of a new run's settings, by their parameters' names."""
+
+    flags = setting_flags()
+
+    def read(self, *, named: bool = False) -> dict[str, Any]:
+        """Settings by their keywords, or by the names of their fields, as `resume` takes them.
+
+        Raises:
+            UsageError: A value cannot be read.
+        """
+        found = {}
+        for one in settings_of(Config):
+            if one.keyword in self:
+                value = self[one.keyword]
+                value = one.read(value) if one.read is not None else value
+                found[one.name if named else one.keyword] = not value if one.negated else value
+        return found
+
+
+class SpecSettings(NewSettings):
+    """Those that say what a spec tells."""
+
+    flags = setting_flags(only=("reveal",))
+
+
+class ChangedSettings(NewSettings):
+    """The same where a run goes on."""
+
+    flags = setting_flags(resumed=True)
 
 
 Refine: TypeAlias = Annotated[
@@ -265,62 +223,38 @@ Refine: TypeAlias = Annotated[
         metavar="STEPS",
         min=1,
         help="Then train a small network from the best program for so many steps, as promptpo refine does.",
+        rich_help_panel="Search",
     ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BudgetFlags:
-    """What a run may spend."""
+class MoreFlags:
+    """What is done beside one search."""
 
-    rounds: Annotated[int, typer.Option(help="Prompts, at most.")] = 5
-    max_steps: Annotated[int, typer.Option(help="Environment steps for everything but the final test.")] = (
-        500_000
-    )
-    max_calls: Annotated[int | None, typer.Option(help="Language-model calls.")] = None
-    max_tokens: Annotated[int | None, typer.Option(help="Input plus output tokens.")] = None
-    max_usd: Annotated[
-        float | None, typer.Option(help="Money; refused for a model without a known price.")
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Make so many runs, with seeds from --seed on, in folders of --out, and a summary; limits hold for each. The same command again goes on.",
+            rich_help_panel="Search",
+        ),
     ] = None
-    price: ModelPrice = None
-    max_seconds: Annotated[float | None, typer.Option(help="Wall time of this process.")] = None
-    refine: Refine = None
-
-    def budget(self) -> Budget:
-        """The same as the run's own value."""
-        from promptpo.run.config import Budget
-
-        return Budget(
-            self.rounds, self.max_steps, self.max_calls, self.max_tokens, self.max_usd, self.max_seconds
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewBudgetFlags:
-    """Limits of a run that goes on."""
-
-    rounds: Annotated[int | None, typer.Option(help="New number of rounds.")] = None
-    max_steps: Annotated[int | None, typer.Option(help="New limit on environment steps.")] = None
-    max_calls: Annotated[int | None, typer.Option(help="New limit on language-model calls.")] = None
-    max_tokens: Annotated[int | None, typer.Option(help="New limit on tokens.")] = None
-    max_usd: Annotated[float | None, typer.Option(help="New limit on money.")] = None
-    price: ModelPrice = None
-    max_seconds: Annotated[
-        float | None,
-        typer.Option(help="New limit on wall time, from now on; the others count the whole run."),
-    ] = None
-    max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="New bound on a prompt.")] = None
-    max_output_tokens: Annotated[int | None, typer.Option(min=1, help="New limit for one answer.")] = None
     refine: Refine = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrustFlags:
-    """What a run that was made elsewhere may do, and where."""
-
-    base_url: Annotated[str | None, typer.Option(help="New address of the model's server.")] = None
-    allow_weaker_sandbox: Weaker = False
-    trust: Trust = False
+Out: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Run directory; a new one under runs/ when not given.", rich_help_panel="Output"),
+]
+Estimate: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--estimate",
+        help="Say what the run would do and cost at most, and stop before it begins.",
+        rich_help_panel="Output",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from promptpo.cli import many_commands, view_commands
-from promptpo.cli.terminal import print_json, say
+from promptpo.cli.terminal import print_json
+from promptpo.display.saying import say
 from promptpo.errors import UsageError
 from promptpo_sandbox.text import clean_line
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from promptpo.display.results import came_out, families, with_error
 from promptpo.envs.task import label_of
 from promptpo.llm.choose import SEARCH
 from promptpo.output.importance import importance_in_words, importance_json
@@ -16,14 +16,11 @@ from promptpo.output.refined import refined_in_words
 from promptpo.output.report.result import (
     REFERENCES,
     by_reward,
-    cut_in_words,
-    failures_in_words,
     fidelity_in_words,
     goal_in_words,
-    one_episode_in_words,
     rewarded_in_words,
 )
-from promptpo.output.report.variants import by_variant, table
+from promptpo.output.report.variants import by_variant
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -31,7 +28,7 @@ from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.state_values import CandidateState
 from promptpo.telling import experiments
-from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line, with_noise
+from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -50,7 +47,7 @@ def overview(run: Path) -> str:
     if state.experiments:
         lines.append("\nExperiments")
         lines.extend(f"  {clean_line(experiments.one_line(one))}" for one in state.experiments)
-    unanswered = {ended.number: ended.unanswered.values() for ended in state.rounds}
+    unanswered = {number: why.values() for number, why in state.unanswered.items()}
     for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
         lines.append(f"\nRound {round_}" if round_ else "\nBefore the first round")
         lines.extend(
@@ -252,13 +249,6 @@ def _line(state: CandidateState, *, best: bool) -> str:
     return f"{text}  [{'; '.join(extras)}]" if extras else text
 
 
-def with_error(evidence: Evidence) -> str:
-    """A mean return with its standard error, and of how many episodes it is."""
-    count = len(evidence.episodes)
-    told = with_noise(evidence.mean_return, evidence.standard_error)
-    return f"{told} ({count} {'episode' if count == 1 else 'episodes'})"
-
-
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
@@ -289,25 +279,3 @@ def _ending(view: RunView) -> str:
         again = f"promptpo resume {shlex.quote(str(view.directory))}"
         return f"Stopped: {reason}. Best so far: {clean_line(best['candidate'])}, not tested; go on with: {again}"
     return "\n".join([f"Stopped: {reason}.", *came_out(view.result, view.directory)])
-
-
-def came_out(data: Mapping[str, Any], directory: Path) -> list[str]:
-    """What a result says of the test of the best, in lines."""
-    test, candidate = data["test"] or {}, (data.get("best") or {}).get("candidate")
-    lines: list[str] = []
-    parts = {"Held-out return": test, "On variants held out from training": test.get("held_out") or {}}
-    for what, part in parts.items():
-        said = "nothing ran"
-        if part.get("mean_return") is not None:
-            low, high = part["ci95"]
-            success = "" if part.get("success_rate") is None else f", success {part['success_rate']:.0%}"
-            said = f"{number(part['mean_return'])} (95 % interval {number(low)} to {number(high)}, {episodes_in_words(part['episodes'])}{success})"
-        whose = f", candidate {candidate}" if candidate and part is test else ""
-        lines += [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *families(part)] if part else []
-    rest = [rewarded_in_words(test), cut_in_words(data, directory), one_episode_in_words(data)]
-    return [clean_line(line) for line in [*lines, *rest] if line]
-
-
-def families(part: Mapping[str, Any]) -> list[str]:
-    """The lines about variants in a part of a result; none where there is one environment."""
-    return [clean_line(line) for line in table(part.get("by_variant", ()))]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from promptpo.cli.show import came_out
+from promptpo.display.results import came_out
 from promptpo.errors import UsageError
 from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_baseline
 from promptpo.rollouts.agents import BEST_AGENT

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from promptpo.cli.arguments import (
-    AsJson,
-    EnvId,
-    Horizon,
-    ManyEnvKwargs,
-    Output,
-    ShowVariant,
-    TasksFile,
-    Wrappers,
-    task_from_flags,
-    write_output,
-)
+from promptpo.cli.arguments import AsJson, EnvId, Output, write_output
+from promptpo.cli.groups import grouped
+from promptpo.cli.run_flags import SpecSettings, TaskFlags
 from promptpo.cli.terminal import print_json, reserve_standard_output, standard_output
 from promptpo.files import read_text
 from promptpo_sandbox.text import clean_lines
@@ -52,8 +43,11 @@ def add_to(app: typer.Typer) -> None:
     )(spec)
 
 
+@grouped
 def spec(
     env_id: EnvId,
+    making: TaskFlags,
+    settings: SpecSettings,
     output: Output = None,
     check: Annotated[
         Path | None,
@@ -62,15 +56,6 @@ def spec(
             "one were held against steps, and how."
         ),
     ] = None,
-    env_kwargs: ManyEnvKwargs = None,
-    max_episode_steps: Horizon = None,
-    wrapper: Wrappers = None,
-    tasks: TasksFile = None,
-    show_variant: ShowVariant = False,
-    reveal: Annotated[
-        Literal["source", "named", "anonymous", "bare"],
-        typer.Option(help="How much it tells about which environment it is."),
-    ] = "named",
     as_json: AsJson = False,
 ) -> None:
     """Print what the model will be told about an environment.
@@ -78,13 +63,11 @@ def spec(
     With --check, exit code 1 means that the file says something that the environment contradicts.
     """
     reserve_standard_output()
-    task = task_from_flags(
-        env_id, env_kwargs, max_episode_steps, wrappers=wrapper, tasks=tasks, show_variant=show_variant
-    )
+    task, telling = making.task(env_id), settings.read()
     if check is not None and str(check) == OWN:
         from promptpo.spec import describe
 
-        checks = describe(task, reveal=reveal).checks
+        checks = describe(task, reveal=telling["reveal"]).checks
         if as_json:
             print_json({"env": task.env_id, "checks": list(checks)})
         else:
@@ -95,7 +78,7 @@ def spec(
         return
     from promptpo.spec import describe
 
-    text = describe(task, reveal=reveal).text
+    text = describe(task, reveal=telling["reveal"]).text
     write_output(text, output, {"env": env_id} if as_json else None)
 
 

@@ -1,4 +1,4 @@
-"""The border to the terminal: what models, environments and files say is shown there as text, never obeyed.
+"""Standard output for one document.
 
 Where standard output is a document (``--json``, a spec), it belongs to that alone: everything else that prints
 there, environments and their C libraries included, goes to standard error.
@@ -9,50 +9,8 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
-import shutil
 import sys
-import textwrap
 from typing import Any, TextIO
-
-from promptpo_sandbox.text import clean
-
-COMMAND = re.compile(r"(?<=: )promptpo [^;]*$")
-"""A command at the end of a line, which stays whole so that it can be copied."""
-
-
-def wrapped(text: str, width: int) -> str:
-    """A text whose long lines are broken between words; longer words, and commands to copy, stay whole."""
-    lines = []
-    for line in text.splitlines():
-        if len(line) <= width:
-            lines.append(line)
-            continue
-        indent = line[: len(line) - len(line.lstrip())]
-        whole = COMMAND.sub(lambda found: found[0].replace(" ", "\0"), line)
-        broken = textwrap.wrap(
-            whole, width, subsequent_indent=indent + "  " if indent else "",
-            break_long_words=False, break_on_hyphens=False,
-        )  # fmt: skip
-        lines += [part.replace("\0", " ") for part in broken]
-    return "\n".join(lines)
-
-
-def say(text: str, *, error: bool = False, prose: bool = False) -> None:
-    """Print a text of several lines, cleaned.
-
-    Args:
-        text: What to print.
-        error: Print on standard error.
-        prose: Break long lines between words where it is shown on a terminal.
-    """
-    file = sys.stderr if error else sys.stdout
-    encoding = getattr(file, "encoding", None) or "utf-8"
-    # a terminal without a character is shown its number; the sentence must not end in an error
-    shown = clean(text).encode(encoding, "backslashreplace").decode(encoding)
-    if prose and file.isatty():
-        shown = wrapped(shown, shutil.get_terminal_size().columns)
-    print(shown, file=file, flush=True)
 
 
 class _Reserved:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,8 @@ from promptpo.cli.arguments import (
 )
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import EnvFlags
-from promptpo.cli.terminal import print_json, say
+from promptpo.cli.terminal import print_json
+from promptpo.display.saying import say
 from promptpo.errors import NoSuchRunError, PromptPOError, UsageError
 from promptpo_sandbox.text import clean_line
 
@@ -42,14 +44,38 @@ def add_to(app: typer.Typer) -> None:
     app.command(epilog="Example: promptpo doctor")(doctor)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScreenFlags:
+    """Where episodes are shown."""
+
+    human: Annotated[bool, typer.Option("--human", help="Show a window.")] = False
+    video: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the episodes as FILE.gif or FILE.mp4.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServingFlags:
+    """Whether a report is shown in a browser, and served while a run goes on."""
+
+    open_: Annotated[bool, typer.Option("--open", help="Show it in the web browser.")] = False
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Serve it on this machine's 127.0.0.1 and refresh it while the run goes on; Ctrl-C ends it.",
+        ),
+    ] = False
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port for --live; 0 takes one that is free.")
+    ] = 0
+
+
 @grouped
 def play(
     policy: PolicyFile,
     environment: EnvFlags,
-    human: Annotated[bool, typer.Option("--human", help="Show a window.")] = False,
-    video: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the episodes as FILE.gif or FILE.mp4.")
-    ] = None,
+    screen: ScreenFlags,
     episodes: Annotated[int, typer.Option(help="How many.")] = 1,
     seed: FirstSeed = 0,
     allow_weaker_sandbox: Weaker = False,
@@ -69,9 +95,10 @@ def play(
     from promptpo.output.play import play as watch
 
     path, task = environment.for_policy(policy)
+    human, video = screen.human, screen.video
     if not human and video is None:
         human = has_screen()
-        video = None if human else path.with_suffix(".gif")
+        video = None if human else _beside(path)
     found = watch(
         path,
         task,
@@ -89,22 +116,28 @@ def play(
         raise typer.Exit(1)
 
 
+def _beside(policy: Path) -> Path:
+    """The GIF of a policy: beside it, unless that is in a run that was not made here."""
+    from promptpo.output.runs import is_run
+    from promptpo.run.origin import made_here, place_for
+
+    run = policy.parent
+    return place_for(run, f"{policy.stem}.gif", None, own=not is_run(run) or made_here(run))
+
+
+@grouped
 def report(
     run: RunDir,
-    open_: Annotated[bool, typer.Option("--open", help="Show it in the web browser.")] = False,
+    serving: ServingFlags,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file to write; without it RUN/report.html, or ./report.html for a run that was not made here."
+        ),
+    ] = None,
     film: Film = True,
     allow_weaker_sandbox: Weaker = False,
     trust: Trust = False,
-    live: Annotated[
-        bool,
-        typer.Option(
-            "--live",
-            help="Serve it on this machine's 127.0.0.1 and refresh it while the run goes on; Ctrl-C ends it.",
-        ),
-    ] = False,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for --live; 0 takes one that is free.")
-    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Write RUN/report.html, one page on what happened in a run.
@@ -114,24 +147,26 @@ def report(
     an earlier page has stays there. For a run that was not made here that
     needs --trust; the rest of the page executes nothing.
 
+    A run that was not made here is only read: its page comes into the current directory.
+
     --live writes nothing: it serves the page, without an episode, read-only and to this machine alone. From a
     distant one: ssh -L 8000:127.0.0.1:PORT HOST.
     """
-    if live:
-        _serve(run, port, open_=open_, as_json=as_json)
+    if serving.live:
+        _serve(run, serving.port, open_=serving.open_, as_json=as_json)
         return
-    if port:
+    if serving.port:
         raise UsageError("--port is for --live.")
     from promptpo.files import cannot_write
     from promptpo.output.baseline_run import is_baseline
     from promptpo.output.report.page import untrusted, write_report
     from promptpo.output.run_view import read_view
-    from promptpo.run.origin import builds, made_here
+    from promptpo.run.origin import builds, made_here, place_for
     from promptpo.seeds import begun_runs, is_folder_of_seeds
 
     if is_folder_of_seeds(run):
-        path = many_commands.compare_in(run, begun_runs(run))
-        _written(run, path, open_=open_, as_json=as_json)
+        path = many_commands.compare_in(run, begun_runs(run), out)
+        _written(run, path, open_=serving.open_, as_json=as_json)
         return
     view = None if is_baseline(run) else read_view(run)
     if film and view is not None and view.best is not None:
@@ -144,6 +179,7 @@ def report(
     try:
         path = write_report(
             run,
+            out=place_for(run, "report.html", out, own=made_here(run)),
             episode=film,
             allow_weaker_sandbox=allow_weaker_sandbox,
             trust=trust,
@@ -152,8 +188,8 @@ def report(
     except PromptPOError:
         raise
     except OSError as error:
-        raise cannot_write(run / "report.html", error) from error
-    _written(run, path, open_=open_, as_json=as_json)
+        raise cannot_write(out or run / "report.html", error) from error
+    _written(run, path, open_=serving.open_, as_json=as_json)
 
 
 def _written(run: Path, path: Path, *, open_: bool, as_json: bool) -> None:
@@ -248,7 +284,8 @@ def doctor(as_json: AsJson = False) -> None:
 def add_episode(run: RunResult) -> None:
     """Put an episode into the report of a run that has just ended; Ctrl-C skips it."""
     from promptpo.output.report.page import write_report
+    from promptpo.output.report.result import REPORT
 
     if run.data["best"] is not None:
         with contextlib.suppress(KeyboardInterrupt, PromptPOError, OSError):
-            write_report(Path(run.directory), seconds=FILMING, patience=FILMING)
+            write_report(run.directory, out=run.directory / REPORT, seconds=FILMING, patience=FILMING)

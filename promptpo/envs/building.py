@@ -45,24 +45,11 @@ ENTRY_POINTS = "promptpo.environments"
 """Where installed packages say which module registers a namespace of ids, as "NAMESPACE" or "NAMESPACE.anything"."""
 
 
-ATARI = re.compile(
-    r"(?P<game>[A-Za-z]+?)(-ram)?(NoFrameskip|Deterministic)?(-ram)?(NoFrameskip|Deterministic)?(-v\d+)?"
-)
-"""How games were named before they had a namespace of their own."""
+ATARI = re.compile(r"(ALE/)?(?P<game>[A-Z][A-Za-z]+?)(-ram|NoFrameskip|Deterministic)*-v[045]")
+"""How games are named, with their namespace and before they had one."""
 
 REGISTERS = re.compile(r"register_(\w+_)?env(s|ironments)?")
 """What packages call the function that registers their ids."""
-
-GAMES = (
-    "Adventure", "AirRaid", "Alien", "Amidar", "Assault", "Asterix", "Asteroids", "Atlantis", "BankHeist",
-    "BattleZone", "BeamRider", "Berzerk", "Bowling", "Boxing", "Breakout", "Carnival", "Centipede",
-    "ChopperCommand", "CrazyClimber", "Defender", "DemonAttack", "DoubleDunk", "ElevatorAction", "Enduro",
-    "FishingDerby", "Freeway", "Frostbite", "Gopher", "Gravitar", "Hero", "IceHockey", "Jamesbond",
-    "JourneyEscape", "Kangaroo", "Krull", "KungFuMaster", "MontezumaRevenge", "MsPacman", "NameThisGame",
-    "Phoenix", "Pitfall", "Pong", "Pooyan", "PrivateEye", "Qbert", "Riverraid", "RoadRunner", "Robotank",
-    "Seaquest", "Skiing", "Solaris", "SpaceInvaders", "StarGunner", "Surround", "Tennis", "TimePilot",
-    "Tutankham", "UpNDown", "Venture", "VideoPinball", "WizardOfWor", "YarsRevenge", "Zaxxon",
-)  # fmt: skip
 
 
 def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
@@ -378,26 +365,19 @@ def _unknown(name: str) -> str:
             f"the environment {name.removeprefix(OBJECTS)} was given as a Python object, which only the program that "
             f'gave it has; give it again: promptpo.resume("RUN", env=...).'
         )
-    if name.startswith("ALE/"):
-        return f"{name} is one of the Arcade Learning Environment: pip install ale-py, and name it ale_py:{name}."
-    game = ATARI.fullmatch(name)
-    if game is not None and any(game["game"].lower() == known.lower() for known in GAMES):
-        found = next(known for known in GAMES if known.lower() == game["game"].lower())
-        return (
-            f"there is no environment {name}; it is a game of the Arcade Learning Environment: pip install ale-py, "
-            f"and name it ale_py:ALE/{found}-v5."
-        )
     others = _versions(name)
     if others:
         return f"there is no environment {name}; this version of Gymnasium has {', '.join(reversed(others))}."
     candidates = {i.lower(): i for i in (*gymnasium.registry, *meta_world.known_names())}
     candidates |= {i.removeprefix(meta_world.NAMESPACE): i for i in meta_world.known_names()}
     close = difflib.get_close_matches(name.lower(), list(candidates), n=3, cutoff=0.6)
-    hint = (
-        f"did you mean {' or '.join(dict.fromkeys(candidates[c] for c in close))}?"
-        if close
-        else "write it as Gymnasium does."
-    )
+    game = ATARI.fullmatch(name)
+    hint = "write it as Gymnasium does."
+    if close:
+        hint = f"did you mean {' or '.join(dict.fromkeys(candidates[c] for c in close))}?"
+    if game is not None:
+        ale = f"ale_py:ALE/{game['game']}-v5"
+        hint += f" A game of the Arcade Learning Environment: pip install ale-py, and name it {ale}."
     return f"there is no environment {name}; {hint} (Your own environment: module:{name}.)"
 
 

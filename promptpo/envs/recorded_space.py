@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+
+MOST_VALUES = 1_000_000
+"""Of a space that is read back."""
 
 
 def recorded(space: gymnasium.Space[Any]) -> dict[str, Any]:
@@ -36,7 +40,7 @@ def space_of(data: Mapping[str, Any]) -> gymnasium.Space[Any]:
             case "discrete":
                 return spaces.Discrete(int(data["n"]), start=int(data["start"]))
             case "box":
-                shape, dtype = tuple(map(int, data["shape"])), np.dtype(data["dtype"])
+                shape, dtype = _shape(data["shape"]), _dtype(data["dtype"])
                 low, high = (
                     np.broadcast_to(np.asarray(data[name], np.float64).astype(dtype), shape).copy()
                     for name in ("low", "high")
@@ -44,16 +48,33 @@ def space_of(data: Mapping[str, Any]) -> gymnasium.Space[Any]:
                 return spaces.Box(low, high, shape, dtype.type)
             case "multi_discrete":
                 nvec = np.asarray(data["nvec"], np.int64)
-                return spaces.MultiDiscrete(
-                    nvec, np.dtype(data["dtype"]).type, start=np.asarray(data["start"])
-                )
+                return spaces.MultiDiscrete(nvec, _dtype(data["dtype"]).type, start=np.asarray(data["start"]))
             case "multi_binary":
-                return spaces.MultiBinary([int(size) for size in data["shape"]])
+                return spaces.MultiBinary(list(_shape(data["shape"])))
             case "other":
                 return spaces.Tuple(())
     except (KeyError, TypeError, ValueError, AssertionError, OverflowError) as error:
         raise ValueError("this is no record of an action space") from error
     raise ValueError("this is no record of an action space")
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    """A shape of a bounded number of values, since a record may say anything.
+
+    Raises:
+        ValueError: It is none.
+    """
+    shape = tuple(map(int, data))
+    if math.prod(map(abs, shape)) > MOST_VALUES:
+        raise ValueError("too large")
+    return shape
+
+
+def _dtype(data: Any) -> np.dtype[Any]:
+    dtype: np.dtype[Any] = np.dtype(data)
+    if dtype.kind not in "biuf":
+        raise ValueError("no numbers")
+    return dtype
 
 
 def _bound(bound: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage
@@ -45,6 +46,7 @@ class AnthropicLLM(SDKProvider):
             max_tokens=settings.pop("max_tokens"),
             messages=_messages(request),
             system=[_block(request.system, cached=True)] if request.system else self._sdk.omit,
+            stream=settings.pop("stream", False),
             # With each call, because the client otherwise insists on streaming for large limits.
             timeout=self._timeout,
             # What is left is sent as it is: the client has no keyword for the temperature any more, which
@@ -52,22 +54,46 @@ class AnthropicLLM(SDKProvider):
             extra_body=settings or None,
         )
 
+    def _whole(self, content: dict[str, Any]) -> Any:
+        return self._sdk.types.Message.construct(**content)
+
     def _read(self, response: Any) -> Reply:
-        written = response.usage.cache_creation_input_tokens or 0
-        read = response.usage.cache_read_input_tokens or 0
         return Reply(
             text="".join(block.text for block in response.content if block.type == "text"),
             model=response.model or self.model,
             finish=_FINISH.get(response.stop_reason, "stop"),
-            usage=Usage(
-                # Anthropic counts the three kinds apart; ours are the sum and the part that was cached.
-                input_tokens=(response.usage.input_tokens or 0) + written + read,
-                cached_input_tokens=read,
-                output_tokens=response.usage.output_tokens or 0,
-                reasoning_tokens=getattr(response.usage.output_tokens_details, "thinking_tokens", None) or 0,
-            ),
-            cache_write_tokens=written,
+            usage=_usage(response.usage),
+            cache_write_tokens=response.usage.cache_creation_input_tokens or 0,
         )
+
+    def _add(self, reply: Reply, event: Any) -> Reply:
+        if event.type == "message_start":
+            return self._read(event.message)
+        if event.type == "content_block_start" and event.content_block.type == "text":
+            return replace(reply, text=reply.text + event.content_block.text)
+        if event.type == "content_block_delta" and event.delta.type == "text_delta":
+            return replace(reply, text=reply.text + event.delta.text)
+        if event.type == "message_delta":
+            written = replace(
+                reply.usage, output_tokens=event.usage.output_tokens, reasoning_tokens=_thought(event.usage)
+            )
+            return replace(reply, finish=_FINISH.get(event.delta.stop_reason, "stop"), usage=written)
+        return reply
+
+
+def _usage(usage: Any) -> Usage:
+    """Anthropic counts three kinds of input apart; ours are the sum and the part that was cached."""
+    read = usage.cache_read_input_tokens or 0
+    return Usage(
+        input_tokens=(usage.input_tokens or 0) + (usage.cache_creation_input_tokens or 0) + read,
+        cached_input_tokens=read,
+        output_tokens=usage.output_tokens or 0,
+        reasoning_tokens=_thought(usage),
+    )
+
+
+def _thought(usage: Any) -> int:
+    return getattr(getattr(usage, "output_tokens_details", None), "thinking_tokens", None) or 0
 
 
 def _messages(request: Request) -> list[dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from operator import add
 from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
 from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PLC0414 - still importable from here
@@ -10,7 +11,7 @@ from promptpo.llm.stills import Still
 from promptpo_sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     import gymnasium
@@ -45,13 +46,7 @@ class Usage:
     estimated_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.cached_input_tokens + other.cached_input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.estimated_tokens + other.estimated_tokens,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
     @property
     def total(self) -> int:
@@ -127,6 +122,7 @@ class Request:
         top_logprobs: How many of the likeliest first tokens the answer is to come with; 0 asks for none, and
             providers that know of none ignore it.
         situation: The same facts as values; None where the purpose is not "policy".
+        heard: Told how many characters of the answer have arrived, by providers whose answers are streamed.
     """
 
     key: str
@@ -139,6 +135,7 @@ class Request:
     effort: Effort | None = None
     top_logprobs: int = 0
     situation: Situation | None = field(default=None, compare=False, repr=False)
+    heard: Callable[[int], object] = field(default=lambda _: None, compare=False, repr=False)
 
     @property
     def stills(self) -> tuple[Still, ...]:

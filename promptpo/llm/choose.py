@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -54,16 +55,6 @@ class Choice:
     def name(self) -> str:
         """As ``--model`` would say it."""
         return f"{self.provider}:{self.argument}" if self.argument else self.provider
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """What a provider may need besides its argument."""
-
-    base_url: str | None
-    answered: Sequence[Completion]
-    run: str
-    price: Price | None
 
 
 def choose(name: str | None = None) -> Choice:
@@ -146,8 +137,16 @@ def make_llm(
         return search()
     if not asked and choice.provider in ADDRESSED:
         return _unasked(choice, base_url, Price(*price) if price else None)
-    options = _Options(base_url, answered, run, Price(*price) if price else None)
-    return PROVIDERS[choice.provider](choice.argument, options)
+    given = {
+        "base_url": base_url,
+        "answered": answered,
+        "run": run,
+        "price": Price(*price) if price else None,
+    }
+    name, takes = PROVIDERS[choice.provider]
+    module = import_module(f"promptpo.llm.{MODULES.get(choice.provider, choice.provider)}")
+    made: LLM = getattr(module, name)(choice.argument, **{option: given[option] for option in takes.split()})
+    return made
 
 
 def _unasked(choice: Choice, base_url: str | None, price: Price | None) -> LLM:
@@ -157,7 +156,7 @@ def _unasked(choice: Choice, base_url: str | None, price: Price | None) -> LLM:
     elsewhere = base_url or os.environ.get(f"{choice.provider.upper()}_BASE_URL", "").strip()
     official = not elsewhere or urlsplit(elsewhere).hostname == f"api.{choice.provider}.com"
     found = price or price_of(choice.provider, choice.argument, listed=official)
-    return UnaskedLLM(choice.name, found, base_url)
+    return UnaskedLLM(choice.name, found, lambda: make_llm(choice.name, base_url=base_url))
 
 
 def _check_address(base_url: str) -> None:
@@ -195,50 +194,17 @@ def _parse(name: str, reason: str) -> Choice:
     return Choice(provider, argument, reason)
 
 
-def _anthropic(argument: str, options: _Options) -> LLM:
-    from promptpo.llm.anthropic import AnthropicLLM
-
-    return AnthropicLLM(argument, base_url=options.base_url, price=options.price)
-
-
-def _openai(argument: str, options: _Options) -> LLM:
-    from promptpo.llm.openai import OpenAILLM
-
-    return OpenAILLM(argument, base_url=options.base_url, price=options.price)
-
-
-def _exec(argument: str, options: _Options) -> LLM:
-    from promptpo.llm.command import CommandLLM
-
-    return CommandLLM(argument, price=options.price)
-
-
-def _inbox(argument: str, options: _Options) -> LLM:
-    from promptpo.llm.inbox import InboxLLM
-
-    return InboxLLM(argument, run=options.run, price=options.price)
-
-
-def _replay(argument: str, options: _Options) -> LLM:
-    from promptpo.llm.replay import ReplayLLM
-
-    return ReplayLLM(argument, answered=options.answered)
-
-
-def _embedded(argument: str, _: _Options) -> LLM:
-    from promptpo.llm.embedded import EmbeddedLLM
-
-    return EmbeddedLLM(argument)
-
-
-PROVIDERS: Mapping[str, Callable[[str, _Options], LLM]] = {
-    "anthropic": _anthropic,
-    "openai": _openai,
-    "exec": _exec,
-    "inbox": _inbox,
-    "replay": _replay,
-    "embedded": _embedded,
+PROVIDERS: Mapping[str, tuple[str, str]] = {
+    "anthropic": ("AnthropicLLM", "base_url price"),
+    "openai": ("OpenAILLM", "base_url price"),
+    "exec": ("CommandLLM", "price"),
+    "inbox": ("InboxLLM", "run price"),
+    "replay": ("ReplayLLM", "answered"),
+    "embedded": ("EmbeddedLLM", ""),
 }
+"""Class of each and what it takes besides its argument; the module is called as the provider is, but for `MODULES`."""
+
+MODULES: Mapping[str, str] = {"exec": "command"}
 
 ARGUMENTS: Mapping[str, str] = {"exec": "COMMAND", "inbox": "DIR", "replay": "RUN_OR_FILE"}
 """Providers that mean nothing without an argument, and what it is."""

@@ -58,12 +58,7 @@ class CommandLLM:
             raise UsageError(f"exec:{command} names a program that does not exist; write its path.")
         self.name = f"exec:{command}"
         self.price_known = price is not None
-        self._timeout, self._price = timeout, price
-
-    @property
-    def price(self) -> Pricing | None:
-        """What a call costs, where that is known."""
-        return self._price
+        self._timeout, self.price = timeout, price
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request; an empty answer is asked for again, twice at most.
@@ -78,20 +73,24 @@ class CommandLLM:
             usage += estimated_usage(request, text)
             if text.strip():
                 break
-        cost = self._price.cost(usage) if self._price else None
+        cost = self.price.cost(usage) if self.price else None
         return Completion(text, self.name, usage=usage, cost_usd=cost, seconds=time.perf_counter() - started)
 
     async def _run(self, prompt: bytes) -> str:
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *self._argv,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
+        pipe = asyncio.subprocess.PIPE
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
+                *self._argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
             )
+        )
+        try:
+            process = await asyncio.shield(starting)
         except OSError as error:
             raise FatalProviderError(f"cannot start {self._argv[0]}: {error.strerror}.") from error
+        except asyncio.CancelledError:
+            with contextlib.suppress(OSError):  # it may run already, and have started others
+                await _kill(await starting)
+            raise
         try:
             async with asyncio.timeout(self._timeout):
                 out, err = await process.communicate(prompt)

@@ -6,8 +6,10 @@ resumed run asks the same models.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -98,22 +100,14 @@ class EnsembleLLM:
             await llm.aclose()
 
     def _order(self, request: Request) -> list[LLM]:
-        """Who is asked first, and who instead of it."""
+        """Who is asked first, and who instead of it, in the order in which they are named."""
+        place, first = _PLACE.match(request.key), self.writers[0]
+        if request.purpose == "repair" and self.repairer is not None and not request.key.endswith(".again"):
+            first = self.repairer
+        elif place is not None:
+            first = self.writers[(int(place[1]) + int(place[2]) - 2) % len(self.writers)]
         able = [llm for llm in self.members if request.purpose in llm.purposes]
-        first = self._chosen(request)
-        return sorted(
-            able, key=lambda llm: llm is not first
-        )  # the others in the order in which they are named
-
-    def _chosen(self, request: Request) -> LLM:
-        mends = request.purpose == "repair" and not request.key.endswith(".again")
-        if mends and self.repairer is not None:
-            return self.repairer
-        place = _PLACE.match(request.key)
-        if place is None:
-            return self.writers[0]
-        round_, slot = int(place[1]), int(place[2]) - 1
-        return self.writers[(round_ - 1 + slot) % len(self.writers)]
+        return sorted(able, key=lambda llm: llm is not first)
 
 
 def make_models(
@@ -172,12 +166,15 @@ def one_or_several(model: str | Sequence[str] | None) -> tuple[Any, Any]:
 
 
 def public_name(llm: LLM) -> str:
-    """What an ensemble is called where a policy is passed on: without local paths and arguments of commands."""
-    return " + ".join(_public(member.name) for member in getattr(llm, "members", (llm,)))
+    """What an ensemble is called where a policy is passed on."""
+    return " + ".join(public(member.name) for member in getattr(llm, "members", (llm,)))
 
 
-def _public(name: str) -> str:
+def public(name: str) -> str:
+    """The name of a model without local paths and the arguments of a command."""
     kind, _, rest = name.partition(":")
     if kind == "exec":
-        return f"exec:{PurePath(rest.split()[0]).name if rest.split() else ''}"
+        with contextlib.suppress(ValueError):  # quotes that are not closed
+            return f"exec:{PurePath(next(iter(shlex.split(rest)), '')).name}"
+        return "exec:"
     return f"{kind}:{PurePath(rest).name}" if kind in {"replay", "inbox"} else name

@@ -109,13 +109,8 @@ class InboxLLM:
             raise UsageError(f"{self._directory} is no directory; name a directory for the requests.")
         self.name = f"inbox:{self._directory}"  # absolute, so that a run can be resumed from anywhere
         self.price_known = price is not None
-        self._run, self._price = run, price
+        self._run, self.price = run, price
         self._lock: int | None = None
-
-    @property
-    def price(self) -> Pricing | None:
-        """What a call costs, where that is known."""
-        return self._price
 
     async def complete(self, request: Request) -> Completion:
         """Ask, unless that was done before, and wait for the answer.
@@ -131,7 +126,7 @@ class InboxLLM:
         except OSError as error:
             raise FatalProviderError(f"cannot use the inbox {self._directory}: {error.strerror}.") from error
         usage = estimated_usage(request, text)
-        cost = self._price.cost(usage) if self._price else None
+        cost = self.price.cost(usage) if self.price else None
         return Completion(text, "inbox", usage=usage, cost_usd=cost, seconds=time.perf_counter() - started)
 
     def _ask(self, request: Request) -> WaitingRequest:

@@ -6,7 +6,9 @@ Models that OpenAI offers through its Responses API only are asked there, once t
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptpo.llm.base import Usage
 from promptpo.llm.sdk import Reply, SDKProvider
@@ -37,6 +39,9 @@ class OpenAILLM(SDKProvider):
     address_variable = "OPENAI_BASE_URL"
     official_host = "api.openai.com"
 
+    # The tokens are counted in a last event, where it is asked for.
+    streamed: ClassVar[Mapping[str, Any]] = {"stream": True, "stream_options": {"include_usage": True}}
+
     _responses = False
 
     @property
@@ -63,6 +68,7 @@ class OpenAILLM(SDKProvider):
 
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
         if self._responses:
+            settings.pop("stream_options", None)
             return await self._client.responses.create(
                 model=self.model,
                 instructions=request.system or self._sdk.omit,
@@ -76,21 +82,45 @@ class OpenAILLM(SDKProvider):
             model=self.model, messages=[*system, *turns], **settings
         )
 
+    def _whole(self, content: dict[str, Any]) -> Any:
+        types = self._sdk.types
+        return (types.responses.Response if self._responses else types.chat.ChatCompletion).construct(
+            **content
+        )
+
     def _read(self, response: Any) -> Reply:
         if isinstance(response, self._sdk.types.responses.Response):
             return _read_response(response, self.model)
-        choice = response.choices[0]
-        message, reason = choice.message, choice.finish_reason
+        message = response.choices[0].message
+        if message is None:
+            raise LookupError("a choice without a message")
+        return self._choice(Reply("", self.model, "stop", Usage()), response, message)
+
+    def _add(self, reply: Reply, event: Any) -> Reply:
+        kind = getattr(event, "type", "")
+        if kind == "response.output_text.delta":
+            return replace(reply, text=reply.text + event.delta)
+        if kind in ("response.completed", "response.incomplete", "response.failed"):
+            return _read_response(event.response, self.model)
+        choices = getattr(event, "choices", ())
+        return self._choice(reply, event, choices[0].delta if choices else None)
+
+    def _choice(self, reply: Reply, response: Any, message: Any) -> Reply:
+        """What is known with a chat completion, or a part of one, of which `message` is new."""
         refusal = getattr(message, "refusal", None)
-        return Reply(
-            text=message.content or refusal or "",
-            model=response.model or self.model,
-            finish="refusal" if refusal else _FINISH.get(reason, "stop"),
-            usage=_usage(response.usage),
-            cache_write_tokens=_detail(
-                getattr(response.usage, "prompt_tokens_details", None), "cache_write_tokens"
-            ),
-            logprobs=first_tokens(getattr(choice, "logprobs", None)),
+        choice = response.choices[0] if message is not None else None
+        reason = getattr(choice, "finish_reason", None)
+        finish: Finish = "refusal" if refusal else reply.finish
+        used = getattr(response, "usage", None)
+        return replace(
+            reply,
+            text=reply.text + (getattr(message, "content", None) or refusal or ""),
+            model=getattr(response, "model", None) or reply.model,
+            finish=_FINISH.get(reason, finish) if reason else finish,
+            usage=_usage(used) if used else reply.usage,
+            cache_write_tokens=_detail(getattr(used, "prompt_tokens_details", None), "cache_write_tokens")
+            or reply.cache_write_tokens,
+            logprobs=reply.logprobs or first_tokens(getattr(choice, "logprobs", None)),
         )
 
 

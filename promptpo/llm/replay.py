@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import lzma
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, UsageError
+from promptpo.files import MOST_BYTES, read_regular
 from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request, Usage
 
 if TYPE_CHECKING:
@@ -156,13 +159,22 @@ def _content(path: Path) -> bytes:
     Raises:
         UsageError: It is damaged, or not compressed as its name says.
     """
-    raw = path.read_bytes()
+    raw = read_regular(path.resolve())
+    packed = io.BytesIO(raw)
     try:
         if path.name.endswith(".xz"):
-            return lzma.decompress(raw)
-        return gzip.decompress(raw) if path.name.endswith(".gz") else raw
-    except (lzma.LZMAError, EOFError, OSError) as error:
+            with lzma.LZMAFile(packed) as file:
+                data = file.read(MOST_BYTES + 1)
+        elif path.name.endswith(".gz"):
+            with gzip.GzipFile(fileobj=packed) as zipped:
+                data = zipped.read(MOST_BYTES + 1)
+        else:
+            data = raw
+    except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UsageError(f"{path} is damaged or not compressed as its name says; record it again.") from error
+    if len(data) > MOST_BYTES:
+        raise UsageError(f"{path} holds more than {MOST_BYTES >> 20} MB, which no recording does.")
+    return data
 
 
 def _recorded(data: dict[str, Any], key: str | None) -> RecordedAnswer:

@@ -103,6 +103,8 @@ class SDKProvider(ABC):
     key_variable: ClassVar[str]
     address_variable: ClassVar[str]
     official_host: ClassVar[str]
+    streamed: ClassVar[Mapping[str, Any]] = {"stream": True}
+    """The settings by which an answer is sent as it is written."""
 
     purposes = ALL_PURPOSES
     language_model = True
@@ -136,8 +138,8 @@ class SDKProvider(ABC):
         self._service = Service(
             self.provider, model, self.key_variable, public_address(address), timeout, key
         )
-        self._price = price or self._price_of(model)
-        self.price_known = self._price is not None
+        self.price = price or self._price_of(model)
+        self.price_known = self.price is not None
         self.sees = known_to_see(self.provider, model)
         self._refused: set[str] = set()
         self._cut_while_thinking = False
@@ -172,11 +174,11 @@ class SDKProvider(ABC):
 
     @abstractmethod
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
-        """Make one call through the SDK, which retries it as it sees fit."""
+        """Make one call through the SDK, which retries it as it sees fit; its stream, where ``stream`` is set."""
 
     @abstractmethod
     def _read(self, response: Any) -> Reply:
-        """What a response says.
+        """What a whole response says.
 
         Raises:
             AttributeError: It lacks something that a response in the service's format has.
@@ -184,14 +186,17 @@ class SDKProvider(ABC):
             LookupError: The same.
         """
 
+    @abstractmethod
+    def _add(self, reply: Reply, event: Any) -> Reply:
+        """What has arrived with one more event of a stream; raises as `_read` does."""
+
+    @abstractmethod
+    def _whole(self, content: dict[str, Any]) -> Any:
+        """A response of the SDK's type, from JSON."""
+
     async def aclose(self) -> None:
         """Release connections; calling it twice is harmless."""
         await self._client.close()
-
-    @property
-    def price(self) -> Pricing | None:
-        """What a call costs, where that is known."""
-        return self._price
 
     async def check(self) -> str | None:
         """Try key, address and model by what costs nothing, the service's list of models.
@@ -290,6 +295,8 @@ class SDKProvider(ABC):
         *others, last = self._limit_names
         name = next((other for other in others if other not in self._refused), last)
         settings: dict[str, Any] = {name: limit}
+        if "stream" not in self._refused:
+            settings |= {name: value for name, value in self.streamed.items() if name not in self._refused}
         if request.temperature is not None and "temperature" not in self._refused:
             settings["temperature"] = request.temperature
         if request.effort is not None:
@@ -301,12 +308,19 @@ class SDKProvider(ABC):
         return settings, [setting for setting in settings if setting != last]
 
     async def _ask(self, request: Request, limit: int) -> Reply:
-        """One call; again without a setting that the model turns out to refuse."""
+        """One call; again without a setting that the model turns out to refuse, or where a stream broke before any text."""
+        again = EMPTY_RETRIES
         while True:
             settings, refusable = self._settings(request, limit)
+            begun = False
             try:
                 response = await self._send(request, dict(settings))
+                begun = True
+                return await self._heard(request, response)
             except self._sdk.APIError as error:
+                if begun and again and isinstance(error, self._sdk.APIConnectionError):
+                    again -= 1
+                    continue
                 refused = refused_setting(error, refusable)
                 failure = explain(error, self._sdk, self._service)
                 if self._belongs_elsewhere(error):
@@ -317,8 +331,6 @@ class SDKProvider(ABC):
             except (json.JSONDecodeError, UnicodeDecodeError) as error:
                 refused = None
                 failure = not_an_answer(str(error), self._service)
-            else:
-                return self._checked(request, response)
             # Outside of the except block, so that the SDK's exception, which holds the request with its
             # headers and so the key, is not chained to ours.
             if refused is None:
@@ -336,22 +348,48 @@ class SDKProvider(ABC):
             logger.warning("%s refuses pictures; going on without them.", clean_name(self.name))
         return request.without_stills()
 
-    def _checked(self, request: Request, response: Any) -> Reply:
-        """What a response says; the SDKs hand over whatever came, unvalidated."""
+    async def _heard(self, request: Request, response: Any) -> Reply:
+        """What a response says, whole or as it comes; the SDKs hand over whatever came, unvalidated.
+
+        Where the connection breaks, what had arrived is kept as an answer that was cut off.
+        """
+        reply = Reply("", self.model, "stop", Usage())
         try:
-            reply = self._read(response)
-        except (AttributeError, TypeError, LookupError):
-            raise not_an_answer(str(response), self._service) from None
+            if not hasattr(response, "response"):
+                reply = self._read(response)
+            elif "event-stream" not in response.response.headers.get("content-type", ""):
+                content = await response.response.aread()  # the server does not stream
+                reply = self._read(self._whole({**json.loads(content)}))
+            else:
+                async for event in response:
+                    reply = self._add(reply, event)
+                    request.heard(len(reply.text))
+        except (AttributeError, TypeError, LookupError) as error:
+            raise not_an_answer(str(error), self._service) from None
+        except Exception as error:
+            # Anthropic's client lets the errors of its HTTP client through here.
+            raw = type(error).__module__.startswith("httpx")
+            if not (raw or isinstance(error, self._sdk.APIError)):
+                raise
+            if not reply.text.strip():
+                raise (
+                    self._sdk.APIConnectionError(request=response.response.request) if raw else error
+                ) from None
+            reply = replace(reply, finish="length", usage=Usage())
+            logger.warning(
+                "%s: the connection broke after %s characters, which are kept as an answer that was cut off.",
+                clean_name(self.name),
+                f"{len(reply.text):,}",
+            )
         if reply.usage.total:
             return reply
-        return replace(
-            reply, usage=estimated_usage(request, reply.text)
-        )  # some compatible servers do not count
+        # some compatible servers do not count
+        return replace(reply, usage=estimated_usage(request, reply.text))
 
     def _cost(self, replies: list[Reply]) -> float | None:
         total = 0.0
         for reply in replies:
-            price = self._price or self._price_of(reply.model)
+            price = self.price or self._price_of(reply.model)
             cost = price.cost(reply.usage, reply.cache_write_tokens) if price else None
             if cost is None:
                 return None

@@ -8,6 +8,8 @@ from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.stills import known_to_see
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from promptpo.llm.base import Request
     from promptpo.llm.prices import Pricing
 
@@ -18,23 +20,21 @@ class UnaskedLLM:
     Args:
         name: As ``--model`` says it.
         price: What a call costs; None where that is not known.
-        base_url: Address of a compatible server.
+        make: Makes the provider that would be asked.
     """
 
     purposes = ALL_PURPOSES
     language_model = True
     takes_effort = True
 
-    def __init__(self, name: str, price: Pricing | None, base_url: str | None = None) -> None:
-        self.name, self.price, self._base_url = name, price, base_url
+    def __init__(self, name: str, price: Pricing | None, make: Callable[[], Any]) -> None:
+        self.name, self.price, self._make = name, price, make
         self.price_known = price is not None
         self.sees = known_to_see(*name.partition(":")[::2])
 
     async def check(self) -> str | None:
         """As the provider that would be asked does it; raises what it does, also where there is no key."""
-        from promptpo.llm.choose import make_llm
-
-        real: Any = make_llm(self.name, base_url=self._base_url)
+        real = self._make()
         try:
             tried: str | None = await real.check()
         finally:

@@ -10,9 +10,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
+from promptpo.files import read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -117,95 +119,66 @@ def read_baseline(directory: Path) -> BaselineRun:
     if not is_baseline(directory):
         raise NoSuchRunError(f"{directory} is no run: there is neither {CONFIG} nor {RESULT} in it.")
     try:
-        settings = _json(directory / SETTINGS) if (directory / SETTINGS).is_file() else {}
         result = read_result(directory / RESULT) if (directory / RESULT).is_file() else None
-        if result is not None and not isinstance(result.get("env_id"), str):
+        if result is not None and not result.get("env_id"):
             raise KeyError("env_id")
-        record = _record(directory)
-        episodes, curve = _training(directory, record)
-        curve = _curve((result or record).get("curve") or ()) or curve
+        settings, record = _object(directory / SETTINGS), _record(directory)
+        ended = _episodes(directory, record)
+        train = int(record.get("steps") or sum(length for *_, length in ended))
+        validation = int(record.get("validation_steps") or 0)
+        steps = {"train": train, "validation": validation, "total": train + validation}
+        parts: list[Any] = [record.get("train_seconds"), record.get("evaluation_seconds")]
+        seconds: float | None = sum(parts) if None not in parts else None
+        if result is not None:
+            steps = {name: int(count) for name, count in (result.get("steps") or {}).items()}
+            seconds = result.get("wall_seconds")
         return BaselineRun(
             directory,
             result,
             settings,
-            curve,
-            episodes,
-            _steps(result, record, episodes),
-            _seconds(result, record),
+            tuple(map(_point, (result or record).get("curve") or ())) or _averages(ended),
+            tuple(EpisodeRecord(-1, return_, length) for _, return_, length in ended),
+            steps,
+            seconds,
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
 
 
-def _json(path: Path) -> dict[str, Any]:
-    found = clean_values(json.loads(path.read_text(encoding="utf-8")))
-    if not isinstance(found, dict):
-        raise TypeError(f"{path} holds no object")
-    return found
+def _object(path: Path) -> dict[str, Any]:
+    """A JSON object; empty where there is no such file."""
+    return {**clean_values(json.loads(read_regular(path)))} if path.is_file() else {}
 
 
 def _record(directory: Path) -> Mapping[str, Any]:
     """The record of the newest checkpoint; empty where there is none."""
-    for checkpoint in sorted((directory / CHECKPOINTS).glob("steps-*"), reverse=True):
-        if (checkpoint / RECORD).is_file():
-            return _json(checkpoint / RECORD)
-    return {}
-
-
-def _training(
-    directory: Path, record: Mapping[str, Any]
-) -> tuple[tuple[EpisodeRecord, ...], tuple[BaselinePoint, ...]]:
-    """Training episodes, and a curve of their returns."""
-    ended: list[tuple[float, EpisodeRecord]] = []
-    for steps, return_, length in record.get("episodes") or ():
-        ended.append((float(steps), EpisodeRecord(-1, float(return_), int(length))))
-    if not record and (directory / JOURNAL).is_file():
-        for event in read_events(directory / JOURNAL):
-            if event.kind == "evaluation":
-                data = event.data
-                one = EpisodeRecord(int(data["seed"]), float(data["return_"]), len(data["transitions"]))
-                ended.append((float(data["end_step"]), one))
-    curve = []
-    for n in range(AVERAGED, len(ended) + 1, AVERAGED):
-        latest = [episode.return_ for _, episode in ended[n - AVERAGED : n]]
-        mean = sum(latest) / len(latest)
-        curve.append(BaselinePoint(ended[n - 1][0], mean, mean))
-    return tuple(episode for _, episode in ended), tuple(curve)
-
-
-def _curve(points: Sequence[Mapping[str, Any]]) -> tuple[BaselinePoint, ...]:
-    names = {
-        "mean_return": "mean_return",
-        "train_mean_return": "train_mean_return",
-        "seconds": "wall_seconds",
-    }
-    return tuple(
-        BaselinePoint(
-            float(point["steps"]), **{ours: _number(point.get(theirs)) for ours, theirs in names.items()}
-        )
-        for point in points
+    return _object(
+        max((directory / CHECKPOINTS).glob(f"steps-*/{RECORD}"), default=directory / CHECKPOINTS / RECORD)
     )
 
 
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def _episodes(directory: Path, record: Mapping[str, Any]) -> list[tuple[float, float, int]]:
+    """(training steps at its end, return, length) of training episodes, where they are recorded."""
+    if not record and (directory / JOURNAL).is_file():
+        told = [event.data for event in read_events(directory / JOURNAL) if event.kind == "evaluation"]
+        return [(float(one["end_step"]), float(one["return_"]), len(one["transitions"])) for one in told]
+    return [
+        (float(steps), float(return_), int(length)) for steps, return_, length in record.get("episodes") or ()
+    ]
 
 
-def _steps(
-    result: Mapping[str, Any] | None, record: Mapping[str, Any], episodes: Sequence[EpisodeRecord]
-) -> dict[str, int]:
-    if result is not None:
-        return {name: int(steps) for name, steps in (result.get("steps") or {}).items()}
-    train = int(record.get("steps") or sum(episode.steps for episode in episodes))
-    validation = int(record.get("validation_steps") or 0)
-    return {"train": train, "validation": validation, "total": train + validation}
+def _averages(ended: Sequence[tuple[float, float, int]]) -> tuple[BaselinePoint, ...]:
+    """A curve of training episodes."""
+    points = []
+    for n in range(AVERAGED, len(ended) + 1, AVERAGED):
+        mean = fmean(return_ for _, return_, _ in ended[n - AVERAGED : n])
+        points.append(BaselinePoint(ended[n - 1][0], mean, mean))
+    return tuple(points)
 
 
-def _seconds(result: Mapping[str, Any] | None, record: Mapping[str, Any]) -> float | None:
-    if result is not None:
-        return _number(result.get("wall_seconds"))
-    parts = [record.get("train_seconds"), record.get("evaluation_seconds")]
-    return sum(map(float, parts)) if None not in parts else None  # type: ignore[arg-type] # none is None
+def _point(one: Mapping[str, Any]) -> BaselinePoint:
+    known = [one.get(name) for name in ("mean_return", "train_mean_return", "wall_seconds")]
+    return BaselinePoint(float(one["steps"]), *(None if value is None else float(value) for value in known))
 
 
 def acting_in_words(content: Mapping[str, Any]) -> list[str]:

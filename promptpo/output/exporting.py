@@ -5,19 +5,17 @@ from __future__ import annotations
 import builtins
 import json
 import re
-import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.llm.ensemble import public
 from promptpo.output.report.result import failures_in_words, references_in_words
+from promptpo.output.report.variants import score_in_words
 from promptpo.program import Program
-from promptpo.program.export_options import constant, option_defaults
-from promptpo.program.inlining import inlined
 from promptpo_sandbox import Limits, check_source
 
 if TYPE_CHECKING:
@@ -54,7 +52,6 @@ class Provenance:
         candidate: Id of the candidate.
         date: ISO date.
         test: The test part of ``result.json``; None before the test.
-        success_rate: On test seeds; None where the environment does not report success.
         test_seeds: First and last.
         references: What random actions and zeros earn on the same seeds, as in ``result.json``.
         verdict: What the result is worth.
@@ -67,7 +64,6 @@ class Provenance:
     candidate: str
     date: str
     test: Mapping[str, Any] | None = None
-    success_rate: float | None = None
     test_seeds: tuple[int, int] | None = None
     references: Mapping[str, Any] = field(default_factory=dict)
     verdict: str = ""
@@ -94,10 +90,9 @@ def exported(
     Raises:
         RunError: The gate refuses the program or its reward.
     """
-    gated(source)
     if provenance.task.reward is not None:
         gated(provenance.task.reward.source)
-    program, task = inlined(Program.parse(source)), portable(provenance.task)
+    program, task = Program.parse(source).inlined, portable(provenance.task)
     added = _template().render(
         needs=_needs(program),
         construction=_construction(program),
@@ -114,7 +109,8 @@ def exported(
     for name in sorted(program.names & _claimed(added)):
         program = program.renamed(name)
     header = _header(program.docstring, provenance, filename)
-    return f'"""{header}\n"""\n{program.without_docstring.strip(chr(10))}\n\n\n{MARKER}\n{added}'
+    gated(body := program.without_docstring.strip("\n"))
+    return f'"""{header}\n"""\n{body}\n\n\n{MARKER}\n{added}'
 
 
 LARGEST = 1 << 24
@@ -162,7 +158,7 @@ def task_of(text: str) -> Task | None:
     """The task that an exported file plays by default; None for other files. Nothing of it is run."""
     from promptpo.envs.task import Task, Variant, Wrapping
 
-    defaults = option_defaults(_parts(text)[1])
+    defaults = Program.parse(_parts(text)[1]).option_defaults
     env_id = defaults.get("--env")
     try:
         kwargs = json.loads(defaults.get("--env-kwargs") or "{}")
@@ -192,7 +188,7 @@ def reward_of(text: str, file: str) -> RewardProgram | None:
     """
     from promptpo.program.reward_program import reward_program
 
-    source = constant(_parts(text)[1], "REWARD")
+    source = Program.parse(_parts(text)[1]).constant("REWARD")
     return reward_program(source, file=file) if isinstance(source, str) else None
 
 
@@ -218,7 +214,7 @@ def _parts(text: str) -> tuple[str, str]:
     """
     lines = text.split("\n")
     places = [i for i, line in enumerate(lines) if line.rstrip("\r") == MARKER]
-    ours = places and "--env" in option_defaults("\n".join(lines[places[-1] :]))
+    ours = places and "--env" in Program.parse("\n".join(lines[places[-1] :])).option_defaults
     at = places[-1] if ours else len(lines)
     return "\n".join(lines[:at]), "\n".join(lines[at:])
 
@@ -253,7 +249,7 @@ def _template() -> jinja2.Template:
 
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
-    author = _author(provenance.model)
+    author = _line(public(provenance.model))
     writers = {"program search": "program search", "its user (": "the user of promptpo"}
     writer = next((w for start, w in writers.items() if author.startswith(start)), "a language model")
     parts = [
@@ -279,52 +275,23 @@ def _escaped(character: str) -> str:
     return repr(character)[1:-1] if character != "\t" else "    "
 
 
-def _author(model: str) -> str:
-    """Who wrote the policy, without the local paths and arguments of a command."""
-    kind, colon, rest = model.partition(":")
-    if kind == "exec" and colon:
-        try:
-            words = shlex.split(rest)
-        except ValueError:
-            words = rest.split()
-        model = f"exec:{PurePath(words[0]).name if words else ''}"
-    elif kind == "replay" and colon:
-        model = f"replay:{PurePath(rest).name}"
-    return _line(model)
-
-
 def _facts(provenance: Provenance) -> str:
-    lines = []
-    test = provenance.test
-    if test is not None:
-        if test["mean_return"] is not None:
-            low, high = test["ci95"]
-            seeds = ""
-            if provenance.test_seeds:
-                seeds = f", seeds {provenance.test_seeds[0]} to {provenance.test_seeds[1]}"
-            lines.append(
-                f"Held-out mean return {test['mean_return']:.6g} (95 % interval {low:.6g} to {high:.6g}; "
-                f"{test['episodes']} episodes{seeds})."
-            )
-        if failed := failures_in_words(test):
-            lines.append(_line(failed))
-    if provenance.success_rate is not None:
-        lines.append(f"Success in {provenance.success_rate:.0%} of them.")
-    reward = provenance.task.reward
-    if reward is not None:
-        lines[:0] = [f"The goal: {_line(' '.join(reward.goal.split()))}."] if reward.goal.strip() else []
-        own = (test or {}).get("env_mean_return")
-        told = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
-        lines.append(f"Returns are by the program REWARD below{told}.")
-    if provenance.references:
-        lines.append(f"On the same seeds {references_in_words(provenance.references)}.")
-    if provenance.verdict:
-        lines.append(_line(provenance.verdict))
-    lines.append(
-        f"Candidate {_line(provenance.candidate)} of run {_line(provenance.run_id)}, "
-        f"promptpo {_line(provenance.version)}, {_line(provenance.date)}."
-    )
-    return "\n".join(lines)
+    test, reward = provenance.test or {}, provenance.task.reward
+    own, score = test.get("env_mean_return"), score_in_words(test)
+    seeds = ", seeds {} to {}".format(*provenance.test_seeds) if provenance.test_seeds else ""
+    theirs = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
+    goal = " ".join(reward.goal.split()) if reward else ""
+    marks = references_in_words(provenance.references)
+    lines = [
+        goal and f"The goal: {goal}.",
+        score and f"Held-out mean return {score}{seeds}.",
+        failures_in_words(test),
+        reward and f"Returns are by the program REWARD below{theirs}.",
+        marks and f"On the same seeds {marks}.",
+        provenance.verdict,
+        f"Candidate {provenance.candidate} of run {provenance.run_id}, promptpo {provenance.version}, {provenance.date}.",
+    ]
+    return "\n".join(_line(line) for line in lines if line)
 
 
 def _construction(program: Program) -> dict[str, Any]:

@@ -7,23 +7,19 @@ the page: each page holds a secret that an answer must bring.
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 import secrets
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import parse_qs
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from promptpo.errors import RenderingError
 from promptpo.output.film import Film, film
 from promptpo.output.film.strip import in_words
-from promptpo.output.live import LocalPage, PageServer
-from promptpo.output.report.page import asset, templates
+from promptpo.output.report.templates import rendered
+from promptpo.output.serving import PageServer
 from promptpo.telling.preferences import Preference, told
 
 if TYPE_CHECKING:
@@ -31,9 +27,6 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Episode
 
 FRAMES, WIDTH, RENDERING_SECONDS = 40, 400, 20.0
-MOST_BYTES = 1000
-"""Of an answer."""
-
 WORDS: Mapping[str, Preference] = {"1": "first", "2": "second", "=": "equal"}
 WAIT_SECONDS = 1
 
@@ -67,7 +60,7 @@ class _Question:
         return self.answer
 
 
-class PersonJudge:
+class PersonJudge(PageServer):
     """Asks a person, pair by pair; use it as a context manager.
 
     Args:
@@ -94,25 +87,7 @@ class PersonJudge:
         self._question: _Question | None = None
         self._lock = threading.Lock()
         self._sides: dict[str, Side] = {}
-        judge = self
-
-        class JudgedHere(_JudgedPage):
-            draw = staticmethod(judge.draw)
-            take = staticmethod(judge.take)
-
-        self._server = PageServer(JudgedHere, port)
-
-    @property
-    def url(self) -> str:
-        """Where the page is."""
-        return self._server.url
-
-    def __enter__(self) -> Self:
-        self._server.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._server.__exit__(*error)
+        super().__init__(self._page, port, seconds=WAIT_SECONDS, take=self._answer)
 
     async def ask(
         self, number: int, total: int, first: tuple[str, Episode], second: tuple[str, Episode]
@@ -142,26 +117,20 @@ class PersonJudge:
             self._sides[name] = Side(pictures, told(episode, self._names))
         return self._sides[name]
 
-    def draw(self) -> tuple[str, bool]:
+    def _page(self) -> tuple[str, bool]:
         """The page, and whether it waits for the next pair."""
         question = self._question
         waits = question is None or question.answer is not None
-        script = asset("judge.js")
-        text = (
-            templates()
-            .get_template("judge.html.j2")
-            .render(
-                goal=self._goal,
-                question=None if waits else question,
-                films=None if waits or question is None else _films(question.sides),
-                style=Markup(asset("style.css")),  # noqa: S704 - our own file
-                script=Markup(script),  # noqa: S704 - our own file
-                script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            )
+        text = rendered(
+            "judge.html.j2",
+            "judge.js",
+            goal=self._goal,
+            question=None if waits else question,
+            films=None if waits or question is None else _films(question.sides),
         )
         return text, waits
 
-    def take(self, secret: str, word: str) -> bool:
+    def _answer(self, secret: str, word: str) -> bool:
         """Take an answer to the pair that is shown; whether it is one."""
         with self._lock:  # a page may be open twice
             question = self._question
@@ -171,29 +140,6 @@ class PersonJudge:
                 return False
             question.take(WORDS[word])
             return True
-
-
-class _JudgedPage(LocalPage):
-    """The page, and the answers that it sends."""
-
-    take: Callable[[str, str], bool]
-    seconds = WAIT_SECONDS
-
-    def do_POST(self) -> None:  # noqa: N802 - as http.server calls it
-        """An answer; the browser is sent back to the page."""
-        length = self.headers.get("Content-Length", "")
-        if not self.is_ours():
-            self.send(HTTPStatus.MISDIRECTED_REQUEST, "This is not served under that name.\n")
-        elif not length.isdigit() or int(length) > MOST_BYTES:
-            self.send(HTTPStatus.BAD_REQUEST, "This is no answer.\n")
-            self.close_connection = True
-        else:
-            given: Any = parse_qs(self.rfile.read(int(length)).decode("ascii", "replace"))
-            secret, word = (given.get(name, [""])[0] for name in ("secret", "word"))
-            if self.path == "/" and self.take(secret, word):
-                self.send(HTTPStatus.SEE_OTHER, "Thank you.\n", headers={"Location": "/"})
-            else:
-                self.send(HTTPStatus.CONFLICT, "This pair is answered; load the page again.\n")
 
 
 def _films(sides: tuple[Side, Side]) -> Markup:

@@ -74,6 +74,8 @@ def play(
     finished = [episode for episode in rollout.episodes if episode.failure is None]
     same = True
     if finished and file is not None:
+        if file.is_symlink():  # it is replaced, not followed
+            file.unlink()
         same = bool(write_video(task, finished, file)["same"])
     if finished and human:
         same = show(task, finished) and same

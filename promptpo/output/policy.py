@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import gymnasium
 import numpy as np
+from gymnasium.vector.utils import batch_space, iterate
 
 from promptpo.envs.objects import EnvLike
 from promptpo.envs.objects import task_of as task_named
 from promptpo.envs.task import Task
 from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
-from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.output.exporting import policy_part, task_of
-from promptpo.output.policy_file import may_build
+from promptpo.output.exporting import BEST, policy_part
+from promptpo.output.policy_file import file_and_task
 from promptpo.program import Program
-from promptpo.run.origin import builds
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Failure, Limits
@@ -66,28 +65,15 @@ def load_policy(
     from promptpo.envs.building import make_env
 
     path = Path(policy)
-    path = path / "best.py" if path.is_dir() else path
-    text = read_text(path)
-    task = task_of(text) if env_id is None else _named(env_id)
-    if task is None:
-        raise UsageError(
-            f'{path} does not say which environment it is for; say load_policy("{path}", "ENV_ID").'
-        )
-    if not (env_id is not None or trust or may_build(path, task)):
-        raise UsageError(
-            f"{path} is no file of a run that was made here, and this {builds(task)}; if you trust it, say "
-            f'load_policy("{path}", trust=True), or name the environment yourself: load_policy("{path}", "ENV_ID").'
-        )
+    path = path / BEST if path.is_dir() else path
+    given = env_id if isinstance(env_id, Task | None) else task_named(env_id)
+    path, task = file_and_task(path, given, trust=trust)
     env = make_env(task)
     try:
         spaces = env.observation_space, env.action_space
     finally:
         env.close()
-    return SandboxedPolicy(policy_part(text), *spaces, allow_weaker_sandbox=allow_weaker_sandbox)
-
-
-def _named(env: EnvLike | Task) -> Task:
-    return env if isinstance(env, Task) else task_named(env)
+    return SandboxedPolicy(policy_part(read_text(path)), *spaces, allow_weaker_sandbox=allow_weaker_sandbox)
 
 
 class SandboxedPolicy:
@@ -155,7 +141,9 @@ class SandboxedPolicy:
         """
         del deterministic
         single = _is_single(self.observation_space, observation)
-        observations = [observation] if single else _rows(self.observation_space, observation)
+        observations = (
+            [observation] if single else list(iterate(batch_space(self.observation_space), observation))
+        )
         starts = self._starts(len(observations), state, episode_start)
         while len(self._lanes) < len(observations):
             self._lanes.append(_SandboxThread(self, self._limits, self._allow_weaker))
@@ -198,21 +186,6 @@ def _is_single(space: gymnasium.Space[Any], observation: Any) -> bool:
     if isinstance(space, gymnasium.spaces.Text):
         return isinstance(observation, str)
     return space.shape is None or np.ndim(observation) == len(space.shape)
-
-
-def _rows(space: gymnasium.Space[Any], batch: Any) -> list[Any]:
-    """The single observations of a batch, in the form that the space's own samples have."""
-    if isinstance(space, gymnasium.spaces.Dict):
-        columns = {key: _rows(inner, batch[key]) for key, inner in space.spaces.items()}
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    if isinstance(space, gymnasium.spaces.Tuple):
-        parts = [_rows(inner, part) for inner, part in zip(space.spaces, batch, strict=True)]
-        return list(zip(*parts, strict=True))
-    if isinstance(space, gymnasium.spaces.Discrete):
-        return [int(value) for value in batch]
-    if isinstance(space, gymnasium.spaces.Text):
-        return [str(value) for value in batch]
-    return [np.asarray(value) for value in batch]
 
 
 _END, _CLOSE = object(), object()

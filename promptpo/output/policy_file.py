@@ -12,7 +12,7 @@ from pathlib import Path
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.files import read_text
+from promptpo.files import read_in_run, read_regular, read_text
 from promptpo.output.exporting import BEST, policy_part, portable, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
@@ -79,7 +79,7 @@ def _task_of_run(directory: Path) -> Task | None:
     if (directory / CONFIG).exists():
         return load_config(directory / CONFIG).task
     try:
-        return from_json(Task, json.loads((directory / SETTINGS).read_text(encoding="utf-8"))["task"])
+        return from_json(Task, json.loads(read_regular(directory / SETTINGS))["task"])
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
@@ -148,7 +148,7 @@ def policies_in(paths: Sequence[str | os.PathLike[str]], task: Task | None = Non
     """
     found = []
     for path in map(Path, paths):
-        text = read_text(path / BEST if path.is_dir() else path)
+        text = read_in_run(path / BEST) if path.is_dir() else read_text(path)
         source = policy_part(text)
         if task is not None:
             check_made_for(path, text, task)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.files import read_text, write_atomically
+from promptpo.files import file_name, read_in_run, write_atomically
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import RESULT
-from promptpo.telling.feedback import episodes_in_words, number
+from promptpo.output.report.variants import score_in_words
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -20,7 +20,7 @@ KEY = "refined"
 
 def folder_of(run: RunResult) -> Path:
     """Where the network trained from a run's best candidate is: another candidate gets another folder."""
-    return run.directory / f"{KEY}-{run.data['best']['candidate']}"
+    return run.directory / f"{KEY}-{file_name(run.data['best']['candidate'])}"
 
 
 def add_refined(run: RunResult) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def add_refined(run: RunResult) -> dict[str, Any]:
     Steps are those of both: ``total`` adds the run's searched steps and what training and its validation took.
     """
     folder = folder_of(run)
-    refined = json.loads(read_text(folder / RESULT))
+    refined = json.loads(read_in_run(folder / RESULT))
     steps = refined["steps"]
     content = dict(run.data) | {
         KEY: {
@@ -51,7 +51,7 @@ def add_refined(run: RunResult) -> dict[str, Any]:
 def kept(directory: Path, candidate: str | None) -> dict[str, Any]:
     """The part of a result that is there already, where it tells of the same candidate."""
     try:
-        found = json.loads(read_text(directory / RESULT)).get(KEY)
+        found = json.loads(read_in_run(directory / RESULT)).get(KEY)
     except (OSError, ValueError, AttributeError):
         return {}
     return {KEY: found} if isinstance(found, dict) and found.get("candidate") == candidate else {}
@@ -63,12 +63,10 @@ def refined_in_words(result: Mapping[str, Any] | None) -> str:
     if not isinstance(found, Mapping):
         return ""
     test, steps = found["test"], found["steps"]
-    low, high = test["ci95"]
     if not found["better"]:
         return f"Refined for {steps['train']:,} steps: no network was better on validation episodes than the program."
     what = "A network that acts alone" if found["alone"] else "The program with a network on top"
     return (
         f"Refined with {found['algorithm']} for {steps['train']:,} steps. {what} has a held-out return of "
-        f"{number(test['mean_return'])} (95 % interval {number(low)} to {number(high)}, "
-        f"{episodes_in_words(test['episodes'])}), {steps['total']:,} steps in all. It is in {found['policy']}."
+        f"{score_in_words(test)}, {steps['total']:,} steps in all. It is in {found['policy']}."
     )

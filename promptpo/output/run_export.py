@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo import __version__
 from promptpo.envs.recorded_space import space_of
 from promptpo.errors import RunError
 from promptpo.output.exporting import GIVEN, SEARCH, TUNED_FROM_GIVEN, Provenance, exported
@@ -19,6 +18,7 @@ from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.models import origin_of
 from promptpo.run.origin import builds, built_in, check_trust, made_here, signed
 from promptpo.run.records import Seeds
+from promptpo.version import __version__
 
 if TYPE_CHECKING:
     from gymnasium import Space
@@ -104,7 +104,6 @@ def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> P
         candidate=best["candidate"],
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         test=test,
-        success_rate=test["success_rate"] if test else None,
         test_seeds=(seeds[0], seeds[-1]),
         references=content.get("references") or {} if test else {},
         verdict=content.get("verdict", "") if test else "",

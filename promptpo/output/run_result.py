@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
 from promptpo.output.exporting import BEST
-from promptpo.output.report.result import RESULT
+from promptpo.output.report.result import RESULT, written_by
+from promptpo.output.report.variants import score_in_words
 from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.models import writer_of
@@ -72,7 +75,7 @@ class RunResult:
             MissingExtraError: pandas is not installed.
         """
         try:
-            import pandas as pd  # type: ignore[import-untyped] # it has no stubs of its own
+            import pandas as pd
         except ImportError as error:
             raise MissingExtraError(
                 "history is a pandas frame, and pandas is not installed: pip install pandas. The same as JSON: "
@@ -82,10 +85,21 @@ class RunResult:
         return pd.DataFrame(rows, columns=HISTORY)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the numbers, the best policy's source, and where the report is."""
-        from promptpo.output.report.notebook import summary
-
-        return summary(self.directory, self.data, self.source)
+        """What a notebook shows: the numbers, where the report is, and the best policy's source."""
+        best = self.data["best"]
+        rows = {
+            "environment": self.data["env_id"],
+            "written by": written_by(self.data),
+            "held-out return": score_in_words(self.data["test"]),
+            "verdict": self.data.get("verdict"),
+            "best candidate": best["candidate"] if best else "none ran",
+            "stopped": self.stop_reason,
+            "report": self.directory / "report.html",
+        }
+        line = Markup('<tr><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>')
+        table = Markup("").join(line.format(name, value) for name, value in rows.items() if value)
+        code = Markup("<details><summary>the policy</summary><pre>{}</pre></details>").format(self.source)
+        return Markup("<table>{}</table>{}").format(table, code if self.source else "")
 
     def __repr__(self) -> str:
         low, high = self.ci95

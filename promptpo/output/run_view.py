@@ -6,11 +6,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Len  # pydantic's own, as is the other
+from typing_extensions import TypedDict
 
 from promptpo.errors import NoSuchRunError, RunError
+from promptpo.files import read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.adapters import adapter
 from promptpo.run.config import Config
 from promptpo.run.records import REFERENCE_TEST, Experiment
 from promptpo.run.state import RunState, read_state
@@ -96,7 +101,46 @@ class RunView:
         )
 
 
-def read_result(path: Path) -> Mapping[str, Any]:
+class _Result(TypedDict, total=False):
+    """What every result file has that has it."""
+
+    env_id: str | None
+    env_kwargs: dict[str, Any] | None
+    model: str | None
+    method: str | None
+    seed: int | None
+    best: dict[str, Any] | None
+    test: dict[str, Any] | None
+    stop_reason: str | None
+    llm: dict[str, Any] | None
+    steps: dict[str, Any] | None
+    wall_seconds: float | None
+    curve: list[Any] | None
+    reward: dict[str, Any] | None
+
+
+class _Best(TypedDict):
+    candidate: str
+
+
+class _Test(TypedDict):
+    mean_return: float | None
+    ci95: Annotated[list[float | None], Len(2, 2)]
+    success_rate: float | None
+    episodes: int
+    returns: list[float | None]
+
+
+class _Search(TypedDict):
+    """What that of a search has, and that of a baseline need not have."""
+
+    env_id: str
+    stop_reason: str
+    best: _Best | None
+    test: _Test | None
+
+
+def read_result(path: Path, kind: type = _Result) -> Mapping[str, Any]:
     """A result file, wherever it comes from: its texts are clean, its parts are what they must be.
 
     Raises:
@@ -104,39 +148,11 @@ def read_result(path: Path) -> Mapping[str, Any]:
         ValueError: It is no result.
     """
     try:
-        result = clean_values(json.loads(path.read_text(encoding="utf-8")))
+        result = clean_values(json.loads(read_regular(path)))
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply") from error
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "env_id": str, "env_kwargs": dict, "model": str, "method": str, "seed": int, "best": dict, "test": dict,
-        "stop_reason": str, "llm": dict, "steps": dict, "wall_seconds": (int, float), "curve": list,
-    }  # fmt: skip
-    if not isinstance(result, dict) or not all(
-        value is None or isinstance(value, kinds.get(name, object)) for name, value in result.items()
-    ):
-        raise ValueError(f"{path} is no result")
-    return result
-
-
-def _of_search(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The result of a search, which has parts that those of baselines need not have.
-
-    Raises:
-        ValueError: It lacks one.
-    """
-    best, test = result.get("best"), result.get("test")
-    wanted = [result.get("env_id"), result.get("stop_reason"), *([best.get("candidate")] if best else [])]
-    if not all(isinstance(text, str) for text in wanted):
-        raise ValueError("it lacks a part")
-    if test:
-        numbers = [*test["returns"], test["mean_return"], *test["ci95"], test["success_rate"]]
-        if (
-            not all(value is None or isinstance(value, int | float) for value in numbers)
-            or len(test["ci95"]) != len(("low", "high"))
-            or not isinstance(test["episodes"], int)
-        ):
-            raise ValueError("its test is no test")
-    return result
+    adapter(kind).validate_python(result, strict=True)
+    return dict(result)
 
 
 def read_view(directory: Path) -> RunView:
@@ -149,6 +165,7 @@ def read_view(directory: Path) -> RunView:
     if not path.exists() or (len(state.sessions) > 1 and not state.finished):
         return RunView(directory, state, None)
     try:
-        return RunView(directory, state, _of_search(read_result(path)))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        read_result(path, _Search)
+        return RunView(directory, state, read_result(path))
+    except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error

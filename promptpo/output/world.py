@@ -10,7 +10,7 @@ from promptpo.errors import NoSuchRunError, RunError
 from promptpo.output.exporting import gated
 from promptpo.output.run_view import RunView
 from promptpo.program import Program
-from promptpo.program.expressions import is_plain_expression
+from promptpo.program.program import is_plain_expression
 from promptpo.run.journal import Event, read_run
 from promptpo.world.words import in_words, use_in_words
 

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from promptpo.program.classes import Contract, class_called, contract_of, find_method
-from promptpo.program.identity import digest, skeleton
-from promptpo.program.renaming import rename
-from promptpo.program.tree import Text, assigned, bound_here, docstring_of, literal, parse, replace_nodes
-from promptpo.program.tunables import (
-    Range,
-    actions_in,
-    declared_in,
-    format_table,
-    number_in,
-    params_in,
-    table_in,
-)
+from promptpo.program.identity import text_digest
+from promptpo.program.reader import UnreadableError, read
+from promptpo.program.tunables import Range, format_table
 from promptpo_sandbox.text import clean
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """How a policy is made for an episode.
+
+    Attributes:
+        takes_params: Whether its constructor is given the parameters' values; None where only running the
+            module can tell.
+        resets: Whether it has a ``reset`` that is called; None likewise.
+    """
+
+    takes_params: bool | None
+    resets: bool | None
 
 
 @dataclass(frozen=True)
 class Program:
     """A policy module. Text that is not Python is one too: it defines nothing and is never rewritten.
 
-    Everything is read off the syntax tree, which is made once; nothing of the module is ever run.
+    What is known of it the reader finds out, a confined process: here nothing is parsed, and nothing is ever run.
+    A module that is built to be hard to read counts as one that is not Python.
 
     Attributes:
         source: The module's text.
@@ -44,49 +46,52 @@ class Program:
         """The program of a source; the same value for the same text as long as it is in use."""
         return _remembered(source)
 
-    @cached_property
-    def _tree(self) -> ast.Module | None:
-        return parse(self.source)
+    def _read(self, name: str, *arguments: Any, otherwise: Any) -> Any:
+        """A fact about the module; the given one where it cannot be read, after which nothing else is asked for."""
+        if "_unreadable" not in self.__dict__:
+            try:
+                found = read("of_module", self.source, name, *arguments)
+            except UnreadableError:
+                self.__dict__["_unreadable"] = True
+            else:
+                return otherwise if found is None else found
+        return otherwise
 
-    @property
+    def _rewritten(self, how: str, *arguments: Any) -> Program:
+        source = self._read(how, *arguments, otherwise=self.source)
+        return self if source == self.source else Program.parse(source)
+
+    @cached_property
     def is_python(self) -> bool:
         """Whether the text parses."""
-        return self._tree is not None
+        return bool(self._read("is_python", otherwise=False))
 
     @cached_property
     def digest(self) -> str:
-        """Equal for programs that differ in comments, layout and local names; see `identity.digest`."""
-        return digest(self.source)
+        """Equal for programs that differ in comments, layout and local names."""
+        return str(self._read("digest", otherwise=text_digest(self.source)))
 
     @cached_property
     def skeleton(self) -> str:
-        """Equal for programs that differ in numbers only; see `identity.skeleton`."""
-        return skeleton(self.source)
+        """Equal for programs that differ in numbers only."""
+        return str(self._read("skeleton", otherwise=self.digest))
 
     # What it declares for tuning
 
     @cached_property
     def params(self) -> Mapping[str, Range]:
         """The declared numbers, name to (value, low, high), in the order of the source; arrays number by number."""
-        return MappingProxyType(params_in(self._tree))
+        return MappingProxyType(self._read("params", otherwise={}))
 
     @cached_property
     def arrays(self) -> Mapping[str, tuple[int, ...]]:
         """The shape of each declared parameter that is an array; its numbers are in `params` as ``W[0,1]``."""
-        return MappingProxyType({n: one.shape for n, one in declared_in(self._tree).items() if one.shape})
+        return MappingProxyType(self._read("arrays", otherwise={}))
 
     @property
     def values(self) -> dict[str, float] | None:
         """What its constructor is to be given, as `promptpo_sandbox.Trial` wants it; None without parameters."""
         return {name: value for name, (value, _, _) in self.params.items()} or None
-
-    @property
-    def params_are_triples(self) -> bool:
-        """Whether every entry of ``PARAMS`` is one of `params`, and written as (value, low, high)."""
-        node = assigned(self._tree, "PARAMS")
-        entries = node.values if isinstance(node, ast.Dict) else []
-        count = len(declared_in(self._tree))
-        return len(entries) == count and all(isinstance(e, ast.Tuple | ast.List) for e in entries)
 
     def given(self, params: str = "PARAMS") -> str:
         """An expression of what its constructor is to be given, for code behind it that has numpy as ``np``.
@@ -94,127 +99,88 @@ class Program:
         Args:
             params: What the module calls ``PARAMS`` now.
         """
-        if self.values and self.params_are_triples:
-            value = "np.array(value[0], dtype=float) if np.ndim(value[0]) else value[0]"
-            return f"{{name: {value if self.arrays else 'value[0]'} for name, value in {params}.items()}}"
-        entries = (
-            f"{one.name!r}: np.array({list(one.values)!r}).reshape({one.shape!r})"
-            if one.shape
-            else f"{one.name!r}: {one.values[0]!r}"
-            for one in declared_in(self._tree).values()
-        )
-        return f"{{{', '.join(entries)}}}"
+        return str(self._read("given", params, otherwise="{}"))
 
     @cached_property
     def table(self) -> Mapping[Hashable, Any] | None:
         """The ``TABLE`` literal, from observation key to action; None where there is none."""
-        table = table_in(self._tree)
-        return None if table is None else MappingProxyType(table)
+        pairs = self._read("table", otherwise=None)
+        return None if pairs is None else MappingProxyType(dict(pairs))
 
     @cached_property
     def actions(self) -> tuple[Any, ...]:
         """What the table may choose from: the ``ACTIONS`` literal, or else the values the table has."""
-        return actions_in(self._tree)
+        return tuple(self._read("actions", otherwise=()))
 
     def number(self, name: str, default: float) -> float:
         """A top-level number, or a default where it is missing or no finite number."""
-        return number_in(self._tree, name, default)
+        return float(self._read("number", name, default, otherwise=default))
 
     # What it is made of
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The names that the module binds at its top level."""
-        declared = [n.names for n in ast.walk(self._tree) if isinstance(n, ast.Global)] if self._tree else []
-        return frozenset(bound_here(self._tree.body if self._tree else ())) | {
-            name for names in declared for name in names
-        }
+        return frozenset(self._read("names", otherwise=()))
 
     @cached_property
     def reads(self) -> frozenset[str]:
         """The names that are read anywhere in it."""
-        nodes = ast.walk(self._tree) if self._tree else ()
-        return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+        return frozenset(self._read("reads", otherwise=()))
 
     @cached_property
     def imports(self) -> tuple[str, ...]:
         """The top-level packages that it imports, sorted."""
-        found: set[str] = set()
-        for node in ast.walk(self._tree) if self._tree else ():
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module.partition(".")[0])
-        return tuple(sorted(found))
+        return tuple(self._read("imports", otherwise=()))
 
     @cached_property
     def contract(self) -> Contract:
         """How the class ``Policy`` is made for an episode."""
-        return contract_of(self._tree)
+        return Contract(*self._read("contract", otherwise=(None, None)))
+
+    @cached_property
+    def reward(self) -> tuple[bool, bool]:
+        """Whether the class ``Reward`` may have a ``step``, and a ``success``."""
+        has_step, has_success = self._read("reward", otherwise=(False, False))
+        return bool(has_step), bool(has_success)
 
     def lacks(self, class_name: str, *methods: str) -> tuple[str, ...]:
         """Which of some methods a top-level class has not, as far as that is known without running the module."""
-        owner = class_called(self._tree, class_name)
-        if owner is None:
-            return ()
-        return tuple(name for name in methods if find_method(self._tree, owner, name) is False)
+        return tuple(self._read("lacks", class_name, *methods, otherwise=()))
 
     def arguments(self, class_name: str, method: str) -> tuple[str, ...]:
         """Names of the positional arguments of a method of a top-level class; empty where it is not there."""
-        owner = class_called(self._tree, class_name)
-        body = owner.body if owner is not None else []
-        found = next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == method), None)
-        return tuple(argument.arg for argument in found.args.args) if found is not None else ()
+        return tuple(self._read("arguments", class_name, method, otherwise=()))
 
-    @property
+    @cached_property
     def docstring(self) -> str:
         """The module's docstring, as its value, clean; empty without one."""
-        statement = docstring_of(self._tree)
-        value = statement.value if statement else None
-        if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
-            return ""
-        return clean(value.value.strip())
+        return clean(self._read("docstring", otherwise=""))
 
     def class_docstrings(self, name: str = "") -> list[str]:
         """The docstrings of its top-level classes that have one, or of the class of that name."""
-        body = self._tree.body if self._tree else []
-        classes = [n for n in body if isinstance(n, ast.ClassDef) and name in ("", n.name)]
-        return [text for node in classes if (text := ast.get_docstring(node))]
+        return list(self._read("class_docstrings", name, otherwise=()))
 
     def text(self, name: str) -> str:
         """A text of that name, at the top level or in a class; empty where there is none.
 
         It may be written in parts that are added, or as a list of lines or a dict of labels and their meanings.
         """
-        body = self._tree.body if self._tree else []
-        for part in (body, *(node.body for node in body if isinstance(node, ast.ClassDef))):
-            for node in part:
-                if isinstance(node, ast.Assign):
-                    targets: list[ast.expr] = node.targets
-                elif isinstance(node, ast.AnnAssign):
-                    targets = [node.target]
-                else:
-                    continue
-                if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-                    text = _text_of(node.value)
-                    if text:
-                        return text
-        return ""
+        return str(self._read("text", name, otherwise=""))
 
-    @property
+    @cached_property
     def without_docstring(self) -> str:
         """The source without the module's docstring; what shares a line with it stays."""
-        statement = docstring_of(self._tree)
-        if statement is None:
-            return self.source
-        text = Text(self.source)
-        start, end = text.start(statement), text.end(statement)
-        after = text.data[end:]
-        spaces = len(after) - len(after.lstrip(b" \t\f"))
-        if after[spaces : spaces + 1] == b";":
-            rest = after[spaces + 1 :]
-            end += spaces + 1 + len(rest) - len(rest.lstrip(b" \t\f"))
-        return text.replaced([(start, end, "")])
+        return str(self._read("without_docstring", otherwise=self.source))
+
+    @cached_property
+    def option_defaults(self) -> Mapping[str, Any]:
+        """Name to default of every option that an exported file adds to an ``argparse`` parser by literals."""
+        return MappingProxyType(self._read("option_defaults", otherwise={}))
+
+    def constant(self, name: str) -> Any:
+        """The literal that it binds to a name at its top level; None where there is none."""
+        return self._read("constant", name, otherwise=None)
 
     # Rewriting
 
@@ -225,14 +191,7 @@ class Program:
             values: Name to new value; names that are not declared and values that are no finite numbers
                 are ignored. Six significant digits are kept.
         """
-        finite = {name: value for name, value in values.items() if abs(value) < float("inf")}
-        edits = []
-        for one in declared_in(self._tree).values():
-            names = one.names
-            if not finite.keys().isdisjoint(names):
-                new = [finite.get(name, old) for name, old in zip(names, one.values, strict=True)]
-                edits.append((one.node, one.text(new)))
-        return Program.parse(replace_nodes(self.source, edits)) if edits else self
+        return self._rewritten("with_values", dict(values)) if values else self
 
     def with_table(self, table: Mapping[Any, Any]) -> Program:
         """The same module with another ``TABLE``, several entries to a line."""
@@ -240,15 +199,20 @@ class Program:
 
     def with_literal(self, name: str, text: str) -> Program:
         """The same module with another expression assigned to a top-level name, if it has one."""
-        node = assigned(self._tree, name)
-        return self if node is None else Program.parse(replace_nodes(self.source, [(node, text)]))
+        return self._rewritten("with_literal", name, text)
 
     def renamed(self, name: str) -> Program:
         """The same module with a top-level name changed to one that is not in use."""
-        taken, new = set(re.findall(r"\w+", self.source)), f"{name}_"
-        while new in taken:
-            new += "_"
-        return Program.parse(rename(self.source, name, new))
+        return self._rewritten("renamed", name)
+
+    def named(self, old: str, new: str) -> Program:
+        """The same module with a top-level name changed to another, which occurs nowhere in it."""
+        return self._rewritten("named", old, new)
+
+    @cached_property
+    def inlined(self) -> Program:
+        """The same policy with the pieces of ``looking`` that it uses in the place of their imports."""
+        return self._rewritten("inlined")
 
 
 @lru_cache(maxsize=64)
@@ -256,19 +220,9 @@ def _remembered(source: str) -> Program:
     return Program(source)
 
 
-def _text_of(node: ast.expr | None) -> str:
-    """What an expression of literals says as text; empty where it is none."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        with contextlib.suppress(ValueError):
-            last, first = literal(node.right), _text_of(node.left)
-            return f"{first} {last.strip()}" if first and isinstance(last, str) else ""
-        return ""
-    with contextlib.suppress(ValueError):
-        value = literal(node)
-        if isinstance(value, dict):
-            return "; ".join(f"{label} = {meaning}" for label, meaning in value.items())
-        if isinstance(value, (list, tuple)):
-            return "; ".join(map(str, value))
-        if isinstance(value, str):
-            return value.strip()
-    return ""
+def is_plain_expression(text: str) -> bool:
+    """Whether a text makes a space, an array or a number, and does nothing else."""
+    try:
+        return bool(read("is_plain_expression", text))
+    except UnreadableError:
+        return False

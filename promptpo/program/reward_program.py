@@ -1,4 +1,4 @@
-"""Reward programs as values: read off their syntax trees, never run."""
+"""Reward programs as values: read, never run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from pathlib import Path
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.program.classes import class_called, find_method
-from promptpo.program.identity import digest
-from promptpo.program.tree import parse
+from promptpo.program.program import Program
 from promptpo_sandbox import check_source
 from promptpo_sandbox.text import clean_name
 
@@ -31,12 +29,11 @@ def reward_program(source: str, *, file: str = "", goal: str = "") -> RewardProg
     failure = check_source(source)
     if failure is not None:
         raise UsageError(f"{file or 'the reward'} is refused: {failure.message}.")
-    tree = parse(source)
-    reward = class_called(tree, "Reward")
-    if reward is None or find_method(tree, reward, "step") is False:
+    program = Program.parse(source)
+    has_step, says = program.reward
+    if not has_step:
         raise UsageError(f"{file or 'the reward'} defines no {FORM}; see promptpo's page on goals in words.")
-    says = find_method(tree, reward, "success") is not False
-    return RewardProgram(source, digest(source), clean_name(file), says, goal)
+    return RewardProgram(source, program.digest, clean_name(file), says, goal)
 
 
 def read_reward(path: str | os.PathLike[str]) -> RewardProgram:

@@ -112,7 +112,7 @@ def tuning_steps(
     """Steps for tuning one round's candidates.
 
     Rounds get even parts of what later candidates and their judging do not need; a part that is too small to find anything
-    stays for later rounds. Where nothing learns from the rounds, each gets all that is left: going on is worth more than
+    stays for later rounds, of which the last takes what is there. Where nothing learns from the rounds, each gets all that is left: going on is worth more than
     beginning again.
 
     Args:
@@ -131,7 +131,8 @@ def tuning_steps(
         return min(round(row.cap * length), left)
     paid = (left - max(1, rounds) * coming) // max(1, rounds)
     paid = max(paid, left // 2) if rounds <= 1 else paid
-    return min(round(row.cap * length), paid) if paid >= row.floor * length > 0 else 0
+    enough = paid > 0 if rounds <= 1 else paid >= row.floor * length > 0
+    return min(round(row.cap * length), paid) if enough else 0
 
 
 def longest_episode(steps: int | None, episodes: int, sampled: float) -> int:

@@ -7,30 +7,21 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.errors import UsageError
 from promptpo.llm.prices import check_price
 from promptpo.run.adapters import adapter
-from promptpo.run.config import Budget, Config, Recipe
+from promptpo.run.config import Budget, Config
+from promptpo.run.recipe import Recipe
+from promptpo.run.settings import settings_of
 
 if TYPE_CHECKING:
+    from promptpo.envs.task import Task
     from promptpo.llm.base import LLM
 
 T = TypeVar("T")
-
-AT_LEAST: Mapping[str, int] = {
-    "rounds": 1, "candidates": 1, "episodes": 1, "validation_episodes": 1, "test_episodes": 1,
-    "max_output_tokens": 1, "max_prompt_tokens": 1, "repairs": 0, "jobs": 0, "seed": 0, "temperature": 0,
-    "max_episode_steps": 1,
-    "validate": 1, "best_k": 1, "racing": 0, "islands": 1, "migrate_every": 1,
-    "probe_episodes": 1, "probe_steps": 1,
-}  # fmt: skip
-"""The least that a setting or a recipe's switch may be, where it is a number that is given."""
-
-LIMITS = ("steps", "calls", "tokens", "usd", "seconds")
-"""Fields of the budget that must be more than 0."""
 
 KINDS = (
     ("int", "a whole number"),
@@ -53,7 +44,7 @@ def checked(config: Config) -> Config:
     if isinstance(config.spec_file, os.PathLike):
         values["spec_file"] = os.fspath(config.spec_file)
     if isinstance(config.budget, Budget):
-        values["budget"] = _typed(Budget, {f.name: getattr(config.budget, f.name) for f in fields(Budget)})
+        values["budget"] = asdict(config.budget)
     options = config.recipe_options
     if not isinstance(options, Mapping):
         raise UsageError(f"recipe_options must be a mapping of names to values, not {options!r}.")
@@ -62,28 +53,38 @@ def checked(config: Config) -> Config:
         type(config.task), {f.name: getattr(config.task, f.name) for f in fields(config.task)}
     ).checked()
     typed = _typed(Config, values)
-    switches = _typed(Recipe, {f.name: getattr(typed.switches, f.name) for f in fields(Recipe)})
-    given = {name: getattr(switches, name) for name in options}
-    for value in (typed, typed.budget, typed.task):
-        given.update({field.name: getattr(value, field.name) for field in fields(value)})
+    switches = _typed(Recipe, asdict(typed.switches))
     if typed.price is not None:
         check_price(typed.price)
     if typed.frames and typed.reveal not in {"source", "named"}:
         raise UsageError(
             f"--frames shows which environment it is, which --reveal {typed.reveal} hides; leave one of them out."
         )
-    _check_bounds(given)
+    if typed.stop_at is not None and math.isnan(typed.stop_at):
+        raise UsageError("stop_at must be a number, not NaN.")
+    longest = typed.task.max_episode_steps
+    if longest is not None and longest < 1:
+        raise UsageError(f"max_episode_steps must be at least 1, not {longest}.")
     return replace(typed, recipe_options={name: getattr(switches, name) for name in options})
 
 
-def config_of(**settings: Any) -> Config:
-    """The configuration that these fields of `Config` make.
+def config_of(task: Task, options: Mapping[str, Any], **fixed: Any) -> Config:
+    """The configuration of a run.
+
+    Args:
+        task: What is to be solved.
+        options: Settings by their keywords; those that are left out keep their defaults.
+        **fixed: Other fields.
 
     Raises:
-        UsageError: There is no such field, or its value cannot be used.
+        UsageError: There is no such option, or its value cannot be used.
     """
-    check_names(settings, (field.name for field in fields(Config)), "there is no setting")
-    return checked(Config(**settings))
+    known = {one.keyword: one for one in settings_of(Config)}
+    check_names(options, known, "there is no setting")
+    limits = {field.name for field in fields(Budget)}
+    given = {known[keyword].name: value for keyword, value in options.items()}
+    budget = Budget(**{name: given.pop(name) for name in limits & set(given)})
+    return checked(Config(task=task, budget=budget, **given, **fixed))
 
 
 def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
@@ -117,29 +118,23 @@ def _typed(of: type[T], values: Mapping[str, Any]) -> T:
 
 def _sentence(error: Mapping[str, Any]) -> str:
     """One of pydantic's errors, as a person would say it."""
-    name, given, kind = str(error["loc"][0]), error["input"], str(error["type"])
+    where = [part for part in error["loc"] if part != "budget"] or error["loc"]
+    name, given, kind = str(where[0]), error["input"], str(error["type"])
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         near = difflib.get_close_matches(str(given), allowed, 1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return f"{name} takes {', '.join(allowed)}, not {given!r}.{hint}"
+    if kind.startswith("greater_than"):
+        least, above = (error["ctx"].get(bound) for bound in ("ge", "gt"))
+        told = str(given).replace("nan", "NaN")
+        if least is None:
+            return f"the limit on {name} must be more than {above:g}, not {told}."
+        return f"{name} must be at least {least:g}, not {told}."
     wanted = next((words for begin, words in KINDS if kind.startswith(begin)), None)
     if wanted is None:
         return f"{name} cannot be {given!r}: {error['msg']}."
     return f"{name} must be {wanted}, not {given!r}."
-
-
-def _check_bounds(given: Mapping[str, Any]) -> None:
-    for name, value in given.items():
-        if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
-            continue
-        if math.isnan(value):
-            raise UsageError(f"{name} must be a number, not NaN.")
-        if name in LIMITS and value <= 0:
-            raise UsageError(f"the limit on {name} must be more than 0, not {value:g}.")
-        if name in AT_LEAST and value < AT_LEAST[name]:
-            words = name.replace("_", " ") if name.endswith("episodes") else name
-            raise UsageError(f"{words} must be at least {AT_LEAST[name]}, not {value:g}.")
 
 
 def check_goal(config: Config, llm: LLM) -> None:

@@ -2,114 +2,90 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
+from promptpo.files import read_regular, write_atomically
+from promptpo.levels import Reveal
 from promptpo.llm.base import Effort
+from promptpo.llm.prices import stated_price
 from promptpo.run.adapters import adapter
-from promptpo.run.budget import MANY, SHORT_EPISODE, TABLE, TINY_EPISODE, longest_episode, units
-from promptpo.spec.parts import Reveal
+from promptpo.run.budget import TABLE
+from promptpo.run.recipe import RECIPES, Recipe, RecipeName
+from promptpo.run.settings import RunSetting, options_of
 
 CONFIG = "config.toml"
 
-RecipeName = Literal["default", "paper", "evolve", "model"]
 JudgeName = Literal["model", "me"]
 TuneMethod = Literal["cma", "none"]
 
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """The switches in which the procedures differ; docs/recipes.md justifies each.
-
-    Attributes:
-        feedback_class: The model writes a class that summarises trajectories, before round 1.
-        feedback_sees_all: That class sees actions, rewards and how the episode ended, not only observations.
-        feedback_episodes: "typical" summarises the worst, the median and the best episode next to aggregates over
-            all; "all" summarises each.
-        reflection: A call between rounds that reflects on the last attempt.
-        history: "winners" shows each round's winner, all of them; "best" shows the best few and the
-            last few in a bounded prompt; "parents" shows parents sampled from an island.
-        best_k: With "parents", how many are drawn.
-        duplicates: Recognise sources with the same normalised syntax tree and do not roll them out again.
-        racing: Episodes after which a candidate that can no longer win is given up; 0 rolls out all.
-        directions: Ask for different things in different samples; let the model say that nothing better is possible.
-        validate: How many of a round's candidates are scored on validation seeds.
-        islands: Separate populations; 1 means one.
-        migrate_every: Rounds between migrations of each island's best.
-        tune: Tune declared PARAMS.
-        early_stop: End the search when the best reaches the threshold, or another round is not worth its calls and steps.
-        world: Learn a world model from what is recorded, and search in it first; see docs/world-models.md.
-        probe: Let the model write experiments before the first round, and one in later rounds; see docs/experiments.md.
-        probe_episodes: Episodes of an experiment, at most.
-        probe_steps: Environment steps of an experiment, at most.
-    """
-
-    feedback_class: bool = True
-    feedback_sees_all: bool = True
-    feedback_episodes: Literal["typical", "all"] = "typical"
-    reflection: bool = False
-    history: Literal["winners", "best", "parents"] = "best"
-    best_k: int = 2
-    duplicates: bool = True
-    racing: int = 3
-    directions: bool = True
-    validate: int = 2
-    islands: int = 1
-    migrate_every: int = 3
-    tune: bool = True
-    early_stop: bool = True
-    world: bool = False
-    probe: bool = True
-    probe_episodes: int = 2
-    probe_steps: int = 1000
-
-
-RECIPES: Mapping[RecipeName, Recipe] = {
-    "default": Recipe(),
-    "paper": Recipe(
-        feedback_sees_all=False,
-        feedback_episodes="all",
-        reflection=True,
-        history="winners",
-        duplicates=False,
-        racing=0,
-        directions=False,
-        validate=1,
-        tune=False,
-        early_stop=False,
-        probe=False,
-    ),
-    "evolve": Recipe(feedback_class=False, history="parents", islands=3, probe=False),
-    "model": Recipe(world=True),
-}
+MOST_TESTED = 100
+"""Test episodes where the user names no number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits, each of which ends a run cleanly with its best policy; None means no limit.
+    """Limits, each of which ends a run cleanly with its best policy; None means no limit."""
 
-    Attributes:
-        rounds: Prompts, each with N candidates.
-        steps: Environment steps for everything but the final test.
-        calls: Language-model calls.
-        tokens: Input plus output tokens.
-        usd: Money; counts calls whose price is known.
-        seconds: Wall time.
-    """
-
-    rounds: int = 5
-    steps: int | None = 500_000
-    calls: int | None = None
-    tokens: int | None = None
-    usd: float | None = None
-    seconds: float | None = None
+    rounds: Annotated[
+        int, RunSetting("Prompts, at most.", "Budget", least=1, resumed="New number of rounds.")
+    ] = 5
+    steps: Annotated[
+        int | None,
+        RunSetting(
+            "Environment steps for everything but the final test.",
+            "Budget",
+            keyword="max_steps",
+            above=0,
+            resumed="New limit on environment steps.",
+        ),
+    ] = 500_000
+    calls: Annotated[
+        int | None,
+        RunSetting(
+            "Language-model calls.",
+            "Budget",
+            keyword="max_calls",
+            above=0,
+            resumed="New limit on language-model calls.",
+        ),
+    ] = None
+    tokens: Annotated[
+        int | None,
+        RunSetting(
+            "Input plus output tokens.",
+            "Budget",
+            keyword="max_tokens",
+            above=0,
+            resumed="New limit on tokens.",
+        ),
+    ] = None
+    usd: Annotated[
+        float | None,
+        RunSetting(
+            "Money; refused for a model without a known price.",
+            "Budget",
+            keyword="max_usd",
+            above=0,
+            resumed="New limit on money.",
+        ),
+    ] = None
+    seconds: Annotated[
+        float | None,
+        RunSetting(
+            "Wall time of this process.",
+            "Budget",
+            keyword="max_seconds",
+            above=0,
+            resumed="New limit on wall time, from now on; the others count the whole run.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,79 +94,209 @@ class Config:
 
     Attributes:
         task: What is to be solved.
-        model: As in ``--model``; None chooses by the keys in the environment. Of several, what they are called together.
-        models: Several models that write policies, which share the samples in turn.
-        repair_model: Who repairs; None leaves it to whoever wrote the policy.
-        base_url: Address of an OpenAI- or Anthropic-compatible server.
-        price: US dollars per million input and output tokens; None looks them up.
-        recipe: The procedure; see docs/recipes.md.
-        candidates: Samples per round (the paper's N).
-        episodes: Training episodes per candidate; None lets `with_episodes` choose.
-        validation_episodes: Episodes on validation seeds for candidates that may become the best; None
-            lets `with_episodes` choose.
-        test_episodes: Held-out episodes for the reported number; None plays `MOST_TESTED`, fewer of a slow policy.
-        seed: Decides training seeds and everything random on our side.
-        reveal: How much the prompt tells about which environment it is.
-        tune: How declared PARAMS are tuned.
-        clip_actions: Clip continuous actions into their bounds instead of failing the candidate.
-        stop_at: Stop when the validation mean return reaches this; None takes the environment's
-            registered threshold.
-        temperature: Sampling temperature; None leaves the provider's default.
-        effort: How hard a reasoning model thinks; None leaves the provider's default.
-        max_output_tokens: Limit for one answer.
-        max_prompt_tokens: Bound on the prompt; history is shortened to fit.
-        repairs: Repair calls per broken candidate.
-        jobs: Rollout processes; 0 means one per core.
-        executor: Where rollouts run.
-        allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
-        spec_file: An edited spec to use instead of the generated one.
-        frames: Whether prompts show pictures; None where the model is known to see them.
-        hint: What the user says about the task; in every prompt.
-        goal: What is to be done, in the user's words: the model writes the reward for it first.
-        judge: Who says which of two episodes comes closer to the goal: the model, or a person on a page of this machine.
-        start: Policy modules to begin with: candidates of their own before the first round.
-        written: How many of these, the last ones, the model wrote while the reward for the goal was judged.
-        teacher: File of a trained agent: a mark to beat, and what to learn from.
-        check: Whether models, keys and servers are tried before the run begins.
+        models: Several models that write policies, which share the samples in turn; `model` is what they are called together.
+        written: How many of `start`, the last ones, the model wrote while the reward for the goal was judged.
         budget: Limits.
-        recipe_options: Switches that override parts of the recipe.
     """
 
     task: Task
-    model: str | None = None
+    model: Annotated[
+        str | None,
+        RunSetting(
+            "anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples in turn.",
+            "Model",
+            metavar="MODEL",
+            words=list[str],
+        ),
+    ] = None
     models: tuple[str, ...] = ()
-    repair_model: str | None = None
-    base_url: str | None = None
-    price: tuple[float, float] | None = None
-    recipe: RecipeName = "default"
-    candidates: int = 4
-    episodes: int | None = None
-    validation_episodes: int | None = None
-    test_episodes: int | None = None
-    seed: int = 0
-    reveal: Reveal = "named"
-    tune: TuneMethod = "cma"
-    clip_actions: bool = True
-    stop_at: float | None = None
-    temperature: float | None = None
-    effort: Effort | None = None
-    max_output_tokens: int = 16_384
-    max_prompt_tokens: int = 24_000
-    repairs: int = 2
-    jobs: int = 0
-    executor: Literal["local", "ray"] = "local"
-    allow_weaker_sandbox: bool = False
-    spec_file: str | None = None
-    frames: bool | None = None
-    hint: str = ""
-    goal: str = ""
-    judge: JudgeName = "model"
-    start: tuple[str, ...] = ()
-    written: int = 0
-    teacher: str | None = None
-    check: bool = True
+    base_url: Annotated[
+        str | None,
+        RunSetting(
+            "Address of an OpenAI- or Anthropic-compatible server.",
+            "Model",
+            resumed="New address of the model's server.",
+        ),
+    ] = None
+    effort: Annotated[
+        Effort | None, RunSetting("How hard a reasoning model thinks; its default when not given.", "Model")
+    ] = None
+    price: Annotated[
+        tuple[float, float] | None,
+        RunSetting(
+            "US dollars per million input and output tokens of the model; looked up when not given.",
+            "Model",
+            metavar="IN,OUT",
+            words=str,
+            read=stated_price,
+            resumed="US dollars per million input and output tokens of the model; looked up when not given.",
+        ),
+    ] = None
+    repair_model: Annotated[
+        str | None, RunSetting("Who repairs; by default whoever wrote the policy.", "Model", metavar="MODEL")
+    ] = None
+    check: Annotated[
+        bool,
+        RunSetting(
+            "Do not try the models' keys, servers and names before the run begins.",
+            "Model",
+            flags="--no-check",
+        ),
+    ] = True
+    temperature: Annotated[
+        float | None,
+        RunSetting("Sampling temperature; the provider's default when not given.", "Model", least=0),
+    ] = None
+    frames: Annotated[
+        bool | None,
+        RunSetting(
+            "Show the model film strips of episodes, and first frames where observations are pictures; by default where it is known to see.",
+            "Model",
+            flags="--frames/--no-frames",
+        ),
+    ] = None
+    max_output_tokens: Annotated[
+        int,
+        RunSetting(
+            "Limit for one answer, thinking included.", "Model", least=1, resumed="New limit for one answer."
+        ),
+    ] = 16_384
+    max_prompt_tokens: Annotated[
+        int,
+        RunSetting(
+            "Bound on a prompt; the history is shortened to fit.",
+            "Model",
+            least=1,
+            resumed="New bound on a prompt.",
+        ),
+    ] = 24_000
+    goal: Annotated[
+        str,
+        RunSetting(
+            'What is to be done, in words, such as "walk backwards without falling": the model writes the reward for it first.',
+            "Environment",
+            metavar="TEXT",
+        ),
+    ] = ""
+    judge: Annotated[
+        JudgeName,
+        RunSetting(
+            "Who says which of two episodes comes closer to --goal before the search: the model, or you, on a page of this machine.",
+            "Environment",
+        ),
+    ] = "model"
     budget: Budget = field(default_factory=Budget)
-    recipe_options: Mapping[str, Any] = field(default_factory=dict)
+    candidates: Annotated[
+        int, RunSetting("Policies asked for in each round.", "Budget", flags="--candidates -n", least=1)
+    ] = 4
+    episodes: Annotated[
+        int | None,
+        RunSetting(
+            "Training episodes per policy; by default 10, fewer where they are long for the step budget.",
+            "Budget",
+            least=1,
+        ),
+    ] = None
+    validation_episodes: Annotated[
+        int | None,
+        RunSetting(
+            "Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget.",
+            "Budget",
+            least=1,
+        ),
+    ] = None
+    test_episodes: Annotated[
+        int | None,
+        RunSetting(
+            "Held-out episodes for the reported number; by default 100, fewer of a policy so slow that they would take more than 10 minutes.",
+            "Budget",
+            least=1,
+        ),
+    ] = None
+    hint: Annotated[
+        str, RunSetting("What you know about the task, in words; in every prompt.", "Search", metavar="TEXT")
+    ] = ""
+    start: Annotated[
+        tuple[str, ...],
+        RunSetting(
+            "A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
+            "Search",
+            metavar="POLICY.py",
+            words=list[Path],
+        ),
+    ] = ()
+    written: int = 0
+    seed: Annotated[
+        int, RunSetting("Decides training seeds and all that is random on our side.", "Search", least=0)
+    ] = 0
+    teacher: Annotated[
+        str | None,
+        RunSetting(
+            "A trained agent of stable-baselines3 to beat and to learn from. Loading it runs what is in the file.",
+            "Search",
+            metavar="AGENT.zip",
+            words=Path,
+        ),
+    ] = None
+    recipe: Annotated[RecipeName, RunSetting("The procedure; see docs/recipes.md.", "Search")] = "default"
+    recipe_options: Annotated[
+        Mapping[str, Any],
+        RunSetting(
+            "Override one switch of the recipe; repeatable.",
+            "Search",
+            flags="--option",
+            metavar="NAME=VALUE",
+            words=list[str],
+            read=options_of,
+        ),
+    ] = field(default_factory=dict)
+    stop_at: Annotated[
+        float | None,
+        RunSetting(
+            "Stop when the mean return on validation seeds reaches this; by default the environment's registered threshold.",
+            "Search",
+        ),
+    ] = None
+    tune: Annotated[
+        TuneMethod, RunSetting("cma tunes declared PARAMS between rounds; none does not.", "Search")
+    ] = "cma"
+    repairs: Annotated[int, RunSetting("Repair calls for a policy that does not run.", "Search", least=0)] = 2
+    reveal: Annotated[
+        Reveal, RunSetting("How much the prompt tells about which environment it is.", "Advanced")
+    ] = "named"
+    spec_file: Annotated[
+        str | None,
+        RunSetting(
+            "An edited spec file to show instead of the generated one.",
+            "Advanced",
+            flags="--spec",
+            words=Path,
+        ),
+    ] = None
+    clip_actions: Annotated[
+        bool,
+        RunSetting(
+            "A continuous action out of bounds fails the policy instead of being clipped.",
+            "Advanced",
+            flags="--no-clip",
+        ),
+    ] = True
+    jobs: Annotated[int, RunSetting("Rollout processes; 0 means one per core.", "Advanced", least=0)] = 0
+    executor: Annotated[
+        Literal["local", "ray"],
+        RunSetting(
+            "Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here).",
+            "Advanced",
+        ),
+    ] = "local"
+    allow_weaker_sandbox: Annotated[
+        bool,
+        RunSetting(
+            "Run even where the system lacks sandbox layers.",
+            "Advanced",
+            resumed="Run even where the system lacks sandbox layers.",
+        ),
+    ] = False
 
     def shows_frames(self, llm: Any) -> bool:
         """Whether prompts to this model show pictures, which tell which environment it is."""
@@ -232,79 +338,9 @@ class Config:
         return replace(RECIPES[self.recipe], **self.recipe_options)
 
 
-PAPER_EPISODES = 5
-"""Training episodes in the published procedure."""
-
-
-MOST_TESTED = 100
-"""Test episodes where the user names no number."""
-
-ALIKE = 2
-"""Episodes for each purpose where all are the same."""
-
-
-def with_episodes(
-    config: Config, horizon: int | None, sampled: float = math.inf, *, one_episode: bool = False
-) -> Config:
-    """Decide how many episodes judge a candidate, where the user did not: as many as the budget's table pays for.
-
-    A family of variants takes as many more as let every variant be played equally often.
-
-    Args:
-        config: As the user gave it.
-        horizon: Longest episode in steps; None where the environment sets none, which are short ones.
-        sampled: Mean steps of a few episodes of random actions.
-        one_episode: Whether seeds change nothing, so that more episodes tell nothing more.
-    """
-    if one_episode:
-        return replace(
-            config,
-            episodes=ALIKE,
-            validation_episodes=ALIKE,
-            test_episodes=min(config.most_tested, ALIKE),
-        )
-    tiny = horizon is None and sampled < TINY_EPISODE
-    if horizon is None:
-        own = math.ceil(sampled) if math.isfinite(sampled) else 0
-        horizon = math.ceil(2 * sampled) if tiny else max(SHORT_EPISODE, own)
-    rounds, steps = config.budget.rounds, config.budget.steps
-
-    def decided(purpose: Literal["training", "validation"], policies: int) -> int:
-        return units(purpose, steps, rounds * policies * horizon, MANY[purpose] if tiny else None)
-
-    train = PAPER_EPISODES if config.recipe == "paper" else decided("training", config.candidates)
-    validation = decided("validation", config.switches.validate)
-    turn = max(1, len(config.task.family))
-    return replace(
-        config,
-        episodes=config.episodes or -(-train // turn) * turn,
-        validation_episodes=config.validation_episodes or -(-validation // turn) * turn,
-    )
-
-
-def horizon_within(config: Config, horizon: int | None, sampled: float = math.inf) -> int:
-    """Longest episode in steps: the environment's, or, where it has none, what the budget can pay for.
-
-    Args:
-        config: With its numbers of episodes decided.
-        horizon: The environment's limit, or the user's; None where there is none.
-        sampled: Steps of an episode of random actions.
-    """
-    if horizon is not None:
-        return horizon
-    policies = config.budget.rounds * config.candidates
-    return longest_episode(config.budget.steps, policies * config.train_episodes, sampled)
-
-
 def save_config(config: Config, path: Path) -> None:
     """Write a configuration as TOML, whole or not at all; None values are left out."""
-    # A full disk must not leave an empty file, which would look like a run that is damaged.
-    temporary = path.with_name(f".{path.name}")
-    try:
-        temporary.write_text(config_text(config), encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, config_text(config))
 
 
 def config_text(config: Config) -> str:
@@ -321,7 +357,7 @@ def load_config(path: Path) -> Config:
         RunError: The file is missing or does not describe a run.
     """
     try:
-        config: Config = adapter(Config).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+        config: Config = adapter(Config).validate_python(tomllib.loads(read_regular(path).decode()))
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."

@@ -174,3 +174,25 @@ def _standard_error(values: Sequence[float]) -> float:
     if len(values) < 2 or not all(map(math.isfinite, values)):  # noqa: PLR2004 - one value has no spread
         return math.nan
     return statistics.stdev(values) / math.sqrt(len(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Another arm than before is in front.
+
+    Attributes:
+        old: The one that was; empty where none was.
+        new: The one that is.
+        difference: New less old, over the starts that both played.
+    """
+
+    old: str
+    new: str
+    difference: Difference
+
+    def __str__(self) -> str:
+        if not self.old:
+            return f"{self.new} leads"
+        one, n = self.difference, len(self.difference.returns)
+        error = "" if math.isnan(one.standard_error) else f" ± {one.standard_error:.3g}"
+        return f"{self.new} takes the lead from {self.old}: {one.mean:+.4g}{error} on the {n} starts that both played"

@@ -9,11 +9,9 @@ returned, what is not is done.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import json
 import os
-import stat
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
+from promptpo.files import read_regular
 from promptpo.run.adapters import adapter
 from promptpo_sandbox.text import clean_values, is_clean
 
@@ -44,6 +43,7 @@ Kind = Literal[
     "attempt",  # a candidate with its training evaluation
     "remark",  # what became known of an attempt later
     "validation",
+    "lead",  # another candidate is the best of the run from now on
     "test",
     "probe",  # rollouts of experiments, and those that a world model learns from
     "experiment",  # an experiment that the model wrote, and what it reported
@@ -104,19 +104,6 @@ def read_events(path: Path) -> list[Event]:
     return [event for event, _ in _scan(path)]
 
 
-def read_regular(path: Path) -> bytes:
-    """The content of a file; a device or a pipe, which has no end, is none.
-
-    Raises:
-        OSError: It cannot be read, or is no regular file.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
-        return file.read()
-
-
 def _scan(path: Path) -> Iterator[tuple[Event, int]]:
     """Yield each event with the offset at which its line ends."""
     try:
@@ -166,7 +153,8 @@ class Journal:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             # Unbuffered: a line is either handed to the system or it is not ours to worry about.
-            self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            how = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._fd = os.open(self.path, how, 0o644)
         except OSError as error:
             raise RunError(f"cannot write to {directory}: {error.strerror}.") from error
         try:

@@ -37,6 +37,9 @@ class Ledger:
     Args:
         budget: The limits.
         events: What the run's journal holds already; feed new ones to `add`.
+
+    Attributes:
+        arriving: Characters that have arrived of each answer that is being written, by the name of its call.
     """
 
     def __init__(self, budget: Budget, events: Iterable[Event] = ()) -> None:
@@ -46,6 +49,7 @@ class Ledger:
         self.cost_usd = 0.0
         self.unpriced_calls = 0
         self.steps: dict[StepPurpose, int] = dict.fromkeys(PURPOSES, 0)
+        self.arriving: dict[str, int] = {}
         self._outside = 0
         self._calls_in_flight = 0
         self._steps_in_flight = 0

@@ -92,10 +92,7 @@ def _one(state: RunState, model: str) -> Brought:
     calls = [call for call in state.calls if asked(call) == model]
     own = [candidate for candidate in state.candidates if writer_of(candidate) == model]
     written = [one for one in own if not one.attempt.candidate.tuned]
-    best: CandidateState | None = None
-    for one in own:
-        if one.ran and (best is None or one.better_than(best)):
-            best = one
+    best = max((one for one in own if one.ran), key=lambda one: one.evidence.mean_return, default=None)
     return Brought(
         model=model,
         answers=len(calls),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
-from promptpo.files import write_atomically
+from promptpo.files import read_regular, write_atomically
 from promptpo.llm.choose import ADDRESSED
 from promptpo.run.config import CONFIG, config_text, save_config
 from promptpo_sandbox.text import clean_name
@@ -55,8 +55,8 @@ def made_here(directory: Path) -> bool:
     try:
         key = _key()
         name = CONFIG if (directory / CONFIG).exists() else SETTINGS
-        text = (directory / name).read_bytes()
-        signatures = (directory / ORIGIN).read_bytes().split()
+        text = read_regular(directory / name)
+        signatures = read_regular(directory / ORIGIN).split()
     except (OSError, RuntimeError):
         return False
     expected = _signature(key, name, text).encode()
@@ -107,7 +107,7 @@ def signed_here(text: str) -> bool:
 
 def _sign(directory: Path, name: str, text: str) -> bool:
     """Write the signature of what a file is to hold; whether there is a key to sign with."""
-    before = (directory / ORIGIN).read_text(encoding="ascii").split()[:1] if made_here(directory) else []
+    before = read_regular(directory / ORIGIN).decode().split()[:1] if made_here(directory) else []
     try:
         signature = _signature(_key(create=True), name, text.encode())
     except (OSError, RuntimeError):
@@ -207,6 +207,34 @@ def built_in(task: Task) -> bool:
     entry = gymnasium.registry.get(task.env_id)
     made_plainly = not (task.env_kwargs or task.wrappers or task.is_family)
     return entry is not None and made_plainly and str(entry.entry_point).startswith("gymnasium.envs.")
+
+
+def place_for(run: Path, name: str, out: Path | None, *, own: bool) -> Path:
+    """Where a file about a run is written: into the run, or where the user says.
+
+    Nothing is written into a run that was not made here; its files come into the current directory.
+
+    Args:
+        run: Its directory.
+        name: Of the file.
+        out: What the user named.
+        own: Whether the run was made here.
+
+    Raises:
+        UsageError: The place is in a stranger's run, or taken although nobody named it.
+    """
+    if own:
+        return out or run / name
+    path = out or Path(name)
+    if path.resolve().is_relative_to(run.resolve()):
+        raise UsageError(
+            f"{run} was not made here, so nothing is written into it; name another place for it."
+        )
+    if out is None and (path.exists() or path.is_symlink()):
+        raise UsageError(
+            f"{run} was not made here, and there is a {name} here already; name another place for it."
+        )
+    return path
 
 
 def check_trust(directory: Path, does: str, again: Sequence[str]) -> None:

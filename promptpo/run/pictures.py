@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
 from promptpo.errors import RunError
+from promptpo.files import make_folder, write_atomically
 from promptpo.llm.stills import Still
 
 PICTURES = "pictures"
@@ -20,18 +20,10 @@ def written(still: Still, folder: Path) -> Still:
         RunError: The disk does not take it (full, or gone).
     """
     path = folder / f"{still.digest}.png"
-    temporary = path.with_suffix(f".{os.getpid()}.part")
     try:
         if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            try:
-                with temporary.open("wb") as file:
-                    file.write(still.png)
-                    file.flush()
-                    os.fsync(file.fileno())
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
+            make_folder(folder)
+            write_atomically(path, still.png, synced=True)
     except OSError as error:
         raise RunError(
             f"cannot write to {folder}: {error.strerror}. Make room, then: promptpo resume {folder.parent}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from promptpo.envs.task import HELD_OUT_SEEDS
+from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 
 StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference", "probe"]
@@ -68,7 +69,7 @@ class Sensitivity:
         share: Of the differences between the vectors that were tried, what this parameter explains, from 0
             to 1; 0 where noise could explain it as well.
         at_bound: Which bound of its range the chosen value lies at: "lower", "upper" or "".
-        episodes: Tuning episodes that this is read from; 0 in older runs.
+        episodes: Tuning episodes that this is read from.
     """
 
     share: float
@@ -248,17 +249,46 @@ class Measured:
 
     Attributes:
         evaluation: The result.
-        feedback: Text about it, as runs of earlier versions recorded it here; now an event of its own.
         spent: Environment steps by purpose.
         candidate: Id of the candidate that they were made for; another with the same program shares them.
         repairs: How many repairs its program had had.
     """
 
     evaluation: Evaluation
-    feedback: str = ""
     spent: Mapping[StepPurpose, int] = field(default_factory=dict)
     candidate: str = ""
     repairs: int = 0
+
+
+TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What tuning made of a candidate.
+
+    Attributes:
+        id: The candidate's id.
+        program: The policy with the tuned literal; the original where nothing better was found.
+        changes: Parameter name to (value before, value after), where it changed.
+        score: Mean return in the whole episodes of the last comparison; of the candidate as it came where nothing better was found.
+        steps: Environment steps this candidate took.
+        notes: Remarks for the next prompt.
+        sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
+        evaluations: Episodes that were rolled out for it, whole or short.
+        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
+            "nothing ran" to its end.
+    """
+
+    id: str
+    program: Program
+    changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    score: float = float("nan")
+    steps: int = 0
+    notes: tuple[str, ...] = ()
+    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    evaluations: int = 0
+    outcome: TuningOutcome = "none"
 
 
 def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:

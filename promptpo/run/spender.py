@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from promptpo.errors import BudgetSpentError, UsageError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
@@ -22,6 +23,7 @@ from promptpo.run.journal import from_json
 from promptpo.run.packing import deflate
 from promptpo.run.pictures import PICTURES, written
 from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
+from promptpo.run.subjects import Played, Subject
 from promptpo.run.untold import Untold
 from promptpo_sandbox import Record, Rollout, Trial
 from promptpo_sandbox.text import clean_name
@@ -37,6 +39,8 @@ RECEIVING_SECONDS = 10.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
 
 Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe"]
+
+Early: TypeAlias = tuple[int, Callable[[Evaluation], bool]]
 
 PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test"}
 """What steps of a kind of event count for, where the purpose has another name."""
@@ -55,45 +59,6 @@ def check_wishes(config: Config, llm: LLM) -> None:
             f"--max-usd cannot limit {clean_name(llm.name)}, whose price is not known: state it with --price IN,OUT "
             f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """Rollouts with what the journal does not keep.
-
-    Attributes:
-        measured: As in the journal.
-        rollout: With trajectories where they were asked for; None when the journal had the result already.
-    """
-
-    measured: Measured
-    rollout: Rollout | None
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """The result."""
-        return self.measured.evaluation
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is rolled out.
-
-    Attributes:
-        source: The policy module.
-        params: Values of its ``PARAMS``; None where it declares none.
-        candidate: Whose program it is.
-        repairs: How many repairs it has had.
-    """
-
-    source: str
-    params: Mapping[str, float] | None
-    candidate: str
-    repairs: int = 0
-
-    def trials(self, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
-        """One episode for each seed."""
-        return tuple(Trial(seed, self.params, horizon) for seed in seeds)
 
 
 class Spender:
@@ -174,7 +139,8 @@ class Spender:
         try:
             request = self._with_files(request)
             prompt = self._store_prompt(request)
-            completion = await self.llm.complete(request)
+            heard = partial(self.ledger.arriving.__setitem__, request.key)
+            completion = await self.llm.complete(replace(request, heard=heard))
             answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
             data = {"purpose": request.purpose, "prompt": prompt, **answer}
             self.journal.add(
@@ -182,6 +148,7 @@ class Spender:
             )
         finally:
             self.ledger.release_call()
+            self.ledger.arriving.pop(request.key, None)
         return completion
 
     async def receive(self) -> None:
@@ -236,8 +203,7 @@ class Spender:
         seeds: Sequence[int],
         *,
         horizon: int,
-        first: int = 0,
-        go_on: Callable[[Evaluation], bool] = lambda evaluation: evaluation.outcome == "ok",
+        early: Early | None = None,
         record: Record = False,
     ) -> Played:
         """Roll a program out on some seeds and write what came out.
@@ -248,8 +214,7 @@ class Spender:
             program: What is rolled out.
             seeds: One episode each.
             horizon: Longest episode, in steps.
-            first: So many episodes are rolled out before the others, where that is more than none.
-            go_on: Whether the others are worth it after these.
+            early: How many episodes are rolled out before the others, and whether the others are worth it after these.
             record: Bring trajectories back, now or after a kill (see `again`); as in `promptpo_sandbox.Record`.
 
         Raises:
@@ -262,15 +227,14 @@ class Spender:
         purpose = PURPOSES.get(kind) or cast("StepPurpose", kind)
         outside = purpose == "test" or (kind == "reference" and key.endswith(REFERENCE_TEST))
         with self.ledger.hold() as hold:
+            first, go_on = early or (0, None)
             first = first if 0 < first < len(seeds) else len(seeds)
             trials = program.trials(seeds, horizon)
             rollout, evaluation = await self._roll(program, trials[:first], purpose, hold, record, outside)
-            if first < len(seeds) and go_on(evaluation):
+            if go_on is not None and first < len(seeds) and go_on(evaluation):
                 more, rest = await self._roll(program, trials[first:], purpose, hold, record, outside)
                 rollout, evaluation = joined(rollout, more), evaluation + rest
-            measured = Measured(
-                evaluation, "", {purpose: evaluation.steps}, program.candidate, program.repairs
-            )
+            measured = Measured(evaluation, {purpose: evaluation.steps}, program.candidate, program.repairs)
             if record:
                 self._untold.keep(key, rollout)
             self.journal.add(kind, key, measured)

@@ -1,36 +1,31 @@
-"""The state of a run, folded from its journal: what `show`, the report, the live display and trackers are views of.
-
-Events of today's runs say to which candidate they belong. Those of older runs do not: there, an evaluation
-belongs to the candidates whose program has the digest that is in its key.
-"""
+"""The state of a run, folded from its journal: what `show`, the report, the live display and trackers are views of."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import operator
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from promptpo.errors import RunError
-from promptpo.program import Program
-from promptpo.program.answers import extract
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.evidence import Evidence, ran
+from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.journal import JOURNAL, Event, from_json, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Candidate, Experiment, Remark
+from promptpo.run.records import Attempt, Experiment
 from promptpo.run.state_values import (
     BestSoFar,
     CandidateState,
     ModelCall,
     Prompt,
-    RoundState,
     Spent,
     Stopped,
     TuningState,
-    pooled,
 )
 
 
@@ -42,11 +37,11 @@ class RunState:
         config: What decides the run.
         ledger: What was spent.
         spec: What the model was told about the task.
-        action_space: What an exported file needs to know of it, see `promptpo.envs.recorded_space`; None in older runs.
+        action_space: What an exported file needs to know of it, see `promptpo.envs.recorded_space`.
         system: The system prompt of requests for policies.
         prompts: Every prompt, by digest.
         calls: Every call, in the order of the answers.
-        rounds: Every round that has ended, in order.
+        unanswered: Why a sample has no answer, by slot, of every round that has ended.
         sessions: Data of the processes that worked on the run.
         references: Evaluations of policies that serve as marks, by name: "random" and "zero", and those on
             test seeds as "random.test" and "zero.test"; "teacher" likewise.
@@ -58,7 +53,7 @@ class RunState:
         studies: What came of using them, in words.
         imagined: Steps that were taken in them.
         promises: What they promised of policies that were tried then, by candidate: "promised", "earned", "kept".
-        experiments: What the model tried out to learn about the task, oldest first.
+        history: What the search has decided: candidates, their evidence, who leads.
         test: The newest evaluation on test seeds.
         planned_test: Of how many episodes it is to be.
         stop: Why the newest process ended; empty while it works or where it was killed.
@@ -74,7 +69,7 @@ class RunState:
     system: str = ""
     prompts: dict[str, Prompt] = field(default_factory=dict)
     calls: list[ModelCall] = field(default_factory=list)
-    rounds: list[RoundState] = field(default_factory=list)
+    unanswered: dict[int, Mapping[str, str]] = field(default_factory=dict)
     sessions: list[Mapping[str, Any]] = field(default_factory=list)
     references: dict[str, Evaluation] = field(default_factory=dict)
     constant_actions: dict[str, str] = field(default_factory=dict)
@@ -85,18 +80,16 @@ class RunState:
     studies: list[str] = field(default_factory=list)
     imagined: int = 0
     promises: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    experiments: list[Experiment] = field(default_factory=list)
+    history: History = field(default_factory=History)
     test: Evaluation | None = None
     planned_test: int = 0
     stop: str = ""
     last: Event | None = None
     best_so_far: list[BestSoFar] = field(default_factory=list)
     seconds_per_test_episode: float | None = None
-    _candidates: dict[str, CandidateState] = field(default_factory=dict)
-    _best: str | None = None
-    _looks: dict[str, list[Evaluation]] = field(default_factory=dict)
-    _programs: dict[str, Evaluation] = field(default_factory=dict)
-    _linked: dict[tuple[str, int], Evaluation] = field(default_factory=dict)
+    _states: dict[str, CandidateState] = field(default_factory=dict)
+    _spent_by: dict[str, Spent] = field(default_factory=dict)
+    _failed: list[Stopped] = field(default_factory=list)
     _seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -111,8 +104,8 @@ class RunState:
             "evaluation": self._evaluation,
             "tuning": self._tuning,
             "attempt": self._attempt,
-            "remark": self._remark,
-            "validation": self._validation,
+            "validation": lambda _: self._note_best(),
+            "lead": lambda _: self._note_best(),
             "reference": self._reference,
             "constant": self._constant,
             "teacher": self._teacher,
@@ -123,7 +116,6 @@ class RunState:
             "world": lambda event: self.worlds.append(event.data),
             "imagined": self._imagined,
             "promise": lambda event: self.promises.update({event.key: event.data}),
-            "experiment": lambda event: self.experiments.append(from_json(Experiment, event.data)),
             "note": lambda event: self.studies.append(
                 f"{'study' if event.key.startswith('w') else 'round'} {event.key[1:]}: {event.data}"
             ),
@@ -145,6 +137,8 @@ class RunState:
         self.ledger.add(event)
         if self.sessions and event.kind != "session" and self.last is not None:
             self._seconds += event.t - self.last.t
+        self.history.add(event)
+        self._states.clear()
         fold = self._folds.get(event.kind)
         if fold is not None:
             fold(event)
@@ -162,86 +156,68 @@ class RunState:
     @property
     def seconds_to_come(self) -> float:
         """Of the steps that are left, as they went so far, policies' own time included; 0 without a limit on steps."""
-        tried = [one.attempt.evaluation for one in self._candidates.values()]
+        tried = [one.evaluation for one in self.history.attempts]
         pace = sum(one.seconds for one in tried) / max(1, sum(one.steps for one in tried))
         return (self.ledger.steps_left() or 0) * pace
 
     @property
     def candidates(self) -> tuple[CandidateState, ...]:
         """Every candidate: by round, then as they were asked for; tuned ones after the others."""
+        return tuple(map(self._state_of, self.history.attempts))
 
-        def order(state: CandidateState) -> tuple[int, bool, int, str]:
-            return (state.round, state.id.endswith("t"), len(state.id), state.id)
+    @property
+    def experiments(self) -> list[Experiment]:
+        """What the model tried out to learn about the task, oldest first."""
+        return self.history.experiments
 
-        return tuple(sorted(self._candidates.values(), key=order))
+    def _state_of(self, attempt: Attempt) -> CandidateState:
+        """A candidate as it is known by now, the same value until the next event."""
+        found = self._states.get(attempt.id)
+        if found is None:  # a display may ask in another thread, so what is found is not looked up again
+            looks, history = self.history.looks_of(attempt), self.history
+            found = self._states[attempt.id] = CandidateState(
+                attempt,
+                functools.reduce(operator.add, looks) if looks else None,
+                history.evidence(attempt) if history.runs(attempt) else Evidence(),
+                self.calls_for(attempt.id, attempt.candidate.calls),
+                self._spent_by[attempt.id],
+            )
+        return found
 
     def candidate(self, candidate: str) -> CandidateState | None:
         """The candidate of that id."""
-        return self._candidates.get(candidate)
+        found = self.history.find(candidate)
+        return None if found is None else self._state_of(found)
 
-    def calls_for(self, candidate: str, named: frozenset[str] = frozenset()) -> tuple[ModelCall, ...]:
-        """The calls that were made for a candidate, in the order of their answers.
-
-        They are found by their link; in older runs by name: the candidate "r2c3" was asked for as "r2.c3".
-
-        Args:
-            candidate: Its id.
-            named: Keys of calls that are its own in any case.
-        """
-        name = candidate.replace("c", ".c", 1)
-
-        def its_own(call: ModelCall) -> bool:
-            by_name = call.key == name or call.key.startswith(f"{name}.")
-            return call.key in named or (call.candidate == candidate if call.candidate else by_name)
-
-        return tuple(call for call in self.calls if its_own(call))
-
-    def looks(self, candidate: Candidate) -> list[Evaluation]:
-        """What was seen of a candidate on validation seeds, or of one with the same program, oldest first."""
-        names = dict.fromkeys((candidate.id, candidate.digest, candidate.duplicate_of))
-        return [look for name in names if name for look in self._looks.get(name, ())]
+    def calls_for(self, candidate: str, named: Container[str] = ()) -> tuple[ModelCall, ...]:
+        """The calls that were made for a candidate, and those named by their keys, in the order of their answers."""
+        return tuple(call for call in self.calls if call.candidate == candidate or call.key in named)
 
     def failed_programs(self, candidate: str) -> int:
-        """How many programs of a candidate have failed, as far as events are linked."""
-        return sum(
-            evaluation.outcome != "ok"
-            for (owner, _), evaluation in self._linked.items()
-            if owner == candidate
-        )
+        """How many programs of a candidate have failed."""
+        return sum(one.candidate == candidate for one in self._failed)
+
+    @property
+    def stopped(self) -> list[Stopped]:
+        """Every program that failed: those that a repair replaced, and candidates that failed in the end."""
+        found: list[Stopped] = []
+        for one in self.history.attempts:
+            mended = one.candidate.repairs
+            found += [early for early in self._failed if early.candidate == one.id and early.repairs < mended]
+            if one.evaluation.outcome != "ok":
+                found.append(Stopped(one.id, "", one.evaluation))
+        return found
 
     @property
     def best(self) -> CandidateState | None:
         """The best so far; None while nothing has run."""
-        return None if self._best is None else self._candidates[self._best]
+        best = self.history.best()
+        return None if best is None else self._state_of(best)
 
     @property
     def finished(self) -> bool:
         """Whether the newest process that worked on the run came to its end."""
         return bool(self.stop)
-
-    @property
-    def stopped(self) -> tuple[Stopped, ...]:
-        """Every program that failed: those that a repair replaced, and candidates that failed in the end."""
-        found: list[Stopped] = []
-        for state in self.candidates:
-            found.extend(self._replaced(state))
-            if state.attempt.evaluation.outcome != "ok":
-                found.append(Stopped(state.id, "", state.attempt.evaluation))
-        return tuple(found)
-
-    def _replaced(self, state: CandidateState) -> Iterator[Stopped]:
-        """The failures of the programs that came before a candidate's final one."""
-        candidate = state.attempt.candidate
-        for repairs, call in enumerate(programs_of(state.calls)):
-            evaluation = self._linked.get((candidate.id, repairs))
-            if evaluation is not None:
-                if repairs < candidate.repairs and evaluation.outcome != "ok":
-                    yield Stopped(candidate.id, call.key, evaluation)
-                continue
-            written = Program.parse(extract(call.answer, cut=call.finish == "length").source).digest
-            evaluation = self._programs.get(f"{written}.r{candidate.round}")
-            if evaluation is not None and written != candidate.digest and evaluation.outcome != "ok":
-                yield Stopped(candidate.id, call.key, evaluation)
 
     def _session(self, event: Event) -> None:
         self.sessions.append(event.data)
@@ -292,55 +268,14 @@ class RunState:
             tuning.best_return = max(data["best_return"], tuning.best_return, key=_nan_last)
 
     def _evaluation(self, event: Event) -> None:
-        evaluation = evaluation_in(event)
-        self._programs[event.key] = evaluation
-        owner = event.data.get("candidate")
-        if owner:
-            self._linked[owner, int(event.data.get("repairs", 0))] = evaluation
-        else:  # older runs without recognition of equal programs: "r2c3.1"
-            name, _, repairs = event.key.rpartition(".")
-            if repairs.isdecimal():
-                self._linked[name, int(repairs)] = evaluation
+        evaluation, owner = evaluation_in(event), event.data["candidate"]
+        if evaluation.outcome != "ok":
+            written = self.calls_for(owner)
+            call = written[-1].key if written else ""
+            self._failed.append(Stopped(owner, call, evaluation, event.data["repairs"]))
 
     def _attempt(self, event: Event) -> None:
-        attempt = from_json(Attempt, event.data)
-        named = event.data["candidate"].get("calls") or ()
-        calls = self.calls_for(attempt.id, frozenset(named))
-        self._put(CandidateState(attempt, None, Evidence(), calls, self.spent))
-
-    def _remark(self, event: Event) -> None:
-        remark = from_json(Remark, event.data)
-        state = self._candidates.get(remark.candidate)
-        if state is not None:
-            self._put(replace(state, attempt=remark.on(state.attempt)))
-
-    def _validation(self, event: Event) -> None:
-        owner = event.data.get("candidate") or event.key.partition(".")[0]
-        self._looks.setdefault(owner, []).append(evaluation_in(event))
-        for state in list(self._candidates.values()):
-            candidate = state.attempt.candidate
-            if owner in (candidate.id, candidate.digest, candidate.duplicate_of):
-                self._put(state)
-        self._note_best()
-
-    def _put(self, state: CandidateState) -> None:
-        """Keep a candidate with what is known by now, and let it become the best."""
-        looks = self.looks(state.attempt.candidate)
-        trained = state.attempt.evaluation
-        parts = (trained.episodes, *(look.episodes for look in looks)) if ran(trained, looks) else ()
-        state = replace(state, validation=pooled(looks), evidence=Evidence.of(*parts))
-        self._candidates[state.id] = state
-        if self._best == state.id:
-            self._best = None
-            for other in self._candidates.values():
-                self._challenge(other)
-        else:
-            self._challenge(state)
-
-    def _challenge(self, state: CandidateState) -> None:
-        best = self.best
-        if state.ran and not state.attempt.candidate.duplicate_of and (not best or state.better_than(best)):
-            self._best = state.id
+        self._spent_by[event.key] = self.spent
 
     def _note_best(self) -> None:
         best = self.best
@@ -364,23 +299,8 @@ class RunState:
         self.fidelity[event.key] = event.data
 
     def _round(self, event: Event) -> None:
-        data = event.data
-        mean, error = data.get("mean_return", data.get("validation_mean_return")), data.get("standard_error")
-        self.rounds.append(
-            RoundState(
-                number=int(event.key[1:]),
-                best=data.get("best"),
-                mean_return=math.nan if mean is None else float(mean),
-                standard_error=math.nan if error is None else float(error),
-                episodes=int(data.get("episodes") or 0),
-                stalled=int(data.get("stalled") or 0),
-                unanswered=dict(data.get("unanswered") or {}),
-                reflection=data.get("reflection") or "",
-            )
-        )
-        if data.get("best") in self._candidates:  # the run's own choice counts, not how we would have chosen
-            self._best = data["best"]
-            self._note_best()
+        self.unanswered[int(event.key[1:])] = event.data["unanswered"]
+        self._note_best()
 
     def _test(self, event: Event) -> None:
         self.test = evaluation_in(event)
@@ -409,17 +329,6 @@ def read_state(directory: Path) -> RunState:
 def evaluation_in(event: Event) -> Evaluation:
     """The rollouts that an evaluation, a validation, a reference or a test tells of."""
     return from_json(Evaluation, event.data["evaluation"])
-
-
-def programs_of(calls: Iterable[ModelCall]) -> list[ModelCall]:
-    """Of a candidate's calls those whose program was run, by the number of repairs before it."""
-    found: list[ModelCall] = []
-    for call in calls:
-        if call.key.endswith(".again") and found:
-            found[-1] = call  # asked once more, since the first answer held no program
-        else:
-            found.append(call)
-    return found
 
 
 def _nan_last(value: float) -> float:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -116,13 +115,6 @@ class CandidateState:
         """Whether it finished every episode that it was given."""
         return bool(self.evidence.episodes)
 
-    def better_than(self, other: CandidateState) -> bool:
-        """Whether this is the one to keep: validated before not, clearly better in pairs, else the higher mean."""
-        if (self.validation is None) != (other.validation is None):
-            return self.validation is not None
-        verdict = self.evidence.against(other.evidence).verdict
-        return verdict > 0 or (verdict == 0 and self.evidence.mean_return > other.evidence.mean_return)
-
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
@@ -132,36 +124,13 @@ class Stopped:
         candidate: Whose program it was.
         call: The call that wrote it, where a repair replaced it; empty for the candidate's final program.
         evaluation: What happened.
+        repairs: How many repairs it had had.
     """
 
     candidate: str
     call: str
     evaluation: Evaluation
-
-
-@dataclass(frozen=True, slots=True)
-class RoundState:
-    """How a round ended.
-
-    Attributes:
-        number: From 1.
-        best: The best of the run by then; None when nothing had run.
-        mean_return: Of the best; NaN when nothing had run.
-        standard_error: Of `mean_return`; NaN where it is not recorded.
-        episodes: That `mean_return` is of; 0 where it is not recorded.
-        stalled: Rounds in a row without improvement.
-        unanswered: Why a sample has no answer, by slot.
-        reflection: What the model concluded, if asked.
-    """
-
-    number: int
-    best: str | None
-    mean_return: float
-    standard_error: float
-    episodes: int
-    stalled: int
-    unanswered: Mapping[str, str]
-    reflection: str
+    repairs: int = 0
 
 
 @dataclass(slots=True)
@@ -188,18 +157,3 @@ class TuningState:
     def share(self) -> float:
         """How much of it is done, from 0 to 1."""
         return min(1.0, self.steps / self.planned_steps) if self.planned_steps > 0 else 0.0
-
-
-def pooled(looks: list[Evaluation]) -> Evaluation | None:
-    """Several evaluations as one: the first failure decides the outcome."""
-    if len(looks) < 2:  # noqa: PLR2004 - one, or none
-        return looks[0] if looks else None
-    first = next((look for look in looks if look.outcome != "ok"), looks[0])
-    return replace(
-        first,
-        episodes=Evidence.of(*(look.episodes for look in looks)).episodes,
-        steps=sum(look.steps for look in looks),
-        output="".join(look.output for look in looks),
-        seconds=sum(look.seconds for look in looks),
-        policy_seconds=sum(look.policy_seconds for look in looks),
-    )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from promptpo.files import make_folder, read_regular, write_atomically
 from promptpo.run.packing import deflate, inflate
 from promptpo_sandbox import Rollout
 
@@ -33,19 +34,13 @@ class Untold:
         if values_in(rollout) > MOST_VALUES:
             return
         with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
-            path = self._folder / key
-            self._folder.mkdir(exist_ok=True)
-            temporary = path.with_suffix(".part")
-            try:
-                temporary.write_text(deflate([rollout]), encoding="ascii")
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
+            make_folder(self._folder)
+            write_atomically(self._folder / key, deflate([rollout]))
 
     def read(self, key: str) -> Rollout | None:
         """What was kept under this name; None where there is nothing, or nothing whole."""
         with contextlib.suppress(OSError, ValueError, KeyError, zlib.error):
-            rollout: Rollout = inflate((self._folder / key).read_text(encoding="ascii"))[0]
+            rollout: Rollout = inflate(read_regular(self._folder / key).decode())[0]
             return rollout
         return None
 

@@ -10,20 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RenderingError
+from promptpo.files import file_name, read_regular
 from promptpo.llm.stills import Still
 from promptpo.program import Program
 from promptpo.run.pictures import PICTURES, written
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 from promptpo.search.hooks import Feature, PromptSection
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt
     from promptpo.run.spender import Spender
-    from promptpo.search.history import History
-    from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+    from promptpo.telling.plan import Plan
     from promptpo.telling.run_status import RunStatus
     from promptpo_sandbox import Episode, Rollout
 
@@ -173,7 +174,7 @@ def _actions_only(episode: Episode) -> Episode:
 
 def _read(found: Sequence[Any], folder: Path) -> list[Still]:
     """The strips that the journal names, as far as their files are there."""
-    paths = [(item["caption"], folder / f"{item['picture']}.png") for item in found]
+    paths = [(item["caption"], folder / f"{file_name(item['picture'])}.png") for item in found]
     return [
-        Still(caption, path.read_bytes(), str(path.absolute())) for caption, path in paths if path.exists()
+        Still(caption, read_regular(path), str(path.absolute())) for caption, path in paths if path.exists()
     ]

@@ -15,8 +15,8 @@ from promptpo.search.measuring import subject_of
 if TYPE_CHECKING:
     from promptpo.run.control import Control
     from promptpo.run.evidence import Evidence
+    from promptpo.run.history import History
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
 
 TEST_FIRST = 10
 """A policy that fails in each of so many test episodes is not tested in the others."""
@@ -85,7 +85,7 @@ async def concluded(
 def _episodes(context: SearchContext, history: History, best: Attempt) -> int:
     """How many episodes the test is of: as the user said, or as many as its policy plays in a bounded time."""
     config, candidate = context.config, best.candidate
-    looks = [best.evaluation, *history.looks.get(candidate.duplicate_of or best.id, ())]
+    looks = [best.evaluation, *history.looks_of(best)]
     planned = context.journal.once(
         "decision",
         f"test.{candidate.digest}.{config.most_tested}",
@@ -120,8 +120,7 @@ async def _tested(
                 subject_of(best.candidate),
                 each,
                 horizon=context.horizon,
-                first=TEST_FIRST,
-                go_on=go_on,
+                early=(TEST_FIRST, go_on),
             )
         )
         if played is None and first:

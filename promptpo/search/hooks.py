@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from promptpo.llm.stills import Still
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt
-    from promptpo.search.history import History
-    from promptpo.search.planning import Plan
+    from promptpo.telling.plan import Plan
     from promptpo.telling.run_status import RunStatus
     from promptpo_sandbox import Rollout
 

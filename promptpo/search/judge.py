@@ -22,8 +22,8 @@ from promptpo.search.racing import Course, Race, race
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+    from promptpo.run.history import History
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
 
 LAST = 60
 """Validation starts that the last race of a run may go to, with steps that nobody else needs: a few episodes put candidates
@@ -94,9 +94,8 @@ class Judge:
         finally:
             left = {one.id: history.evidence(one) for one in arms if history.runs(one)}
             ended = Race(left, Course((), 1), champion=history.leader_id)
-            if ended.front and ended.front != history.leader_id:
-                history.changes += [str(ended.change)] if history.leader_id else []
-                history.leader_id = ended.front
+            if ended.change is not None:
+                history.take_lead(ended.change, self._spender.journal.once)
             history.find_alike()
 
     async def _played(

@@ -11,15 +11,15 @@ from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 from promptpo.search.behaviour import constant_action
 from promptpo.search.hooks import Hooks
 from promptpo.telling import feedback
 
 if TYPE_CHECKING:
-    from promptpo.run.spender import Played
+    from promptpo.run.history import History
+    from promptpo.run.subjects import Played
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
     from promptpo.telling.summaries import Summariser
     from promptpo_sandbox import Rollout
 
@@ -29,6 +29,7 @@ ANSWER_PROBLEMS = {
     "cut": "was cut off before the code was complete",
     "no_code": "had no Python module with a class Policy in it",
     "too_long": "had a module of more than 100,000 bytes",
+    "unreadable": "had code that takes too long to read",
 }
 
 
@@ -121,8 +122,10 @@ class Measurer:
             program,
             self._seeds.train(self._config.train_episodes),
             horizon=self._horizon,
-            first=self._recipe.racing if bar else 0,
-            go_on=lambda early: early.outcome == "ok" and not _hopeless(early, [e.return_ for e in bar]),
+            early=(
+                self._recipe.racing if bar else 0,
+                lambda first: first.outcome == "ok" and not _hopeless(first, [e.return_ for e in bar]),
+            ),
             record=self._summariser.record,
         )
         self.features.watch(name, candidate.source, played.rollout)
@@ -131,7 +134,7 @@ class Measurer:
     async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
         found = self._journal.find("feedback", name)
-        if isinstance(found, dict):
+        if found is not None:
             return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
         rollout = played.rollout
         if rollout is None:  # a killed process rolled out and did not come to say anything

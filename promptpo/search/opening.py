@@ -10,8 +10,8 @@ from promptpo.search import references
 from promptpo.search.samples import GIVEN
 
 if TYPE_CHECKING:
+    from promptpo.run.history import History
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
 
 

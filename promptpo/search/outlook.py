@@ -12,9 +12,9 @@ from promptpo.telling.run_status import RunStatus
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
 
 
 def outlook(context: SearchContext, history: History) -> RunStatus:

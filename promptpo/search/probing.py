@@ -21,7 +21,7 @@ from promptpo.run.allowance import FIRST, Allowance, allowance
 from promptpo.run.control import together
 from promptpo.run.journal import from_json
 from promptpo.run.records import Experiment, Seeds
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 from promptpo.search.hooks import Feature, PromptSection
 from promptpo.telling import experiment_prompts, experiments, feedback, prompting
 from promptpo.telling.limits import REPORT
@@ -29,10 +29,10 @@ from promptpo.telling.shortening import between_words, whole_lines
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
+    from promptpo.run.history import History
     from promptpo.run.spender import Spender
-    from promptpo.search.history import History
-    from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+    from promptpo.telling.plan import Plan
     from promptpo.telling.run_status import RunStatus
     from promptpo_sandbox import Episode
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.run.evidence import Difference, Evidence
+from promptpo.run.evidence import Change, Difference, Evidence
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord
@@ -39,28 +39,6 @@ class Course:
     block: int
     steps: int | None = None
     first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Another arm than before is in front.
-
-    Attributes:
-        old: The one that was; empty where none was.
-        new: The one that is.
-        difference: New less old, over the starts that both played.
-    """
-
-    old: str
-    new: str
-    difference: Difference
-
-    def __str__(self) -> str:
-        if not self.old:
-            return f"{self.new} leads"
-        one, n = self.difference, len(self.difference.returns)
-        error = "" if math.isnan(one.standard_error) else f" ± {one.standard_error:.3g}"
-        return f"{self.new} takes the lead from {self.old}: {one.mean:+.4g}{error} on the {n} starts that both played"
 
 
 class Race:

@@ -19,7 +19,7 @@ from promptpo.errors import BudgetSpentError, EnvironmentFaultError
 from promptpo.run.budget import allotted, units
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
@@ -92,8 +92,7 @@ async def measured_at_start(context: SearchContext, features: Feature) -> dict[s
                 Subject(source, None, name),
                 chosen,
                 horizon=horizon,
-                first=certain,
-                go_on=are_short,
+                early=(certain, are_short),
                 record=watched,
             )
             if watched:
@@ -136,8 +135,7 @@ async def measured_on_test(
                 Subject(source, None, name),
                 seeds,
                 horizon=horizon,
-                first=first,
-                go_on=worth_it,
+                early=(first, worth_it),
             )
             return played.evaluation
         return None

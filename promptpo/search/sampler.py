@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     import gymnasium
 
+    from promptpo.run.history import History
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
-    from promptpo.search.planning import Plan
+    from promptpo.telling.plan import Plan
 
 
 class Sampler:

@@ -15,9 +15,9 @@ from promptpo.search.samples import Sample, thoughts_of, told_of
 from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
 
 ALIKE = 0.02
 """Programs that were written apart have come together where they differ by no more than this share of what the best earns

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
+    from promptpo.run.history import History
     from promptpo.run.spender import Spender
-    from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
     from promptpo.telling.summaries import Summariser
@@ -282,7 +282,7 @@ def _limited(task: Task, spec: TaskSpec, horizon: int) -> Task:
 
 
 def _measured(evaluation: Evaluation) -> Measured:
-    return Measured(evaluation, "", {"reference": evaluation.steps}, TEACHER)
+    return Measured(evaluation, {"reference": evaluation.steps}, TEACHER)
 
 
 def _digest(path: Path) -> str:

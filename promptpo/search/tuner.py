@@ -26,10 +26,11 @@ from promptpo.telling.tuning_summary import (
 )
 
 if TYPE_CHECKING:
+    from promptpo.run.history import History
+    from promptpo.run.records import Tuned
     from promptpo.search.context import SearchContext
-    from promptpo.search.history import History
     from promptpo.search.measuring import Measurer
-    from promptpo.search.tuning import Batch, Tuned
+    from promptpo.search.tuning import Batch
     from promptpo_sandbox import Rollout
 
 
@@ -43,7 +44,7 @@ structures that were not, and later rounds build on the better of both."""
 
 WHY = {
     SPARED: "not tuned, as one reached the threshold in training and was looked at again",
-    NO_STEPS: "not tuned, as no steps were left",
+    NO_STEPS: "not tuned, as too few steps are left for it",
     AT_TARGET: "not tuned, as it is at the threshold",
     NO_NUMBERS: "not tuned, as no policy declares PARAMS that can be read as literals",
 }

@@ -11,11 +11,11 @@ from promptpo.envs.task import RewardProgram
 from promptpo.errors import PromptPOError
 from promptpo.files import write_atomically
 from promptpo.output.film.strip import camera
+from promptpo.output.observer import Observer
 from promptpo.rollouts.rewarded import RewardedExecutor
-from promptpo.run.config import horizon_within
 from promptpo.run.control import Control
+from promptpo.run.episodes import horizon_within
 from promptpo.run.keeping import paid_for, writing
-from promptpo.run.observer import Observer
 from promptpo.run.spender import Spender
 from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, asked_for, shown_episodes, unknown
 from promptpo.search.final_test import Outcome

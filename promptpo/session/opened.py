@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.files import write_atomically
+from promptpo.output.observer import Observer
 from promptpo.run.config import Config
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
 from promptpo.run.ledger import Ledger
-from promptpo.run.observer import Observer
 from promptpo.run.origin import key_path, save_own
 from promptpo.run.spender import Spender
 from promptpo.spec import TaskSpec

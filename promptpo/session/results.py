@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import RunError
-from promptpo.files import write_atomically
+from promptpo.files import file_name, make_folder, write_atomically
 from promptpo.llm.ensemble import public_name
 from promptpo.output import refined
 from promptpo.output.exporting import BEST, exported
+from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
-from promptpo.output.report.result import scored
+from promptpo.output.report.result import REPORT, scored
 from promptpo.output.run_export import provenance
 from promptpo.output.run_result import RunResult
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
 from promptpo.run.models import brought, origin_of
-from promptpo.run.observer import Observer
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
 from promptpo.search.final_test import Outcome
 from promptpo.session.opened import OpenRun
-from promptpo.telling.feedback import with_noise
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -80,7 +77,7 @@ def _write_world(run: OpenRun) -> None:
 def write_page(directory: Path, observer: Observer) -> None:
     """Write the page about the run; a run that has its result does not fail for want of a page."""
     try:
-        write_report(directory, episode=False)
+        write_report(directory, out=directory / REPORT, episode=False)
     except Exception as error:  # noqa: BLE001 - see above
         observer.warn(f"report.html was not written: {type(error).__name__}: {error}")
 
@@ -125,7 +122,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
         run.journal.find("decision", f"test.{best.candidate.digest}.{config.most_tested}") if best else None
     )
     content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
-    content["changes"] = [*outcome.history.changes, *_another(state, outcome)]
+    content["changes"] = outcome.history.changes
     kept = any(one["kept"] for one in state.promises.values())
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
         why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
@@ -147,20 +144,6 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     return content | refined.kept(run.directory, best.id if best else None)
 
 
-def _another(state: RunState, outcome: Outcome) -> list[str]:
-    """Why the result names another candidate than was ahead last, where no change of the leader says it."""
-    last, chosen = state.best, state.candidate(outcome.best.id) if outcome.best else None
-    if last is None or chosen is None or last is chosen:
-        return []
-    since = not state.rounds or state.rounds[-1].best != chosen.id
-    if since and outcome.history.changes and outcome.history.changes[-1].startswith(f"{chosen.id} takes"):
-        return []
-    lead = last.evidence.against(chosen.evidence)
-    by = with_noise(lead.mean, lead.standard_error, signed=True)
-    told = f"the result is {chosen.id}: {last.id} was judged on validation episodes no more, and is not clearly better"
-    return [f"{told} on the {len(lead.returns)} that both played ({by})"]
-
-
 def _model_name(llm: LLM, journal: Journal) -> str:
     """What the provider said answered, where it says more than the name that was asked for."""
     if not llm.language_model:
@@ -174,10 +157,6 @@ def _model_name(llm: LLM, journal: Journal) -> str:
     return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
 
 
-_NAME = re.compile(r"\w[\w.+-]{0,99}")
-"""What a candidate may be called: its program gets a file of that name."""
-
-
 def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
     """Write every candidate's module to ``policies/``.
 
@@ -185,9 +164,7 @@ def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
         RunError: A candidate is called as no file may be.
     """
     folder = directory / "policies"
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     for attempt in attempts:
         if attempt.candidate.source:
-            if not _NAME.fullmatch(attempt.id):
-                raise RunError(f"the journal names a candidate {attempt.id!r}, which is no file's name.")
-            write_atomically(folder / f"{attempt.id}.py", attempt.candidate.source)
+            write_atomically(folder / f"{file_name(attempt.id)}.py", attempt.candidate.source)

@@ -16,16 +16,17 @@ from promptpo.llm.base import Message
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST
+from promptpo.output.observer import Observer
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
 from promptpo.run.checking import check_goal
-from promptpo.run.config import CONFIG, Config, horizon_within, load_config, with_episodes
+from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.control import INTERRUPTED, Control, Interrupts
+from promptpo.run.episodes import horizon_within, with_episodes
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import answered, paid_for
 from promptpo.run.ledger import Ledger
-from promptpo.run.observer import Observer
 from promptpo.run.origin import made_here
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes

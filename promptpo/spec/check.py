@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from gymnasium import spaces
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
-    from promptpo.spec.describe import TaskSpec
-    from promptpo.spec.facts import TaskFacts
     from promptpo.spec.observe import Observed
     from promptpo.spec.reading import Reading, Said, SpecClass
 
@@ -82,9 +80,22 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
     return contradictions_in(reading, task, facts, observed)
 
 
-def contradictions_in(
-    reading: Reading, task: Task, facts: TaskFacts | TaskSpec, observed: Observed
-) -> list[Contradiction]:
+class Known(Protocol):
+    """What is known of a task, described or not; see `promptpo.spec.facts.TaskFacts`."""
+
+    @property
+    def observation_space(self) -> AnySpace: ...  # noqa: D102 - see there
+    @property
+    def action_space(self) -> AnySpace: ...  # noqa: D102
+    @property
+    def horizon(self) -> int | None: ...  # noqa: D102
+    @property
+    def horizon_source(self) -> str: ...  # noqa: D102
+    @property
+    def reward_threshold(self) -> float | None: ...  # noqa: D102
+
+
+def contradictions_in(reading: Reading, task: Task, facts: Known, observed: Observed) -> list[Contradiction]:
     """What a spec says that is not so, in the order of its lines.
 
     Args:
@@ -98,7 +109,7 @@ def contradictions_in(
 
 
 def _contradictions(
-    reading: Reading, task: Task, facts: TaskFacts | TaskSpec, observed: Observed
+    reading: Reading, task: Task, facts: Known, observed: Observed
 ) -> Iterator[Contradiction]:
     if not (reading.parts or reading.reward or reading.episode is not None):
         yield Contradiction(0, "it is no spec: it defines none of State, Action, reward, EPISODE.")
@@ -215,7 +226,7 @@ def _choices(part: SpecClass, space: AnySpace) -> Iterator[Contradiction]:
         yield Contradiction(part.line, message, doubtful=True)
 
 
-def _reward(reading: Reading, facts: TaskFacts | TaskSpec) -> Iterator[Contradiction]:
+def _reward(reading: Reading, facts: Known) -> Iterator[Contradiction]:
     """Indices of observation and action inside the reward's code."""
     seen = facts.observation_space
     for function in reading.functions:
@@ -230,7 +241,7 @@ def _reward(reading: Reading, facts: TaskFacts | TaskSpec) -> Iterator[Contradic
                     yield Contradiction(node.lineno, f"{function.name}: {error}")
 
 
-def _episode(reading: Reading, facts: TaskFacts | TaskSpec, observed: Observed) -> Iterator[Contradiction]:
+def _episode(reading: Reading, facts: Known, observed: Observed) -> Iterator[Contradiction]:
     episode, line = reading.episode, reading.episode_line
     if episode is None:
         return

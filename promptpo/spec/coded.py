@@ -16,6 +16,7 @@ import numpy as np
 
 from promptpo.envs.family import differing
 from promptpo.spec.documentation import first_line
+from promptpo.spec.evaluated import evaluated
 from promptpo.spec.functions import Level, arguments_of, is_fixed, locals_of, read_in, value_of
 from promptpo.spec.parts import NOT_OBSERVED, RewardCode
 from promptpo.spec.slicing import LAST, changes
@@ -219,9 +220,8 @@ class _Shown(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         """The node, or what it comes to where it reads nothing but constants."""
         if isinstance(node, ast.expr) and self._is_constant(node):
-            space = dict(self._level.names)
             try:
-                value = eval(ast.unparse(node), space, {self._level.me: self._level.owner})  # noqa: S307 - the environment's own expression
+                value = evaluated(ast.unparse(node), self._level.names, {self._level.me: self._level.owner})
             except Exception:  # noqa: BLE001 - of a foreign class: anything can come out of it
                 value = None
             if (

@@ -13,6 +13,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.family import ShownVariant
 from promptpo.envs.patience import BUILDING, patience
 from promptpo.errors import UsageError
+from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.checked import checks_of
 from promptpo.spec.documentation import documentation_of
@@ -41,10 +42,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from promptpo.envs.task import Task
+    from promptpo.levels import Reveal
     from promptpo.spec.horizon import HorizonSource
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
-    from promptpo.spec.parts import Field, Reveal
+    from promptpo.spec.parts import Field
 
 DESCRIPTION, PROSE = 600, 600
 """Characters of what the task is about, and of how an episode begins and ends."""
@@ -219,6 +221,8 @@ def describe_env(
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
     blocks = dict(parts.blocks) | variants_of(within, task, reveal)
+    if reveal in {"source", "named"} and (body := body_of(env.unwrapped)):
+        blocks["BODY"] = body
     parts = replace(parts, blocks=blocks)
     if reveal == "bare":
         kept = {name: text for name, text in blocks.items() if name == VARIANTS}

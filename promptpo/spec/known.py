@@ -14,6 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from promptpo.spec.evaluated import evaluated
 from promptpo.spec.parts import ActionValue, Field
 
 if TYPE_CHECKING:
@@ -64,11 +65,11 @@ def known(env: gymnasium.Env[Any, Any]) -> Supplement:
     space = {"env": inner, "task": data["tasks"].get(name, "").split(" | ")}
 
     def filled(text: str) -> str:
-        return re.sub(r"\{([^{}]+)\}", lambda found: str(eval(found[1], space)), text)  # noqa: S307 - written in our own file
+        return re.sub(r"\{([^{}]+)\}", lambda found: str(evaluated(found[1], space)), text)
 
     told: dict[str, Any] = {}
     for entry in data["entries"]:
-        if entry["class"] in classes and eval(entry.get("when", "True"), space):  # noqa: S307 - as above
+        if entry["class"] in classes and evaluated(entry.get("when", "True"), space):
             told |= entry
     values: dict[str, Any] = {key: filled(one) if isinstance(one, str) else one for key, one in told.items()}
     values |= {key: fields(values[key]) for key in ("observation", "action") if key in values}

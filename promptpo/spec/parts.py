@@ -6,13 +6,10 @@ import keyword
 import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-Reveal = Literal["source", "named", "anonymous", "bare"]
-"""How much a spec gives away."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -105,7 +106,10 @@ def limits(space: AnySpace) -> tuple[Any, Any]:
     return None, None
 
 
-ARITHMETIC = (ast.BinOp, ast.operator, ast.Constant, ast.Name, ast.Load)
+OPERATORS = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+}  # fmt: skip
 
 
 def arithmetic(expression: ast.expr, names: Mapping[str, float]) -> float:
@@ -114,13 +118,14 @@ def arithmetic(expression: ast.expr, names: Mapping[str, float]) -> float:
     Raises:
         PathError: It holds anything else, or divides by zero.
     """
-    inner = list(ast.walk(expression))
-    known = all(n.id in names for n in inner if isinstance(n, ast.Name))
-    numbers = all(isinstance(n.value, int | float) for n in inner if isinstance(n, ast.Constant))
-    powers = any(isinstance(n, ast.Pow | ast.LShift) for n in inner)  # which may take for ever
-    if not all(isinstance(n, ARITHMETIC) for n in inner) or not known or not numbers or powers:
-        raise PathError(f"{ast.unparse(expression)} is not simple arithmetic.")
-    try:
-        return float(eval(ast.unparse(expression), {"__builtins__": {}}, dict(names)))  # noqa: S307 - numbers and operators only
-    except (ArithmeticError, TypeError) as error:
-        raise PathError(f"{ast.unparse(expression)} cannot be computed: {error}.") from None
+    if isinstance(expression, ast.Constant) and isinstance(expression.value, int | float):
+        return expression.value
+    if isinstance(expression, ast.Name) and expression.id in names:
+        return names[expression.id]
+    if isinstance(expression, ast.BinOp) and type(expression.op) in OPERATORS:
+        left, right = arithmetic(expression.left, names), arithmetic(expression.right, names)
+        try:
+            return float(OPERATORS[type(expression.op)](left, right))
+        except ArithmeticError as error:
+            raise PathError(f"{ast.unparse(expression)} cannot be computed: {error}.") from None
+    raise PathError(f"{ast.unparse(expression)} is not simple arithmetic.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.spec.evaluated import evaluated
 from promptpo.spec.functions import Level, arguments_of, levels_of, read_in, results_of, stored_in
 from promptpo.spec.slicing import LAST, Sliced, moves_within, sets, sliced
 from promptpo.spec.values import Columns, Tie, columns, equal, tie
@@ -373,7 +374,7 @@ def _chains(tree: ast.AST, me: str) -> Iterator[str]:
 def _at(owner: Any, chain: str) -> Any:
     """What a chain such as ``data.qpos[0]`` holds now; None where it cannot be read."""
     try:
-        return eval(f"owner.{chain}", {"owner": owner})  # noqa: S307 - names and indices of the environment's own source
+        return evaluated(f"owner.{chain}", {"owner": owner})
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
 

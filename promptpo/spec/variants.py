@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import gymnasium
 
     from promptpo.envs.task import Task, Variant
+    from promptpo.levels import Reveal
     from promptpo.spec.observe import Observed
-    from promptpo.spec.parts import Parts, Reveal
+    from promptpo.spec.parts import Parts
 
 LONGEST = 160
 """Characters that tell what one of several environments is about."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from promptpo.telling.run_status import RunStatus
 
 if TYPE_CHECKING:
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt
-    from promptpo.search.history import History
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import jinja2
 
     from promptpo.run.config import Config
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt
-    from promptpo.search.history import History
-    from promptpo.search.planning import Plan
     from promptpo.spec import TaskSpec
+    from promptpo.telling.plan import Plan
 
 
 @cache

@@ -13,8 +13,8 @@ from promptpo.telling.limits import NAMED
 
 if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt
-    from promptpo.search.history import History
 
 
 def score(evidence: Evidence) -> str:
@@ -108,8 +108,11 @@ def level(evidence: Evidence) -> str:
 
 
 def worst_starts(history: History, attempt: Attempt) -> str:
-    """The starts on which a program fails or, where it never or always does, earns least, with what it earns there."""
-    episodes = sorted(history.evidence(attempt).episodes, key=lambda e: e.return_)
+    """The training starts on which a program fails or, where it never or always does, earns least, with what it earns there.
+
+    The worst of them is the episode that is told.
+    """
+    episodes = sorted(attempt.evaluation.episodes, key=lambda e: e.return_)
     failed = [e for e in episodes if e.success is False]
     some = failed if 0 < len(failed) < len(episodes) else episodes[: max(1, len(episodes) // 4)]
     names = starts(history)

@@ -18,8 +18,8 @@ from promptpo.telling.step_table import cell
 from promptpo.telling.tuning_summary import moved_in_words
 
 if TYPE_CHECKING:
+    from promptpo.run.history import History
     from promptpo.run.records import Attempt, Told
-    from promptpo.search.history import History
 
 LABELS = "# What the labels in the summaries of episodes mean"
 

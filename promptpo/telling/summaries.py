@@ -20,7 +20,7 @@ from promptpo.telling.first_observation import given_in_words
 from promptpo.telling.step_table import missing, table
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Recipe
+    from promptpo.run.recipe import Recipe
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Episode, Record, Rollout

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from promptpo.telling.limits import NAMED
 
 if TYPE_CHECKING:
-    from promptpo.run.records import Sensitivity
-    from promptpo.search.tuning import Tuned
+    from promptpo.run.records import Sensitivity, Tuned
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
-NO_STEPS = "Not tuned, as no steps were left"
+NO_STEPS = "Not tuned, as too few steps are left for it"
 NOT_PAID = "Not tuned, as steps were spent on more promising programs"
 SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"
 AT_TARGET = "Not tuned: it is at the threshold as it was written"

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from promptpo.files import write_atomically
+from promptpo.files import make_folder, read_regular, write_atomically
 from promptpo.run.packing import deflate, inflate
 from promptpo.world.numbers import quantities
 from promptpo_sandbox import Recorded, Rollout
@@ -127,7 +127,7 @@ class Shelf:
     def put(self, key: str, rollout: Rollout) -> None:
         """Write the trajectories of a rollout, where there is room; a full disk leaves it unwritten."""
         with contextlib.suppress(OSError):
-            self._folder.mkdir(exist_ok=True)
+            make_folder(self._folder)
             text = deflate([rollout])
             if len(text) + sum(path.stat().st_size for path in self._folder.iterdir()) <= self._most:
                 write_atomically(self._folder / f"{key}.steps", text)
@@ -135,5 +135,5 @@ class Shelf:
     def get(self, key: str) -> Rollout | None:
         """The rollout of a key; None where it was not written, or is damaged."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
-            return inflate((self._folder / f"{key}.steps").read_text(encoding="ascii"))[0]
+            return inflate(read_regular(self._folder / f"{key}.steps").decode())[0]
         return None

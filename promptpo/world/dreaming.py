@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.results import joined
-from promptpo.run.records import Seeds
+from promptpo.run.records import Seeds, Tuned
 from promptpo.search.programs.library import structures_for, write_program
 from promptpo.search.tuning import Start, Tuning
 from promptpo.world.baseline.writer import write_world
@@ -21,7 +21,6 @@ from promptpo_sandbox import Imagine, Rollout, Trial, WorldFailedError
 
 if TYPE_CHECKING:
     from promptpo.run.spender import Spender
-    from promptpo.search.tuning import Tuned
     from promptpo.world.modelling import Modelled, Modeller
 
 DREAM_START = 800_000

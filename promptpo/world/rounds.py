@@ -29,8 +29,8 @@ from promptpo.world.planners import planning_policy
 from promptpo_sandbox import WorldFailedError
 
 if TYPE_CHECKING:
+    from promptpo.run.history import History
     from promptpo.run.spender import Spender
-    from promptpo.search.history import History
     from promptpo.search.measuring import Measurer
     from promptpo.world.modelling import Modelled, Modeller
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from promptpo.program import Program
 from promptpo.run.budget import allotted
 from promptpo.run.records import Attempt, Candidate, Seeds
-from promptpo.run.spender import Subject
+from promptpo.run.subjects import Subject
 from promptpo.search.hooks import Feature
 from promptpo.search.references import MARKS, programs, random_policy
 from promptpo.world.baseline.writer import suits_formulas
@@ -30,8 +30,8 @@ from promptpo_sandbox import WorldFailedError
 if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.evidence import Evidence
+    from promptpo.run.history import History
     from promptpo.run.spender import Spender
-    from promptpo.search.history import History
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Rollout

@@ -14,13 +14,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptpo_sandbox.box import Sandbox, check_source
+    from promptpo_sandbox.box import Sandbox
     from promptpo_sandbox.errors import (
         SandboxBrokenError,
         SandboxError,
         SandboxUnavailableError,
         UnsupportedSpaceError,
     )
+    from promptpo_sandbox.reader import check_source
     from promptpo_sandbox.results import (
         CallResult,
         Episode,
@@ -66,7 +67,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "box": ("Sandbox", "check_source"),
+    "box": ("Sandbox",),
+    "reader": ("check_source",),
     "worlds": ("Imagine", "Predictions", "Recorded", "Replay", "WorldFailedError"),
     "rewards": ("RewardFailedError",),
     "errors": tuple(n for n in __all__ if n.endswith("Error") and not n.endswith("FailedError")),

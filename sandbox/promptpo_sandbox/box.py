@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 import gymnasium
 
 from promptpo_sandbox import worlds
+from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.cores import CoreClaim
 from promptpo_sandbox.errors import SandboxBrokenError, SandboxUnavailableError
-from promptpo_sandbox.guest import wire
-from promptpo_sandbox.guest.plain import encode
-from promptpo_sandbox.guest.wire import message
 from promptpo_sandbox.lockstep.asking import AskedPolicies
-from promptpo_sandbox.lockstep.progress import MAX_BYTES_PER_CHARACTER, Progress
+from promptpo_sandbox.lockstep.progress import Progress
 from promptpo_sandbox.lockstep.rollout import Guests, Runner
-from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from promptpo_sandbox.pipes import Guest
 from promptpo_sandbox.process import GuestUsage, Zygote
 from promptpo_sandbox.results import (
     CallResult,
@@ -32,13 +31,12 @@ from promptpo_sandbox.results import (
     SandboxStatus,
     Trial,
 )
-from promptpo_sandbox.rewards import AskedReward
+from promptpo_sandbox.rewards import AskedReward, RewardFailedError
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.text import clean
 from promptpo_sandbox.worlds import Imagine, Predictions, Replay, WorldFailedError
 
 _LEVELS: tuple[Level, ...] = ("strong", "medium", "weak")
-_WORLD_GONE = "the world ended or disturbed its process; return (observation, reward, terminated) instead"
 _ESSENTIAL = ("rlimits", "no_new_privileges", "landlock", "seccomp")
 
 
@@ -61,6 +59,7 @@ class Sandbox:
         allow_weaker: Work although this system lacks layers.
         core: The core that host and guest share during a rollout; None claims a free one, -1 leaves
             them to the scheduler.
+        modules: Of ours, by name, with the directories of their packages: what guests read texts with.
     """
 
     def __init__(
@@ -70,11 +69,12 @@ class Sandbox:
         layers: Layers | None = None,
         allow_weaker: bool = False,
         core: int | None = None,
+        modules: Mapping[str, str] | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.layers = layers or Layers()
         self.allow_weaker = allow_weaker
-        self._core = core
+        self._core, self._modules = core, modules or {}
         self._claim: CoreClaim | None = None
         self._zygote: Zygote | None = None
         self._status: SandboxStatus | None = None
@@ -175,7 +175,8 @@ class Sandbox:
         """
         if self._beside is None:  # a sandbox has one guest at a time
             self._beside = Sandbox(self.limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1)
-        return AskedReward(self._beside._runner(source))  # noqa: SLF001 - another of this class
+        runner = self._beside._runner(source)  # noqa: SLF001 - another of this class
+        return AskedReward(runner.asked("it", "; return a number from step instead", RewardFailedError))
 
     def asked(
         self,
@@ -212,52 +213,36 @@ class Sandbox:
             SandboxUnavailableError: Layers are missing and that was not accepted.
             PlainDataError: The argument is not plain data.
         """
-        asked = {
+        request = {
             "target": target,
             "argument": argument,
             "digest": digest_of(0),
             "text_bytes": self.limits.text_bytes,
         }
-        request = message(wire.CALL, encode(asked))
-        runner = self._runner(source)
-        output: list[str] = []
+        value, failure, printed = None, None, b""
         try:
-            guest, failure = runner.load(("tuple", []))
-            value = None
-            if failure is None:
-                value, failure = self._answer(guest, request, output)
-        except GuestTimeoutError:
-            value, failure = (
-                None,
-                Failure("timeout", f"{target} took longer than {self.limits.call_seconds:g} s"),
-            )
-        except GuestGoneError:
-            value, failure = (
-                None,
-                Failure("crashed", f"{target} ended or disturbed its process; return a str instead"),
-            )
+            with self._asked(source, target, "; return a str instead", AskFailedError) as asked:
+                try:
+                    value = asked.ask("call", request, _text, values=1)
+                finally:
+                    printed = asked.printed
+        except AskFailedError as error:
+            failure = error.failure
+        text = clean(printed.decode("utf-8", "replace"))[: self.limits.output_bytes]
+        return CallResult(value, failure, text)
+
+    def asked_to_read(self) -> Asked:
+        """A fresh guest that reads texts with functions of the given modules; see `promptpo_sandbox.reader`."""
+        return Asked(self._new_guest(), self.limits, self._end_guest, "reading it", "; write it plainer")
+
+    @contextlib.contextmanager
+    def _asked(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Iterator[Asked]:
+        """A module in a fresh guest, for as long as it is asked."""
+        runner = self._runner(source)
+        try:
+            yield runner.asked(name, instead, error)
         finally:
             self._end_guest()
-        printed = clean("".join(output)[: self.limits.output_bytes])
-        return CallResult(None if value is None else clean(value), failure, printed)
-
-    def _answer(self, guest: Guest, request: bytes, output: list[str]) -> tuple[str | None, Failure | None]:
-        guest.send(request, self.limits.call_seconds)
-        deadline = Deadline(guest, self.limits.call_seconds)
-        room = MAX_BYTES_PER_CHARACTER * self.limits.output_bytes
-        while True:
-            kind, _, payload = guest.chunk(deadline)
-            if kind == wire.OUTPUT:
-                room -= len(payload)
-                if room < 0:
-                    raise GuestGoneError("the guest sent more output than it may")
-                output.append(payload.decode("utf-8", "replace"))
-            elif kind == wire.TEXT and len(payload) <= self.limits.text_bytes:
-                return payload.decode("utf-8", "replace"), None
-            elif kind == wire.FAILED:
-                return None, Failure(*decode_failure(payload))
-            else:
-                raise GuestGoneError("the guest sent a message out of order")
 
     def replay(self, request: Replay) -> Predictions:
         """Have a world model predict recorded steps; what it does wrong is its failure.
@@ -269,10 +254,12 @@ class Sandbox:
         if not request.episodes:
             return worlds.failed(Failure("rejected", "there is nothing to predict"))
         try:
-            payload, failure = self._simulated(request.source, worlds.replay_message(request))
-            return worlds.failed(failure) if failure else worlds.predictions(payload, request)
-        except GuestGoneError:
-            return worlds.failed(Failure("crashed", _WORLD_GONE))
+            with self._world(request) as asked:
+                most = worlds.most_predicted(request)
+                taken = partial(worlds.predictions, request=request)
+                return asked.ask("replay", worlds.replaying(request), taken, values=most)
+        except WorldFailedError as error:
+            return worlds.failed(error.failure)
 
     def imagine(self, request: Imagine) -> Rollout:
         """Let a policy act in a world model; what the policy does wrong is its episodes' failure.
@@ -284,41 +271,16 @@ class Sandbox:
         """
         if not request.trials:
             return Rollout((), None, 0, "", 0.0)
-        try:
-            payload, failure = self._simulated(request.source, worlds.imagine_message(request, self.limits))
-            if failure is not None:
-                raise WorldFailedError(failure)
-            return worlds.imagined(payload, request)
-        except GuestGoneError:
-            raise WorldFailedError(Failure("crashed", _WORLD_GONE)) from None
+        with self._world(request) as asked:
+            most, question = (
+                worlds.most_imagined(request),
+                worlds.imagining(request, self.limits.source_bytes),
+            )
+            return asked.ask("imagine", question, partial(worlds.imagined, request=request), values=most)
 
-    def _simulated(self, source: str, request: bytes) -> tuple[bytes, Failure | None]:
-        """A fresh guest's answer about a world."""
-        try:
-            guest, failure = self._runner(source).load(("tuple", []))
-            if failure is not None:
-                return b"", failure
-            guest.send(request, self.limits.call_seconds)
-            kind, _, payload = guest.chunk(Deadline(guest, self.limits.call_seconds))
-            guest.finish()
-        except GuestTimeoutError:
-            text = f"the world took longer than {self.limits.call_seconds:g} s for its steps; do less work in step"
-            return b"", Failure("timeout", text)
-        finally:
-            self._end_guest()
-        if kind == wire.FAILED:
-            return b"", Failure(*decode_failure(payload))
-        if kind != wire.PREDICTED:
-            raise GuestGoneError("the guest sent a message out of order")
-        return payload, None
-
-    def check(self, source: str) -> Failure | None:
-        """Whether the gate lets a source pass and it compiles; nothing of it is run."""
-        runner = self._runner(source)
-        try:
-            return runner.load(("tuple", []))[1]
-        finally:
-            self._end_guest()
+    def _world(self, request: Replay | Imagine) -> contextlib.AbstractContextManager[Asked]:
+        instead = "; return (observation, reward, terminated) instead"
+        return self._asked(request.source, "the world", instead, WorldFailedError)
 
     def close(self) -> None:
         """End all processes; the sandbox starts them again if it is used again."""
@@ -341,7 +303,7 @@ class Sandbox:
             if zygote is None or not zygote.alive:
                 if zygote is not None:
                     zygote.close()
-                zygote = self._zygote = Zygote(self.limits, self.layers)
+                zygote = self._zygote = Zygote(self.limits, self.layers, self._modules)
             try:
                 guest, active, missing = zygote.fork(None if self._claim is None else self._claim.core)
             except SandboxBrokenError:
@@ -384,9 +346,7 @@ class Sandbox:
         return SandboxStatus(level, (*names, *active), (*off, *missing))
 
 
-def check_source(source: str, limits: Limits | None = None) -> Failure | None:
-    """Whether the gate lets a source pass, in this process: it is parsed, never compiled or run."""
-    from promptpo_sandbox.gate import check
-
-    rejected = check(source, source_bytes=(limits or Limits()).source_bytes)
-    return None if rejected is None else Failure("rejected", rejected.message, rejected.detail)
+def _text(answer: Any) -> str:
+    if not isinstance(answer, str):
+        raise TypeError("no text")
+    return clean(answer)

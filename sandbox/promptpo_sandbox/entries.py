@@ -19,7 +19,10 @@ DEEPEST = 5
 """Names that stand for names, at most, and dicts spread into others."""
 
 MOST_ENTRIES = 4096
-"""Entries that one statement is read for."""
+"""Entries that a module is read for."""
+
+MOST_IN_ALL = 20_000
+"""Numbers that they may have together."""
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -88,16 +91,17 @@ class Constants:
         except (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError):
             return self.number(node)
 
-    def reads(self, entry: Entry) -> bool:
-        """Whether an entry is a number, one with its bounds, or an array with its bounds."""
+    def size(self, entry: Entry) -> int:
+        """How many numbers an entry is, with bounds or without: one, those of an array, or 0 where it cannot be read."""
         item = entry.value
         parts = item.elts if isinstance(item, ast.Tuple | ast.List) else [item]
-        array = len(parts) == TRIPLE and read_array(self.resolved(parts[0])) is not None
+        array = read_array(self.resolved(parts[0])) if len(parts) == TRIPLE else None
         try:
-            numbers = [self.value(part) for part in parts[array:]]
+            numbers = [self.value(part) for part in parts[array is not None :]]
         except (ValueError, OverflowError):
-            return False
-        return len(parts) in {1, TRIPLE} and all(map(math.isfinite, numbers))
+            return 0
+        plain = len(parts) in {1, TRIPLE} and all(map(math.isfinite, numbers))
+        return (len(array[1]) if array else 1) if plain else 0
 
     def number(self, node: ast.expr, depth: int = DEEPEST) -> float:
         """The number that an expression of numbers, names and pi is.
@@ -131,11 +135,13 @@ def entries_of(tree: ast.Module) -> tuple[list[Entry], list[ast.expr]]:
     constants = Constants(tree)
     found: dict[str, Entry] = {}
     unread: list[ast.expr] = []
+    left = MOST_ENTRIES
     for statement in tree.body:
         target, added = _target(statement), _added(statement)
         if isinstance(target, ast.Name) and isinstance(statement, ast.Assign | ast.AnnAssign):
             found, unread = {}, []
-        pairs = list(islice(_pairs(added, constants), MOST_ENTRIES)) if added is not None else []
+        pairs = list(islice(_pairs(added, constants), left)) if added is not None else []
+        left -= len(pairs)
         if isinstance(target, ast.Subscript) and isinstance(statement, ast.Assign):
             pairs = [(target.slice, statement.value)]
         for key, item in pairs:

@@ -6,10 +6,11 @@ import os
 import select
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from promptpo_sandbox.guest.plain import PlainDataError, decode
-from promptpo_sandbox.guest.wire import HEADER
+from promptpo_sandbox.guest.wire import HEADER, OUTPUT
 from promptpo_sandbox.results import FailureKind, Limits
 
 MAX_FAILURE_TEXT = 8000
@@ -17,6 +18,8 @@ _MAX_FAILURE_BYTES = 2 * 4 * MAX_FAILURE_TEXT + 1024
 _FAILURE_VALUES = 8
 _GLANCE_SECONDS = 0.05
 _CPU_CLOCK_OF_PROCESS = 2
+
+MAX_BYTES_PER_CHARACTER = 4
 
 
 class GuestTimeoutError(Exception):
@@ -132,6 +135,19 @@ class Guest:
             buffer = b"".join(parts)
         self._buffer = buffer[total:]
         return kind, count, buffer[HEADER.size : total]
+
+    def answer(self, deadline: Deadline, printed: Callable[[int, bytes], None]) -> tuple[int, int, bytes]:
+        """The next chunk that is no output; see `chunk`.
+
+        Args:
+            deadline: Until when to wait, whatever is printed.
+            printed: Takes the number of a lane and what it has printed.
+        """
+        while True:
+            kind, count, payload = self.chunk(deadline)
+            if kind != OUTPUT:
+                return kind, count, payload
+            printed(count, payload)
 
     def push_back(self, data: bytes) -> None:
         """Let `chunk` start with bytes that `read` took."""

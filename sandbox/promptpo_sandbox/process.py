@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,9 +64,10 @@ class Zygote:
     Args:
         limits: What guests may use.
         layers: How they are confined.
+        modules: Of ours, by name, with the directories of their packages: what guests read texts with.
     """
 
-    def __init__(self, limits: Limits, layers: Layers) -> None:
+    def __init__(self, limits: Limits, layers: Layers, modules: Mapping[str, str] | None = None) -> None:
         self._limits = limits
         self._guest: Guest | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -76,6 +78,7 @@ class Zygote:
             "directory": self._directory,
             "memory_bytes": limits.memory_bytes,
             "cpu_seconds": limits.cpu_seconds,
+            "modules": dict(modules or {}),
         }
         try:
             with theirs:

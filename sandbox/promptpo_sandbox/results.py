@@ -48,7 +48,7 @@ class Limits:
     memory_bytes: int = 512 * 1024 * 1024
     output_bytes: int = 64 * 1024
     source_bytes: int = 100_000
-    text_bytes: int = 1024 * 1024
+    text_bytes: int = 64 * 1024
     message_bytes: int = 16 * 1024 * 1024
     cpu_seconds: int = 7200
 
@@ -232,3 +232,11 @@ class CallResult:
     value: str | None
     failure: Failure | None
     output: str = ""
+
+
+def unstarted(trial: Trial, failure: Failure) -> Episode:
+    """The episode of a trial whose policy failed before its first step."""
+    return Episode(
+        trial.seed, 0.0, 0, terminated=False, truncated=False, success=None, clipped=0, policy_seconds=0.0,
+        failure=failure,
+    )  # fmt: skip

@@ -10,24 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import gymnasium
 import numpy as np
 
-from promptpo_sandbox.guest import wire
-from promptpo_sandbox.guest.plain import PlainDataError, decode, encode
+from promptpo_sandbox.asked import Asked, AskFailedError
+from promptpo_sandbox.guest.plain import PlainDataError
 from promptpo_sandbox.guest.rewards import LONGEST_NAME, MOST_PARTS
-from promptpo_sandbox.guest.wire import message
 from promptpo_sandbox.guest.worlds import MAX_REWARD, copied
-from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
 from promptpo_sandbox.results import Failure
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import plain_observation
 from promptpo_sandbox.text import clean_name
-
-if TYPE_CHECKING:
-    from promptpo_sandbox.lockstep.rollout import Runner
 
 BLOCK = 64
 """Steps that one message asks for."""
@@ -36,20 +32,8 @@ LARGE_BLOCK = 1 << 20
 """Bytes of observations from which a message is sent before it has so many."""
 
 
-class RewardFailedError(Exception):
-    """A reward program failed; no policy is to blame.
-
-    Args:
-        failure: What it did, and in which episode.
-    """
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure)  # what it is made of, so that it can be pickled
-        self.failure = failure
-
-    def __str__(self) -> str:
-        where = "" if self.failure.seed is None else f" (episode of seed {self.failure.seed})"
-        return f"{self.failure.message}{where}"
+class RewardFailedError(AskFailedError):
+    """A reward program failed; no policy is to blame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +52,16 @@ class Scored:
 
 
 class AskedReward:
-    """One guest with a reward program, asked for the steps of several episodes.
+    """A reward program, asked for the steps of several episodes.
 
     Args:
-        runner: Brings the guest with the source.
-
-    Raises:
-        RewardFailedError: The source is refused.
+        asked: Its guest.
     """
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner, self._limits = runner, runner.limits
-        self._guest: Guest | None
-        self._guest, failure = runner.load(("tuple", []))
-        if failure is not None:
-            self.close()
-            raise RewardFailedError(failure)
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._parts: set[str] = set()
+        self.close = asked.close
 
     def ask(self, request: dict[str, Any], seed: int) -> tuple[list[float], dict[str, float], bool | None]:
         """Rewards of some steps, the sums of their parts, and whether the episode succeeded, if it is over.
@@ -91,58 +69,41 @@ class AskedReward:
         Raises:
             RewardFailedError: The program failed; it is of no more use.
         """
-        if self._guest is None:
-            raise RewardFailedError(Failure("crashed", "the program has failed before", seed=seed))
-        steps, seconds = len(request["rewards"]), self._limits.call_seconds
+        steps = len(request["rewards"])
         try:
-            self._guest.send(message(wire.SCORE, encode(request)), seconds)
-            kind, _, payload = self._guest.chunk(Deadline(self._guest, seconds))
-            self._guest.finish()
-            if kind == wire.SCORED:
-                return _checked(payload, steps)
-            if kind != wire.FAILED:
-                raise GuestGoneError("the guest sent a message out of order")
-            failure = Failure(*decode_failure(payload), seed)
-        except GuestTimeoutError:
-            failure = Failure(
-                "timeout",
-                f"it took longer than {seconds:g} s for {steps} steps; do less work in step",
-                seed=seed,
-            )
-        except GuestGoneError:
-            failure = Failure(
-                "crashed", "it ended or disturbed its process; return a number from step instead", seed=seed
+            rewards, parts, success = self._asked.ask(
+                "score", request, partial(_checked, steps=steps), values=8 + 2 * steps * MOST_PARTS, seed=seed
             )
         except PlainDataError as error:  # an observation or action that is no plain data
-            failure = Failure("crashed", f"it cannot be shown these steps: {error}", seed=seed)
+            raise self._failed(f"it cannot be shown these steps: {error}", seed) from error
+        self._parts.update(parts)
+        if len(self._parts) > MOST_PARTS:
+            raise self._failed(
+                f"it names more than {MOST_PARTS} parts; give them the same names in every step", seed
+            )
+        return rewards, {clean_name(name): part for name, part in parts.items()}, success
+
+    def _failed(self, text: str, seed: int) -> RewardFailedError:
         self.close()
-        raise RewardFailedError(failure)
-
-    def close(self) -> None:
-        """End the guest."""
-        self._guest = None
-        self._runner.end()
+        return RewardFailedError(Failure("crashed", text, seed=seed))
 
 
-def _checked(payload: bytes, steps: int) -> tuple[list[float], dict[str, float], bool | None]:
+def _checked(answer: Any, steps: int) -> tuple[list[float], dict[str, float], bool | None]:
     """What a guest answered.
 
     Raises:
-        GuestGoneError: It is no such answer.
+        ValueError: It is no such answer; or another error that taking it apart may raise.
     """
-    try:
-        rewards, parts, success = decode(payload, max_values=8 + 2 * steps * MOST_PARTS)
-        good = isinstance(rewards, np.ndarray) and rewards.shape == (steps,) and rewards.dtype.kind == "f"
-        good = good and bool((np.abs(rewards) <= MAX_REWARD).all()) and isinstance(parts, dict)
-        good = good and all(
-            type(name) is str and len(name) <= LONGEST_NAME and type(part) is float and math.isfinite(part)
-            for name, part in parts.items()
-        )
-        if not good or not (success is None or type(success) is bool):
-            raise GuestGoneError("the guest sent malformed rewards")
-    except (PlainDataError, ValueError, TypeError, AttributeError) as error:
-        raise GuestGoneError("the guest sent malformed rewards") from error
-    return rewards.tolist(), {clean_name(name): part for name, part in parts.items()}, success
+    rewards, parts, success = answer
+    good = isinstance(rewards, np.ndarray) and rewards.shape == (steps,) and rewards.dtype.kind == "f"
+    good = good and bool((np.abs(rewards) <= MAX_REWARD).all()) and isinstance(parts, dict)
+    good = good and all(
+        type(name) is str and len(name) <= LONGEST_NAME and type(part) is float and math.isfinite(part)
+        for name, part in parts.items()
+    )
+    if not good or not (success is None or type(success) is bool):
+        raise ValueError("malformed rewards")
+    return rewards.tolist(), parts, success
 
 
 class RewardedEpisode:

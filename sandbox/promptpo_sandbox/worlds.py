@@ -16,29 +16,15 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from promptpo_sandbox.guest import wire
+from promptpo_sandbox.asked import AskFailedError
 from promptpo_sandbox.guest.actions import InvalidActionError, Layout, coerce
-from promptpo_sandbox.guest.plain import PlainDataError, decode, encode
-from promptpo_sandbox.guest.wire import message
 from promptpo_sandbox.guest.worlds import packed, value_at
-from promptpo_sandbox.pipes import GuestGoneError
-from promptpo_sandbox.results import Episode, Failure, FailureKind, Limits, Rollout, Trajectory, Trial
+from promptpo_sandbox.results import Episode, Failure, FailureKind, Rollout, Trajectory, Trial, unstarted
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import layout_of
 
 MOST_STEPS = 200_000
 """Steps that one message may ask a world to predict."""
-
-_MALFORMED = (
-    PlainDataError,
-    InvalidActionError,
-    ValueError,
-    TypeError,
-    LookupError,
-    OverflowError,
-    AttributeError,
-)
-"""What taking forged data apart may raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +113,8 @@ class Imagine:
     record: bool = False
 
 
-class WorldFailedError(Exception):
-    """A world failed while a policy acted in it; the policy is not to blame.
-
-    Args:
-        failure: What the world did.
-    """
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure)  # what it is made of, so that it can be pickled
-        self.failure = failure
-
-    def __str__(self) -> str:
-        return self.failure.message
+class WorldFailedError(AskFailedError):
+    """A world failed while a policy acted in it; the policy is not to blame."""
 
 
 def boundless(space: gymnasium.Space[Any], example: Any = None) -> Layout:
@@ -178,18 +153,17 @@ def _packed(space: gymnasium.Space[Any], values: Sequence[Any]) -> Any:
     return packed([coerce(layout, value, bounds=False) for value in values], layout)
 
 
-def replay_message(request: Replay) -> bytes:
-    """The message for a guest that has loaded the world."""
+def replaying(request: Replay) -> dict[str, Any]:
+    """What a guest that has loaded the world is asked."""
     example = request.episodes[0].observations
     first = example[0] if isinstance(example, np.ndarray) and example.ndim > 1 else None
-    asked = {
+    return {
         "digest": digest_of(request.seed),
         "params": None if request.params is None else dict(request.params),
         "layout": boundless(request.observation_space, first),
         "every": request.every,
         "episodes": [(_shown(episode, request.every), episode.actions) for episode in request.episodes],
     }
-    return message(wire.REPLAY, encode(asked))
 
 
 def _shown(episode: Recorded, every: int) -> Any:
@@ -197,32 +171,33 @@ def _shown(episode: Recorded, every: int) -> Any:
     return episode.observations[: len(episode) : every]
 
 
-def predictions(payload: bytes, request: Replay) -> Predictions:
-    """What a guest answered to `replay_message`.
+def most_predicted(request: Replay) -> int:
+    """How many values the answer of a guest may have."""
+    return 64 + 64 * sum(map(len, request.episodes))
+
+
+def predictions(answer: Any, request: Replay) -> Predictions:
+    """What a guest answered to `replaying`.
 
     Raises:
-        GuestGoneError: It is no such answer.
+        ValueError: It is no such answer; or another error that taking it apart may raise.
     """
     steps = sum(map(len, request.episodes))
     kept = request.episodes[0].observations
-    try:
-        value = decode(payload, max_values=None if isinstance(kept, np.ndarray) else 64 * steps + 64)
-        observations, rewards, ends = value
-        arrays = isinstance(kept, np.ndarray)
-        if arrays:
-            good = isinstance(observations, np.ndarray) and observations.shape == (steps, *kept.shape[1:])
-        else:
-            good = isinstance(observations, list) and len(observations) == steps
-            layout = layout_of(request.observation_space)
-            observations = [coerce(layout, one, bounds=False) for one in observations] if good else []
-        for numbers in (rewards, ends):
-            good = good and isinstance(numbers, np.ndarray) and numbers.shape == (steps,)
-            good = good and numbers.dtype.kind in "if"
-    except _MALFORMED as error:
-        raise GuestGoneError("the guest sent malformed predictions") from error
-    good = good and (not arrays or observations.dtype.kind in "biuf")
-    if not good or not np.isfinite(rewards).all() or (arrays and not np.isfinite(observations).all()):
-        raise GuestGoneError("the guest sent malformed predictions")
+    observations, rewards, ends = answer
+    arrays = isinstance(kept, np.ndarray)
+    if arrays:
+        good = isinstance(observations, np.ndarray) and observations.shape == (steps, *kept.shape[1:])
+        good = good and observations.dtype.kind in "biuf" and bool(np.isfinite(observations).all())
+    else:
+        good = isinstance(observations, list) and len(observations) == steps
+        layout = layout_of(request.observation_space)
+        observations = [coerce(layout, one, bounds=False) for one in observations] if good else []
+    for numbers in (rewards, ends):
+        good = good and isinstance(numbers, np.ndarray) and numbers.shape == (steps,)
+        good = good and numbers.dtype.kind in "if" and bool(np.isfinite(numbers).all())
+    if not good:
+        raise ValueError("malformed predictions")
     return Predictions(observations, rewards.astype(float), ends != 0)
 
 
@@ -238,8 +213,12 @@ def start_of(starts: Sequence[Any], seed: int) -> Any:
     return starts[number % len(starts)]
 
 
-def imagine_message(request: Imagine, limits: Limits) -> bytes:
-    """The message for a guest that has loaded the world.
+def imagining(request: Imagine, source_bytes: int) -> dict[str, Any]:
+    """What a guest that has loaded the world is asked.
+
+    Args:
+        request: What for.
+        source_bytes: Of the policy, at most.
 
     Raises:
         ValueError: A trial has no horizon, or there is nothing to start from.
@@ -247,13 +226,13 @@ def imagine_message(request: Imagine, limits: Limits) -> bytes:
     if not request.starts or any(trial.horizon is None for trial in request.trials):
         raise ValueError("imagined episodes need something to start from and a horizon")
     example = request.starts[0]
-    asked = {
+    return {
         "digest": digest_of(request.trials[0].seed),
         "params": None if request.params is None else dict(request.params),
         "layout": boundless(request.observation_space, example if isinstance(example, np.ndarray) else None),
         "action_layout": layout_of(request.action_space),
         "policy": request.policy,
-        "source_bytes": limits.source_bytes,
+        "source_bytes": source_bytes,
         "record": request.record,
         "trials": [
             (
@@ -265,33 +244,29 @@ def imagine_message(request: Imagine, limits: Limits) -> bytes:
             for trial in request.trials
         ],
     }
-    return message(wire.IMAGINE, encode(asked))
 
 
-def imagined(payload: bytes, request: Imagine) -> Rollout:
-    """What a guest answered to `imagine_message`: a rollout like that of the environment.
-
-    Raises:
-        GuestGoneError: It is no such answer.
-    """
-    trials = request.trials
-    try:
-        value = decode(payload, max_values=_most_values(request))
-        if len(value) == 1 and len(value[0]) == 3:  # noqa: PLR2004 - the policy's source was refused
-            failure = _failure(value[0])
-            return Rollout(tuple(_refused(trial, failure) for trial in trials), failure, 0, "", 0.0)
-        if len(value) != len(trials):
-            raise ValueError
-        episodes = tuple(_episode(one, trial, request) for one, trial in zip(value, trials, strict=True))
-    except _MALFORMED as error:
-        raise GuestGoneError("the guest sent malformed episodes") from error
-    first = next((episode.failure for episode in episodes if episode.failure is not None), None)
-    return Rollout(episodes, first, sum(episode.steps for episode in episodes), "", 0.0)
-
-
-def _most_values(request: Imagine) -> int:
+def most_imagined(request: Imagine) -> int:
+    """How many values the answer of a guest may have."""
     steps = sum(trial.horizon or 0 for trial in request.trials) if request.record else 0
     return 64 * (steps + len(request.trials)) + 64
+
+
+def imagined(answer: Any, request: Imagine) -> Rollout:
+    """What a guest answered to `imagining`: a rollout like that of the environment.
+
+    Raises:
+        ValueError: It is no such answer; or another error that taking it apart may raise.
+    """
+    trials = request.trials
+    if len(answer) == 1 and len(answer[0]) == 3:  # noqa: PLR2004 - the policy's source was refused
+        failure = _failure(answer[0])
+        return Rollout(tuple(unstarted(trial, failure) for trial in trials), failure, 0, "", 0.0)
+    if len(answer) != len(trials):
+        raise ValueError("malformed episodes")
+    episodes = tuple(_episode(one, trial, request) for one, trial in zip(answer, trials, strict=True))
+    first = next((episode.failure for episode in episodes if episode.failure is not None), None)
+    return Rollout(episodes, first, sum(episode.steps for episode in episodes), "", 0.0)
 
 
 def _episode(value: Any, trial: Trial, request: Imagine) -> Episode:
@@ -334,15 +309,3 @@ def _failure(value: Any) -> Failure:
     if kind not in known or not isinstance(text, str) or not isinstance(detail, str):
         raise TypeError
     return Failure(known[known.index(kind)], text, detail)
-
-
-def _refused(trial: Trial, failure: Failure) -> Episode:
-    return Episode(
-        trial.seed, 0.0, 0, terminated=False, truncated=False, success=None, clipped=0, policy_seconds=0.0,
-        failure=failure,
-    )  # fmt: skip
-
-
-def all_timed_out(request: Imagine, failure: Failure) -> Rollout:
-    """The rollout of trials that did not come to an end: nobody can tell which of them hangs."""
-    return Rollout(tuple(_refused(trial, failure) for trial in request.trials), failure, 0, "", 0.0)

@@ -94,4 +94,4 @@ def test_wrong_usage_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert "nowhere.yml" in error
     code, _, error = call(capsys, "llm-policy", "CartPole-v1", "--tune", "lota", "--out", str(tmp_path / "b"))
     assert code == 2
-    assert "frozen, lora, full" in error
+    assert "'lota' is not one of 'frozen', 'lora', 'full'" in error

@@ -37,14 +37,14 @@ def test_all_are_found_and_told(runs: Path, capsys: pytest.CaptureFixture[str]) 
     """One line each with steps, seconds and held-out return; what is not done has what its checkpoint knows."""
     assert [path.name for path in find_runs(runs)] == ["going", "icpi", "ppo", "random"]
     lines = {path.name: read_line(path) for path in find_runs(runs)}
-    assert not lines["going"].finished
-    assert lines["going"].method == "ppo"
-    assert lines["going"].steps == 512 + read_baseline(runs / "ppo").steps["validation"]
+    assert not lines["going"].facts["finished"]
+    assert lines["going"].facts["method"] == "ppo"
+    assert lines["going"].facts["steps"] == 512 + read_baseline(runs / "ppo").steps["validation"]
     assert lines["going"].curve == lines["ppo"].curve
     for name in ("icpi", "ppo", "random"):
-        assert lines[name].mean_return is not None
-        assert lines[name].steps
-        assert lines[name].seconds
+        assert lines[name].facts["mean_return"] is not None
+        assert lines[name].facts["steps"]
+        assert lines[name].facts["wall_seconds"]
         assert lines[name].curve
     assert command_line(["list", str(runs)]) == 0
     assert capsys.readouterr().out.count("CartPole-v1") == 3
@@ -66,7 +66,7 @@ def test_show_and_report(runs: Path, name: str, capsys: pytest.CaptureFixture[st
     assert command_line(["report", str(runs / name)]) == 0
     page = parsed(runs / name / "report.html")
     assert not page.sources
-    assert not page.scripts
+    assert page.scripts == ["code"]
     assert "<svg" in (runs / name / "report.html").read_text()
 
 
@@ -87,7 +87,7 @@ def test_the_live_report_of_a_baseline(runs: Path) -> None:
 
     page, going_on = LiveReport(runs / "going").draw()
     assert going_on
-    assert "Learning curve" in page
+    assert "Against training steps" in page
     page, going_on = LiveReport(runs / "ppo").draw()
     assert not going_on
     assert "held-out mean return" in page

@@ -7,6 +7,7 @@ import pytest
 
 from promptpo_benchmarks.worth.cases import cases
 from promptpo_benchmarks.worth.runs import measure
+from promptpo_benchmarks.worth.screening import effects, factors, levels, number
 from promptpo_benchmarks.worth.table import ended, told, tuned
 
 
@@ -65,10 +66,44 @@ def test_a_recorded_run_is_heard_and_judged() -> None:
     """By the version whose interpreter is given; what was judged before is not judged again."""
     case = next(case for case in cases() if case.name == "CartPole-v1--promptpo-paper")
     judged: dict[tuple[str, str], float] = {}
-    row = measure(case, [sys.executable], [], judged)
+    row = measure(case, [sys.executable, "-m", "promptpo"], [], judged)
     assert set(row["judged"].values()) == {500.0}
     assert len(row["bests"]) == len(row["digests"]) >= 2
     assert 0 < row["steps"] <= 20_000
     before = dict.fromkeys(judged, 7.0)
-    again = measure(case, [sys.executable], ["--option", "racing=0"], before)
+    again = measure(case, [sys.executable, "-m", "promptpo"], ["--option", "racing=0"], before)
     assert set(again["judged"].values()) == {7.0}
+
+
+def test_effects_compare_high_with_low_within_tasks() -> None:
+    """A constant that adds one in every task has that effect; one that does nothing has none."""
+    rows = [
+        {
+            "task": task,
+            "high": [*(["a"] if n & 1 else []), *(["b"] if n & 2 else [])],
+            "score": base + (n & 1),
+        }
+        for task, base in (("x", 0.0), ("y", 10.0))
+        for n in range(4)
+    ]
+    found = effects(rows)
+    assert found["a"][0] == 1.0
+    assert found["b"][0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"), [("6", 3, 12), ("0.2", 0.1, 0.4), ("0.9", 0.45, 0.95), ("2 / 3", 1 / 3, 5 / 6)]
+)
+def test_levels_are_half_and_twice_and_shares_stay_shares(text: str, low: float, high: float) -> None:
+    """Of a number as the table writes it."""
+    value = number(text)
+    assert value is not None
+    assert levels(value) == pytest.approx((low, high))
+
+
+def test_each_kind_of_run_has_its_constants() -> None:
+    """The tuner's are those of the whole search, too; each has two values."""
+    tuning, search = factors("tuning"), factors("search")
+    assert tuning
+    assert tuning.keys() < search.keys()
+    assert all(low != high for low, high in search.values())

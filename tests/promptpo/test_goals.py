@@ -15,11 +15,12 @@ import pytest
 import promptpo
 from promptpo.api import asked_for
 from promptpo.cli.app import run as command
-from promptpo.cli.display import outcome
 from promptpo.cli.show import overview
+from promptpo.display.results import outcome
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.observer import Observer
 from promptpo.output.report.page import PNG, page
 from promptpo.output.report.result import goal_in_words
 from promptpo.output.run_view import read_view
@@ -28,7 +29,6 @@ from promptpo.run.checking import checked
 from promptpo.run.config import load_config
 from promptpo.run.control import INTERRUPTED
 from promptpo.run.journal import read_run
-from promptpo.run.observer import Observer
 from promptpo.run.preflight import Preflight
 from promptpo.run.records import Candidate
 from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, _chosen

@@ -7,7 +7,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.cli.display import outcome
+from promptpo.display.results import outcome
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -15,17 +15,12 @@ from promptpo.output.policy_file import policies_in
 from promptpo.output.report.compare_page import cells
 from promptpo.output.report.page import write_report
 from promptpo.output.runs import read_line
-from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.evidence import Evidence
-from promptpo.run.journal import read_run
+from promptpo.run.journal import Event, read_run, to_json
 from promptpo.run.models import origin_of
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.state import RunState
-from promptpo.run.state_values import CandidateState
-from promptpo.search.final_test import Outcome
-from promptpo.search.history import History
-from promptpo.session.results import _another
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
 
@@ -96,11 +91,11 @@ def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
     assert best["tuned"]
     assert "Tuned from what was given at the start" in outcome(run)
     line = read_line(run.directory)
-    assert line.writer == "its user, tuned"
+    assert line.facts["written_by"] == "its user, tuned"
     assert "its user, tuned" in cells(line, line)
     assert "<dd>its user, tuned</dd>" in (run.directory / "report.html").read_text()
     (run.directory / "result.json").unlink()
-    assert read_line(run.directory).writer == "its user, tuned"
+    assert read_line(run.directory).facts["written_by"] == "its user, tuned"
 
 
 def test_what_was_given_stays_the_users_in_later_rounds() -> None:
@@ -114,14 +109,11 @@ def test_what_was_given_stays_the_users_in_later_rounds() -> None:
         "w0c1": (),
     }
     state = RunState(Config(Task("CartPole-v1"), start=("",)))
-    for id_, parents in chain.items():
+    for n, (id_, parents) in enumerate(chain.items()):
         tuned = {"k": (1.0, 2.0)} if id_.endswith("t") else {}
         candidate = Candidate(id_, "", int(id_[1]), parents=parents, tuned=tuned)
-        state._put(
-            CandidateState(
-                Attempt(candidate, Evaluation("crashed", (), 0)), None, Evidence(), (), state.spent
-            )
-        )
+        attempt = Attempt(candidate, Evaluation("crashed", (), 0))
+        state.add(Event(n, 0.0, "attempt", id_, to_json(attempt)))
     found = {id_: origin_of(state, id_) for id_ in chain}
     assert found == {
         "r0c1": "user",
@@ -131,23 +123,6 @@ def test_what_was_given_stays_the_users_in_later_rounds() -> None:
         "r2c1t": "",
         "w0c1": "world model",
     }
-
-
-def test_the_result_says_why_it_names_another_than_progress_did() -> None:
-    """What was ahead on its few episodes and was judged no more is not the result; that is said."""
-    state = RunState(Config(Task("CartPole-v1")))
-    for id_, returns in {"r1c1": (5.0, 6.0, 7.0), "r2c1": (9.0, 6.5)}.items():
-        episodes = tuple(EpisodeRecord(seed, value, 9) for seed, value in enumerate(returns))
-        attempt = Attempt(Candidate(id_, "x", int(id_[1])), Evaluation("ok", episodes, 9))
-        state._put(CandidateState(attempt, None, Evidence(), (), state.spent))
-    assert state.best.id == "r2c1"
-    ahead, chosen = (state.candidate(id_).attempt for id_ in ("r2c1", "r1c1"))
-    assert _another(state, Outcome(History(), ahead, None, None, "")) == []
-    (said,) = _another(state, Outcome(History(), chosen, None, None, ""))
-    assert said.startswith("the result is r1c1: r2c1 was judged")
-    assert "the 2 that both played (+2" in said
-    told = History(changes=["r1c1 takes the lead from r2c1"])
-    assert _another(state, Outcome(told, chosen, None, None, "")) == []
 
 
 def test_an_exported_file_or_a_run_begins_another(tmp_path: Path, own: Any) -> None:

@@ -19,6 +19,7 @@ from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.exporting import policy_part
 from promptpo.output.film import film, record
+from promptpo.output.observer import Observer
 from promptpo.output.report.page import page
 from promptpo.output.run_view import read_view
 from promptpo.output.runs import read_line
@@ -26,7 +27,6 @@ from promptpo.program.reward_program import read_reward, reward_program
 from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
 from promptpo.run.keeping import paid_for
-from promptpo.run.observer import Observer
 from promptpo.spec import describe
 from promptpo.spec.rewarded import without_purpose
 from promptpo.telling.feedback import number

@@ -16,10 +16,10 @@ from promptpo.cli.app import run as command_line
 from promptpo.cli.seeds_command import named_for
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import read_run
-from promptpo.run.observer import Observer
 from promptpo.run.records import mean_interval
 from promptpo.seeds import SeedsResult, best_by_evidence
 from tests.promptpo.optimizing import Model

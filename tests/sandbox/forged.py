@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from promptpo_sandbox.asked import Asked
 from promptpo_sandbox.guest import wire
 from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.wire import HEADER, message
@@ -26,7 +27,7 @@ KINDS = (
     wire.ACTIONS,
     wire.FAILED,
     wire.OUTPUT,
-    wire.TEXT,
+    wire.ANSWER,
     wire.DEBUG,
     wire.SEEN,
     wire.LANES,
@@ -200,3 +201,20 @@ class Forgers:
         if kind == wire.LANES:
             return message(wire.READY, b"", starting) if starting else b""
         return self._truthful(lanes)
+
+
+def answered(data: bytes, taken: Callable[[Any], Any], values: int) -> Any:
+    """What comes of bytes that a forged guest answers a question with.
+
+    Raises:
+        AskFailedError: They are no answer.
+    """
+    forgers = Forgers(
+        lambda _: b"", random.Random(0), Limits(), lambda *_: message(wire.ANSWER, data), truths=(0,)
+    )
+    guests = forgers.guests()
+    asked = Asked(guests.new(), Limits(), guests.end, "it", "")
+    try:
+        return asked.ask("replay", None, taken, values=values)
+    finally:
+        asked.close()

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from promptpo_sandbox import Sandbox, Trial
-from promptpo_sandbox.gate import check
+from promptpo_sandbox import Sandbox, Trial, check_source
 from promptpo_sandbox.gate.names import LOOKING
 from promptpo_sandbox.guest import looking, seen, wire
 from promptpo_sandbox.guest.plain import encode
@@ -150,9 +149,9 @@ def test_small_pieces() -> None:
 def test_the_gate_lets_its_own_pieces_pass() -> None:
     """They become part of exported policies, so their text passes the gate; and the gate knows each of them."""
     source = inspect.getsource(looking)
-    assert check(source) is None
+    assert check_source(source) is None
     assert {name for name, item in vars(looking).items() if inspect.isfunction(item)} == LOOKING
-    refused = check("from looking import inspect\n")
+    refused = check_source("from looking import inspect\n")
     assert refused is not None
     assert "looking.inspect" in refused.message
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -11,10 +12,10 @@ import pytest
 from gymnasium import spaces
 
 from promptpo_sandbox import RewardFailedError, Sandbox, Trial
+from promptpo_sandbox.asked import AskFailedError
 from promptpo_sandbox.guest.plain import encode
-from promptpo_sandbox.pipes import GuestGoneError
 from promptpo_sandbox.rewards import BLOCK, RewardedEpisode, _checked, numbers_in
-from tests.sandbox.forged import odd_value
+from tests.sandbox.forged import answered, odd_value
 
 LENGTH = 3 * BLOCK + 5
 
@@ -132,7 +133,7 @@ def failing(step: str, more: str = "") -> str:
     [
         (failing("return 1 / 0"), "crashed", "at step 70: line 10: ZeroDivisionError"),
         (failing("return math.nan"), "rejected", "at step 70: Reward.step returned nan"),
-        (failing("return 'much'"), "rejected", "return a number"),
+        (failing("return 'much'"), "rejected", "return a finite number"),
         (failing("return 1, {'a': math.inf}"), "rejected", "the part a"),
         (failing("return 1, {'x' * 41: 1}"), "rejected", "name parts by texts"),
         (failing("return 1, {str(i): 1 for i in range(17)}"), "rejected", "at most 16"),
@@ -156,7 +157,7 @@ def test_an_endless_program_is_ended() -> None:
     """A step that never returns is a fault of the reward within the deadline of a call."""
     from promptpo_sandbox import Limits
 
-    with Sandbox(Limits(call_seconds=0.3)) as box, pytest.raises(RewardFailedError, match=r"0\.3 s for"):
+    with Sandbox(Limits(call_seconds=0.3)) as box, pytest.raises(RewardFailedError, match=r"0\.3 s; do less"):
         box.rollout(POLICY, [Counting()], [Trial(0)], reward=failing("while True: pass"))
 
 
@@ -244,8 +245,8 @@ def test_forged_answers_are_refused(seed: int) -> None:
     except ValueError:
         return
     try:
-        rewards, parts, success = _checked(payload, 3)
-    except GuestGoneError:
+        rewards, parts, success = answered(payload, partial(_checked, steps=3), 104)
+    except AskFailedError:
         return
     assert len(rewards) == 3
     assert all(map(math.isfinite, [*rewards, *parts.values()]))
@@ -280,3 +281,17 @@ def test_numbers_of_info_are_recorded_where_asked_for(box: Sandbox, reward: str)
         assert len(episode.trajectory.observations) == 11
     plain = box.rollout(POLICY, envs, trials, record=True, reward=reward)
     assert [not e.trajectory.infos for e in plain.episodes if e.trajectory] == [True, True]
+
+
+def test_parts_with_new_names_are_a_fault(box: Sandbox) -> None:
+    """A program cannot fill a journal with names: all that it ever names are few."""
+    source = """
+class Reward:
+    def __init__(self):
+        self.n = 0
+    def step(self, obs, action, next_obs, env_reward, info):
+        self.n += 1
+        return 1.0, {f"part {self.n}": 1.0}
+"""
+    with pytest.raises(RewardFailedError, match="more than 16 parts"):
+        box.rollout(POLICY, [Counting()], [Trial(0)], reward=source)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo_sandbox import Failure, Sandbox, Trial
-from promptpo_sandbox.text import clean
+from promptpo_sandbox.text import clean, clean_answer, clean_name
 from tests.sandbox.environments import WalkEnv
 
 ANYTHING = st.text(st.characters() | st.characters(categories=["Cc", "Cs", "Cf", "Zl", "Zp"]))
@@ -93,3 +93,21 @@ def test_a_calls_text_is_clean(box: Sandbox) -> None:
     assert result.value is not None
     assert result.value.startswith("\\x1b]0;owned\\x07")
     assert clean(result.output) == result.output
+
+
+@pytest.mark.parametrize(
+    "character",
+    ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u3164", "\U000e0100", "\u202e", "\u2066"],
+)
+def test_characters_that_hide_are_written_out(character: str) -> None:
+    """What nobody sees stands there as its escape, which in a string of a program means the same."""
+    written = clean(f"a{character}b")
+    assert character not in written
+    assert written.isascii()
+    assert eval(f"'{written}'") == f"a{character}b"  # noqa: S307 - what a program would read
+    assert character not in clean_name(f"a{character}b")
+
+
+def test_a_mark_at_the_start_is_no_part_of_an_answer() -> None:
+    """Some editors begin a file with one."""
+    assert clean_answer("\ufeffx = 1") == "x = 1"

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import random
+import struct
+import sys
+import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +14,10 @@ import pytest
 from gymnasium import spaces
 
 from promptpo_sandbox import Imagine, Limits, Recorded, Replay, Sandbox, Trial, WorldFailedError
+from promptpo_sandbox.asked import AskFailedError
 from promptpo_sandbox.guest.plain import encode
-from promptpo_sandbox.pipes import GuestGoneError
-from promptpo_sandbox.worlds import imagined, predictions, recorded
-from tests.sandbox.forged import damaged, odd_value
+from promptpo_sandbox.worlds import imagined, most_imagined, most_predicted, predictions, recorded
+from tests.sandbox.forged import answered, damaged, odd_value
 
 LINE = spaces.Box(-10.0, 10.0, (2,), np.float32)
 PUSH = spaces.Discrete(3)
@@ -149,7 +153,7 @@ def _plain(value: Any) -> Any:
             "rejected",
             "return (observation, reward, terminated)",
         ),
-        (("-abs(self.x)", "'much'"), "rejected", "return a number"),
+        (("-abs(self.x)", "'much'"), "rejected", "return a finite number"),
         (("-abs(self.x)", "float('nan')"), "rejected", "finite"),
         (("np.array([self.x, self.v])", "np.array([self.x])"), "rejected", "observation"),
         (("np.array([self.x, self.v])", "np.array([self.x, np.inf])"), "rejected", "NaN or infinity"),
@@ -250,7 +254,7 @@ def test_forged_answers_are_refused() -> None:
     steps = 20
     good = [np.zeros((steps, 2), np.float32), np.zeros(steps), np.zeros(steps, np.int8)]
     episode = (-1.0, 2, False, (np.zeros((3, 2), np.float32), np.zeros(2, np.int64), np.zeros(2)), None)
-    for _ in range(1500):
+    for _ in range(500):
         made = chance.choice((good, [episode, episode]))
         forged = [odd_value(chance) if chance.random() < 0.3 else part for part in made]
         if chance.random() < 0.2:
@@ -259,16 +263,26 @@ def test_forged_answers_are_refused() -> None:
         if chance.random() < 0.4:
             data = damaged(chance, data)
         try:
-            found = predictions(data, replay_)
+            found = answered(data, partial(predictions, request=replay_), most_predicted(replay_))
             assert found.observations.shape == (steps, 2)
             assert np.isfinite(found.rewards).all()
-        except GuestGoneError:
+        except AskFailedError:
             pass
         try:
-            rollout = imagined(data, imagine_)
+            rollout = answered(data, partial(imagined, request=imagine_), most_imagined(imagine_))
             assert len(rollout.episodes) == 2
             for one in rollout.episodes:
                 assert np.isfinite(one.return_)
                 assert one.failure or one.trajectory is not None
-        except GuestGoneError:
+        except AskFailedError:
             pass
+
+
+def test_keys_that_meet_are_refused_at_once() -> None:
+    """An answer whose keys have one hash would take a dict half a minute to build; no dict is built of such keys."""
+    modulus = sys.hash_info.modulus
+    colliding = b"d" + struct.pack("<I", 20_000) + b"".join(encode(modulus * n) + b"N" for n in range(20_000))
+    began = time.monotonic()
+    with pytest.raises(AskFailedError, match="disturbed"):
+        answered(colliding, partial(predictions, request=asked()), most_predicted(asked()))
+    assert time.monotonic() - began < 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,24 +21,21 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.values import Obs, Transition
 
 
-class Agent(Protocol):
+class Agent:
     """Acts, and learns at the end of an episode or after each step."""
 
     def begin_episode(self) -> None:
         """An episode begins."""
-        ...
 
     def act(self, obs: Obs) -> Decision:
         """Choose an action."""
-        ...
+        raise NotImplementedError
 
     def observe(self, step: Transition) -> None:
         """Learn from one step; not called in test episodes."""
-        ...
 
     def end_episode(self, episode: Episode) -> None:
         """Learn from a finished episode; not called in test episodes."""
-        ...
 
 
 def own_choice_probability(experience: int, warm_up: int) -> float:
@@ -78,7 +75,7 @@ class Randomness:
         return Decision(action, values, len(tied), ends=ends)
 
 
-class EqualChanceAgent:
+class EqualChanceAgent(Agent):
     """Every action with equal chance.
 
     Args:
@@ -89,22 +86,13 @@ class EqualChanceAgent:
     def __init__(self, n_actions: int, randomness: Randomness) -> None:
         self._n_actions, self._randomness = n_actions, randomness
 
-    def begin_episode(self) -> None:
-        """Nothing to prepare."""
-
     def act(self, obs: Obs) -> Decision:
         """Draw an action."""
         del obs
         return self._randomness.any_action(self._n_actions)
 
-    def observe(self, step: Transition) -> None:
-        """Nothing to learn."""
 
-    def end_episode(self, episode: Episode) -> None:
-        """Nothing to learn."""
-
-
-class PlanningAgent:
+class PlanningAgent(Agent):
     """ICPI: one imagined rollout per action, then the action whose return is largest.
 
     With a `MatchingModel` in place of the language model, it is the paper's Matching Model baseline.
@@ -153,9 +141,6 @@ class PlanningAgent:
         values = tuple(estimate.value for estimate in estimates)
         return self._randomness.among_best(values, tuple(estimate.end for estimate in estimates))
 
-    def observe(self, step: Transition) -> None:
-        """Nothing: the memory grows at the end of an episode."""
-
     def end_episode(self, episode: Episode) -> None:
         """Remember the episode."""
         self._memory.add_episode(episode)
@@ -163,7 +148,7 @@ class PlanningAgent:
             self._book.add_episode(episode)
 
 
-class NoArgMaxAgent:
+class NoArgMaxAgent(Agent):
     """Acts as the policy prompt says, which shows successful pieces of trajectories only.
 
     Args:
@@ -208,9 +193,6 @@ class NoArgMaxAgent:
         action = None if answer is None else self._codec.parse_action(answer)
         return self._randomness.any_action(n_actions) if action is None else Decision(action)
 
-    def observe(self, step: Transition) -> None:
-        """Nothing: examples are added at the end of an episode."""
-
     def end_episode(self, episode: Episode) -> None:
         """Remember a successful episode."""
         if sum(step.reward for step in episode) > self._threshold:
@@ -218,7 +200,7 @@ class NoArgMaxAgent:
             self._book.add_episode(episode)
 
 
-class TabularQAgent:
+class TabularQAgent(Agent):
     """Q-learning with learning rate 1 and optimistic initial values.
 
     Args:
@@ -248,9 +230,6 @@ class TabularQAgent:
         self._bootstrap_terminal = bootstrap_terminal
         self._experience = 0
         self._table: dict[str, np.ndarray] = {}
-
-    def begin_episode(self) -> None:
-        """Nothing to prepare."""
 
     def act(self, obs: Obs) -> Decision:
         """The best action of the table, or a random one early on."""

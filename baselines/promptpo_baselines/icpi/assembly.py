@@ -18,6 +18,7 @@ from promptpo_baselines.icpi.examples import ExampleBook, Measure
 from promptpo_baselines.icpi.matching import MatchingModel
 from promptpo_baselines.icpi.memory import Memory
 from promptpo_baselines.icpi.model import InContextModel, Tally
+from promptpo_baselines.icpi.profile import WARM_UP
 from promptpo_baselines.icpi.prompts import PromptBuilder
 from promptpo_baselines.icpi.rollout import Imagination
 
@@ -86,7 +87,7 @@ def assemble(
     if method == "tabular-q":
         table = TabularQAgent(
             codec, randomness,
-            discount=setting.gamma_plan, warm_up=profile.warm_up,
+            discount=setting.gamma_plan, warm_up=WARM_UP,
             success_threshold=setting.success_threshold, bootstrap_terminal=bootstrap_terminal,
         )  # fmt: skip
         return Assembled(table, Tally())
@@ -94,7 +95,7 @@ def assemble(
     if method == "matching":
         imagination = _imagination(setting, MatchingModel(codec, memory), profile, seed)
         return Assembled(
-            PlanningAgent(codec, memory, imagination, randomness, warm_up=profile.warm_up, hint=False),
+            PlanningAgent(codec, memory, imagination, randomness, warm_up=WARM_UP, hint=False),
             Tally(),
         )
     if engine is None:
@@ -110,13 +111,13 @@ def assemble(
     if method == "no-argmax":
         imitator = NoArgMaxAgent(
             codec, model, book, randomness,
-            warm_up=profile.warm_up, success_threshold=setting.success_threshold,
+            warm_up=WARM_UP, success_threshold=setting.success_threshold,
             context=profile.context, hint=profile.hint,
         )  # fmt: skip
         return Assembled(imitator, model.tally)
     agent = PlanningAgent(
         codec, memory, _imagination(setting, model, profile, seed), randomness,
-        warm_up=profile.warm_up, hint=profile.hint, model=model, book=book,
+        warm_up=WARM_UP, hint=profile.hint, model=model, book=book,
     )  # fmt: skip
     return Assembled(agent, model.tally)
 
@@ -128,6 +129,5 @@ def _imagination(setting: Setting, answers: Answers, profile: Profile, seed: int
         discount=setting.gamma_plan,
         max_steps=setting.max_rollout,
         rng=stream(seed, "rollout"),
-        lockstep=profile.lockstep,
-        speculate=profile.speculate,
+        fast=profile.fast,
     )

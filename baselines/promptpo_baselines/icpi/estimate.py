@@ -11,8 +11,8 @@ from promptpo.llm.prices import price_of
 from promptpo_baselines.icpi.assembly import WITH_ENGINE
 
 if TYPE_CHECKING:
-    from promptpo_baselines.icpi.assembly import Method
     from promptpo_baselines.icpi.profile import Profile
+    from promptpo_baselines.icpi.run import RunConfig
     from promptpo_baselines.icpi.setting import Setting
 
 
@@ -41,6 +41,8 @@ MEASURED: Mapping[str, MeasuredCalls] = {
 }
 """Means over three seeds. A model that answers invalidly makes more calls."""
 
+FREE = ("oracle", "embedded", "llamacpp")
+"""Engines for which nothing is charged."""
 ANSWER_TOKENS = 40
 """A generous line."""
 TEST_STEPS = 8.0
@@ -90,51 +92,37 @@ def _millions(tokens: int) -> str:
     return f"{tokens / 1e6:,.1f} million" if tokens >= 1e5 else f"{tokens:,}"  # noqa: PLR2004 - where it reads better
 
 
-def estimate(
-    setting: Setting,
-    method: Method,
-    profile: Profile,
-    *,
-    steps: int,
-    test_episodes: int,
-    episode_steps: float | None,
-    model: str,
-    free: bool = False,
-) -> CallEstimate:
-    """CallEstimate a run.
+def estimate(setting: Setting, config: RunConfig, *, episode_steps: float | None) -> CallEstimate:
+    """What a run will take.
 
     Args:
         setting: The environment.
-        method: The agent.
-        profile: Its switches.
-        steps: Training steps.
-        test_episodes: Held-out episodes.
+        config: Of the run.
         episode_steps: Length of an episode; None takes a guess.
-        model: As ``--engine`` says it; its last part is looked up in the price list.
-        free: Nothing is charged for it.
     """
-    if method not in WITH_ENGINE:
+    if config.method not in WITH_ENGINE:
         return CallEstimate(0, 0, 0, 0, 0.0, 0.0)
-    length = episode_steps or TEST_STEPS
+    profile, model = config.profile, str(config.engine)
 
     def dollars(calls: int, tokens: int) -> float | None:
-        return dollars_of(model, calls, tokens, ANSWER_TOKENS, free=free)
+        return dollars_of(model, calls, tokens, ANSWER_TOKENS)
 
     # Episodes may turn out so short that the agent decides for itself almost from the first step on.
-    all_steps = steps + test_episodes * length
-    most_calls = round(all_steps * (_most_per_step(setting, profile) if method == "icpi" else 1))
+    all_steps = config.steps + config.test_episodes * (episode_steps or TEST_STEPS)
+    plans = config.method == "icpi"
+    most_calls = round(all_steps * (_most_per_step(setting, profile) if plans else 1))
     most_tokens = most_calls * profile.prompt_tokens
     most_usd = dollars(most_calls, most_tokens)
-    measured = MEASURED.get(setting.env_id) if method == "icpi" else None
+    measured = MEASURED.get(setting.env_id) if plans else None
     if measured is None:
         return CallEstimate(None, most_calls, None, most_tokens, None, most_usd)
-    per_step = measured.fast if profile.speculate else measured.paper
+    per_step = measured.fast if profile.fast else measured.paper
     calls = min(most_calls, round(all_steps * per_step))
     tokens = round(calls * min(measured.prompt_tokens, profile.prompt_tokens))
     return CallEstimate(calls, most_calls, tokens, most_tokens, dollars(calls, tokens), most_usd)
 
 
-def dollars_of(model: str, calls: int, tokens: int, answer: int, *, free: bool) -> float | None:
+def dollars_of(model: str, calls: int, tokens: int, answer: int) -> float | None:
     """What calls cost; None where the price is not known.
 
     Args:
@@ -142,11 +130,10 @@ def dollars_of(model: str, calls: int, tokens: int, answer: int, *, free: bool) 
         calls: How many.
         tokens: Of all prompts.
         answer: Tokens of one answer.
-        free: Nothing is charged.
     """
-    if free:
-        return 0.0
     provider, _, name = model.partition(":")
+    if provider in FREE:
+        return 0.0
     price = price_of("openai" if provider == "completion" else provider, name)
     cost = price.cost(Usage(round(tokens / max(calls, 1)), 0, answer)) if price else None
     return None if cost is None else cost * calls
@@ -154,5 +141,5 @@ def dollars_of(model: str, calls: int, tokens: int, answer: int, *, free: bool) 
 
 def _most_per_step(setting: Setting, profile: Profile) -> int:
     """Calls for one decision when every rollout goes on to its cap and every answer is valid."""
-    per_imagined_step = 5 if profile.speculate else 4
+    per_imagined_step = 5 if profile.fast else 4
     return setting.n_actions * (per_imagined_step * setting.max_rollout - 2)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from promptpo_baselines.icpi.codecs import first_line
+from promptpo_baselines.icpi.profile import ATTEMPTS
 from promptpo_baselines.icpi.values import Kind
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ class InContextModel:
         builder: Makes requests.
         book: What was seen, for components that are randomised.
         engine: Completes requests.
-        profile: Attempts, memo, and which kinds are randomised.
+        profile: Which kinds are randomised.
         rng: For randomised components.
+        attempts: Tries at a question.
 
     Attributes:
         tally: Calls and invalid answers so far.
@@ -68,27 +70,27 @@ class InContextModel:
         engine: Engine,
         profile: Profile,
         rng: np.random.Generator,
+        attempts: int = ATTEMPTS,
     ) -> None:
         self._codec, self._builder, self._book = codec, builder, book
-        self._engine, self._profile, self._rng = engine, profile, rng
-        self._memo: dict[Question, str] = {}
+        self._engine, self._profile, self._rng, self._attempts = engine, profile, rng, attempts
         self.tally = Tally()
 
     def begin_episode(self) -> None:
-        """Forget what holds for one episode only."""
+        """Forget the examples of the episode before."""
         self._builder.begin_episode()
-        self._memo.clear()
 
     def begin_decision(self) -> None:
-        """Forget what holds for one decision only."""
+        """Forget the trajectories of the decision before."""
         self._builder.begin_decision()
 
     def ask(self, questions: Sequence[Question]) -> list[str | None]:
         """One valid line per question, in order; None after as many invalid ones as the profile allows."""
-        answers: list[str | None] = [self._without_engine(question) for question in questions]
+        randomized = self._profile.randomize or ()
+        answers = [self._at_random(asked.kind) if asked.kind in randomized else None for asked in questions]
         used: list[set[str]] = [set() for _ in questions]
         open_ones = [n for n, answer in enumerate(answers) if answer is None]
-        for attempt in range(self._profile.attempts):
+        for attempt in range(self._attempts):
             if not open_ones:
                 break
             open_ones = self._try(questions, answers, open_ones, used, attempt)
@@ -119,14 +121,7 @@ class InContextModel:
                 again.append(n)
                 continue
             answers[n] = answer
-            if self._profile.memo:
-                self._memo[questions[n]] = answer
         return again
-
-    def _without_engine(self, question: Question) -> str | None:
-        if question.kind in self._profile.randomize:
-            return self._at_random(question.kind)
-        return self._memo.get(question) if self._profile.memo else None
 
     def _at_random(self, kind: Kind) -> str | None:
         if kind == "policy":
@@ -136,14 +131,7 @@ class InContextModel:
 
     def _valid(self, kind: Kind, completion: str) -> str | None:
         codec = self._codec
-        if kind == "next":
-            return self._valid_state(completion)
-        parse = {"done": codec.parse_done, "reward": codec.parse_reward, "policy": codec.parse_action}[kind]
+        parse: Callable[[str], object] = {
+            "done": codec.parse_done, "reward": codec.parse_reward, "next": codec.parse_obs, "policy": codec.parse_action,
+        }[kind]  # fmt: skip
         return None if parse(completion) is None else first_line(completion)
-
-    def _valid_state(self, completion: str) -> str | None:
-        codec, profile = self._codec, self._profile
-        if not codec.valid_obs(completion, lenient=profile.lenient_state):
-            return None
-        state = codec.parse_obs(completion) if profile.canonical_states else None
-        return first_line(completion) if state is None else codec.obs(state, hint=profile.hint)

@@ -1,71 +1,67 @@
-"""The switches of the agent, and the two settings of them that have names."""
+"""How the agent prompts and plans, as flags, and the two settings of them that have names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from promptpo_baselines.icpi.values import Kind
+import typer
 
+from promptpo.errors import UsageError
+
+KINDS = ("done", "reward", "next", "policy")
+"""What a completion is asked to be: termination, reward, next observation, or action."""
 CHARACTERS_PER_TOKEN = 3.0
 """Of the domains' text, by the tokenizers of code models; used where an engine counts no tokens."""
+ATTEMPTS = 3
+"""Tries at a question before its rollout ends, or its action becomes random."""
+WARM_UP = 3
+"""Episodes after which half of the decisions are the model's."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Profile:
-    """How the agent prompts and plans.
+    """How the agent prompts and plans."""
 
-    Attributes:
-        context: Latest episodes that the policy prompt draws from (the paper's c).
-        warm_up: Episodes after which half of the decisions are the model's.
-        temperature: Sampling temperature.
-        max_tokens: Longest completion.
-        attempts: Tries at a question before its rollout ends, or its action becomes random.
-        prompt_tries: Draws of examples in search of a prompt that this question has not had yet.
-        prompt_tokens: Budget of a prompt; whole examples are left out to keep it.
-        hint: State lines show comparisons that follow from the state.
-        balance: Rare answers are repeated until all answers are equally frequent in a prompt.
-        constrain: Examples have the question's action (and, for rewards, its termination).
-        randomize: Kinds that are answered at random from what was seen, instead of by the engine.
-        freeze: The examples of a prompt stay the same within an episode, so that prefixes can be cached;
-            those of the policy within one decision, because rollouts that all follow the same few
-            trajectories were measurably worse on the maze.
-        lockstep: The rollouts of all actions advance together, as one batch.
-        speculate: Termination, both rewards and next state are asked at once, before the termination
-            is known; some answers are then thrown away.
-        choices: Engines that can are held to the valid answers, where these are a closed set.
-        memo: A question that was answered in this episode is not asked again (the paper does ask).
-        lenient_state: A state line only has to begin like one, as in the paper.
-        canonical_states: Predicted states are written anew with our own hints, which tells the model more
-            than the paper did.
-    """
+    name: Annotated[
+        Literal["paper", "fast"],
+        typer.Option("--profile", help="paper (one question at a time) or fast (batches, frozen examples)."),
+    ] = "fast"
+    prompt_tokens: Annotated[
+        int, typer.Option(min=50, help="Budget of a prompt; whole examples are left out.")
+    ] = 3800
+    context: Annotated[int, typer.Option(min=1, help="Latest episodes that the policy prompt shows.")] = 8
+    hint: Annotated[bool, typer.Option("--hint/--no-hint", help="States with comparisons.")] = True
+    balance: Annotated[
+        bool, typer.Option("--balance/--no-balance", help="Rare answers are repeated in prompts.")
+    ] = True
+    constrain: Annotated[
+        bool,
+        typer.Option(
+            "--constraint/--no-constraint", help="Examples have the question's action and termination."
+        ),
+    ] = True
+    randomize: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Answer done, reward, next or policy at random; repeatable."),
+    ] = None
 
-    context: int = 8
-    warm_up: int = 3
-    temperature: float = 0.1
-    max_tokens: int = 100
-    attempts: int = 3
-    prompt_tries: int = 5
-    prompt_tokens: int = 3800
-    hint: bool = True
-    balance: bool = True
-    constrain: bool = True
-    randomize: frozenset[Kind] = frozenset()
-    freeze: bool = False
-    lockstep: bool = False
-    speculate: bool = False
-    choices: bool = False
-    memo: bool = False
-    lenient_state: bool = False
-    canonical_states: bool = False
+    def __post_init__(self) -> None:
+        for kind in self.randomize or ():
+            if kind not in KINDS:
+                raise UsageError(f"--randomize takes {', '.join(KINDS)}, not {kind!r}.")
 
-    def as_json(self) -> dict[str, object]:
-        """All switches as JSON values."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**values, "randomize": sorted(self.randomize)}
+    @property
+    def fast(self) -> bool:
+        """Whether the rollouts of all actions advance together, as one batch.
+
+        Termination, both rewards and next state are then asked at once, before the termination is known, so that some
+        answers are thrown away. Engines that can are held to the valid answers, where these are a closed set. The
+        examples of a prompt stay the same within an episode, so that prefixes can be cached; those of the policy within
+        one decision, because rollouts that all follow the same few trajectories were measurably worse on the maze.
+        """
+        return self.name == "fast"
 
 
-PROFILES: Mapping[str, Profile] = {
-    "paper": Profile(),
-    "fast": Profile(freeze=True, lockstep=True, speculate=True, choices=True),
-}
+PROFILES: Mapping[str, Profile] = {"paper": Profile(name="paper"), "fast": Profile()}

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.profile import Profile
 
 
+PROMPT_TRIES = 5
+"""Draws of examples in search of a prompt that a question has not had yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a rollout wants to know.
@@ -88,22 +92,20 @@ class PromptBuilder:
             examples,
             query,
             question.kind,
-            max_tokens=self._profile.max_tokens,
-            temperature=self._profile.temperature,
-            choices=self._choices(question.kind) if self._profile.choices else None,
+            choices=self._choices(question.kind) if self._profile.fast else None,
             attempt=attempt,
-            shared=self._profile.freeze and attempt == 0,
+            shared=self._profile.fast and attempt == 0,
         )
 
     def _examples(self, question: Question, query: str, attempt: int, used: set[str]) -> str:
         key = (question.kind, question.action, question.done)
-        if self._profile.freeze and attempt == 0:
+        if self._profile.fast and attempt == 0:
             if key not in self._frozen:
                 self._frozen[key] = self._draw(question, 2 * self._measure(query))
             used.add(self._frozen[key])
             return self._frozen[key]
         examples = ""
-        for _ in range(self._profile.prompt_tries):
+        for _ in range(PROMPT_TRIES):
             examples = self._draw(question, self._measure(query))
             if examples not in used:
                 break

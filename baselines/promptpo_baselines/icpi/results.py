@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.output.report import versions
 from promptpo.run.records import mean_interval
 from promptpo_baselines.icpi.play import last_quarter
+from promptpo_baselines.same_run import asked
 
 if TYPE_CHECKING:
     from promptpo.run.ledger import Ledger
@@ -65,14 +66,7 @@ def result_of(
             "tune": 0,
             "total": steps_taken + testing,
         },
-        "llm": {
-            "calls": ledger.calls,
-            "input_tokens": ledger.usage.input_tokens,
-            "cached_tokens": ledger.usage.cached_input_tokens,
-            "output_tokens": ledger.usage.output_tokens,
-            "cost_usd": round(ledger.cost_usd, 6),
-            "calls_of_unknown_price": ledger.unpriced_calls,
-        },
+        "llm": asked(ledger),
         "completions": {
             "asked": dict(tally.calls),
             "invalid": dict(tally.invalid),

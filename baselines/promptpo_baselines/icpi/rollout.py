@@ -56,8 +56,7 @@ class Imagination:
         discount: Of the imagined rewards.
         max_steps: Longest rollout; nothing is added for what would come after.
         rng: Draws an action where the policy gives no valid one.
-        lockstep: Advance the rollouts of all actions together.
-        speculate: Ask for termination, both rewards and next state at once.
+        fast: Advance the rollouts of all actions together, and ask for termination, both rewards and next state at once.
     """
 
     def __init__(
@@ -68,18 +67,17 @@ class Imagination:
         discount: float,
         max_steps: int,
         rng: np.random.Generator,
-        lockstep: bool = False,
-        speculate: bool = False,
+        fast: bool = False,
     ) -> None:
         self._codec, self._answers, self._rng = codec, answers, rng
         self._discount, self._max_steps = discount, max_steps
-        self._lockstep = lockstep
-        self._step = self._at_once if speculate else self._one_by_one
+        self._fast = fast
+        self._step = self._at_once if fast else self._one_by_one
 
     def values(self, state: str) -> list[Estimate]:
         """One rollout per action from a state line, in the order of the actions."""
         rollouts = [self._imagine(state, action) for action in range(len(self._codec.actions))]
-        if self._lockstep:
+        if self._fast:
             return self._drive(rollouts)
         return [estimate for rollout in rollouts for estimate in self._drive([rollout])]
 

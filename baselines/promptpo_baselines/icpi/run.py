@@ -6,79 +6,74 @@ not asked for a second time, and episodes that are in it are checked instead of 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from promptpo.errors import BudgetSpentError, RunError
+import typer
+
+from promptpo.errors import BudgetSpentError
 from promptpo.output.report import write_result
-from promptpo.run.config import Budget
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Seeds
+from promptpo_baselines.flags import ModelFlags, without_limits
 from promptpo_baselines.icpi.assembly import WITH_ENGINE, Assembled, Method, assemble
 from promptpo_baselines.icpi.engines.choose import ChosenEngine, choose_engine
 from promptpo_baselines.icpi.play import test, train
+from promptpo_baselines.icpi.profile import PROFILES, Profile
 from promptpo_baselines.icpi.results import result_of
-from promptpo_baselines.same_run import begin_or_check
+from promptpo_baselines.same_run import begin_or_check, record
 
 if TYPE_CHECKING:
-    from promptpo_baselines.icpi.profile import Profile
     from promptpo_baselines.icpi.setting import Setting
     from promptpo_baselines.icpi.values import EpisodeLog
 
 FINISHED = "all steps taken"
+DEFAULT_STEPS = 200
 
 Observe = Callable[["EpisodeLog"], None]
 
 
-@dataclass(frozen=True)
-class RunConfig:
+@dataclass(frozen=True, kw_only=True)
+class IcpiFlags:
+    """What acts, and for how long."""
+
+    method: Annotated[Method, typer.Option(help="What acts.")] = "icpi"
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Training steps; those of the paper's figure by default.")
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is drawn.")] = 0
+    test_episodes: Annotated[int, typer.Option(min=0, help="Held-out episodes, without learning.")] = 20
+    bootstrap_terminal: Annotated[
+        bool, typer.Option("--bootstrap-terminal", help="The released Tabular Q's update at the end.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig(IcpiFlags, ModelFlags):
     """All that decides a run, but for its setting.
 
     Attributes:
-        method: Which agent.
-        engine: As ``--engine`` says it.
-        profile_name: "paper" or "fast", before single switches changed it.
-        profile: The switches.
+        profile: How it prompts and plans.
         steps: Training steps.
-        seed: Of everything random.
-        test_episodes: Held-out episodes after training, without learning.
-        base_url: Address of a server.
-        bootstrap_terminal: The quirk of the released Tabular Q.
-        budget: Limits on calls, tokens, money and time; may change when a run is resumed.
     """
 
-    method: Method
-    engine: str
-    profile_name: str
-    profile: Profile
-    steps: int
-    seed: int = 0
-    test_episodes: int = 20
-    base_url: str | None = None
-    bootstrap_terminal: bool = False
-    budget: Budget = field(default_factory=lambda: Budget(steps=None))
+    profile: Profile = PROFILES["fast"]
+    steps: int = DEFAULT_STEPS
 
     def as_json(self, setting: Setting) -> dict[str, Any]:
         """What a resumed run must have in common with the one that it resumes."""
         return {
+            **without_limits(self),
             "env_id": setting.env_id,
             "env_kwargs": dict(setting.env_kwargs),
             "max_episode_steps": setting.max_episode_steps,
             "gamma": setting.gamma_plan,
             "max_rollout": setting.max_rollout,
-            "method": self.method,
             "engine": self.engine if self.method in WITH_ENGINE else None,
-            "base_url": self.base_url,
-            "profile": {"name": self.profile_name, **self.profile.as_json()},
-            "steps": self.steps,
-            "seed": self.seed,
-            "test_episodes": self.test_episodes,
-            "bootstrap_terminal": self.bootstrap_terminal,
         }
 
 
@@ -105,7 +100,12 @@ def run(
         ledger = Ledger(config.budget, journal.events)
         sessions = sum(1 for _ in journal.of_kind("session"))
         journal.add("session", str(sessions), {"started": time.time()})
-        chosen = _engine(setting, config, ledger, journal)
+        chosen = None
+        if config.method in WITH_ENGINE:
+            chosen = choose_engine(
+                str(config.engine), setting, seed=config.seed, base_url=config.base_url,
+                ledger=ledger, journal=journal,
+            )  # fmt: skip
         try:
             return _Session(setting, config, journal, ledger, chosen, observe).run()
         finally:
@@ -147,7 +147,7 @@ class _Session:
             train(setting, self._assembled.agent, config.steps, config.seed, self._trained)
             self._steps = config.steps
             for log in test(setting, self._assembled.agent, Seeds().test(config.test_episodes)):
-                self._record("test", len(self._test), log)
+                record(self._journal, "test", str(len(self._test)), log)
                 self._test.append(log)
         except BudgetSpentError as spent:
             stop = str(spent)
@@ -160,27 +160,7 @@ class _Session:
         return content
 
     def _trained(self, log: EpisodeLog) -> None:
-        self._record("evaluation", len(self._train), log)
+        record(self._journal, "evaluation", str(len(self._train)), log)
         self._train.append(log)
         self._steps = log.end_step
         self._observe(log)
-
-    def _record(self, kind: Any, n: int, log: EpisodeLog) -> None:
-        """Journal an episode; one that is in the journal already must be the same."""
-        data = json.loads(json.dumps(asdict(log)))
-        found = self._journal.find(kind, str(n))
-        if found is None:
-            self._journal.add(kind, str(n), data)
-        elif found != data:
-            raise RunError(
-                f"{self._journal.directory} does not repeat from episode {n} on, because a package or the "
-                f"code has changed since it began; start a new run in another --out."
-            )
-
-
-def _engine(setting: Setting, config: RunConfig, ledger: Ledger, journal: Journal) -> ChosenEngine | None:
-    if config.method not in WITH_ENGINE:
-        return None
-    return choose_engine(
-        config.engine, setting, seed=config.seed, base_url=config.base_url, ledger=ledger, journal=journal
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from promptpo.llm.base import Usage
 
@@ -14,8 +14,6 @@ Obs: TypeAlias = tuple[Number, ...]
 
 Kind = Literal["done", "reward", "next", "policy"]
 """What a completion is asked to be: termination, reward, next observation, or action."""
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)

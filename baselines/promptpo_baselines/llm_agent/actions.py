@@ -1,4 +1,4 @@
-"""ActionWords as words: what the model may answer, and how an answer is read."""
+"""Actions as words: what the model may answer, and how an answer is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -40,44 +40,18 @@ class ReadAction:
     clipped: bool = False
 
 
-class ActionWords(Protocol):
-    """The actions of an environment.
-
-    Attributes:
-        labels: One for each action; empty where they cannot be counted.
-        opening: The end of the question, which an answer goes on from.
-        stop: Where an answer ends.
-        wanted: What a valid answer is, in words.
-    """
-
-    labels: Sequence[str]
-    opening: str
-    stop: tuple[str, ...]
-    wanted: str
-
-    def describe(self) -> str:
-        """All actions in words, one a line."""
-        ...
-
-    def written(self, choice: ReadAction) -> str:
-        """A chosen action as the steps of a prompt show it, after "Action: "."""
-        ...
-
-    def read(self, text: str) -> ReadAction | None:
-        """What an answer chooses; None where it cannot be read."""
-        ...
-
-    def any(self, rng: np.random.Generator) -> ReadAction:
-        """An action drawn uniformly."""
-        ...
-
-
 class Named:
     """Discrete actions, each with a letter.
 
     Args:
         space: With at most 26 actions.
         names: Name and meaning of each, by its value; those that are missing are called by their number.
+
+    Attributes:
+        labels: One for each action.
+        opening: The end of the question, which an answer goes on from.
+        stop: Where an answer ends.
+        wanted: What a valid answer is, in words.
     """
 
     opening = "("
@@ -198,7 +172,7 @@ def _described(spec: str) -> dict[int, str]:
     lines = spec.splitlines()
     try:
         tree = ast.parse(spec)
-    except SyntaxError:  # a user's own text
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a user's own text
         return {}
     action = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Action"), None)
     found: dict[int, str] = {}

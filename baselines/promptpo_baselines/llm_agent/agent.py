@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,12 @@ ATTEMPTS = 2
 """Tries at an answer that can be read, before an action is drawn at random; the second says what was wrong."""
 
 
+COUNTS = ("calls", "repeated", "unreadable", "drawn", "scored", "clipped")
+"""Of an episode: answers that were asked for; steps whose question had been answered before in this run, which were not
+asked again; answers that could not be read; actions that were drawn at random after as many of them as there are tries;
+actions chosen by their probabilities; actions with numbers out of bounds."""
+
+
 @dataclass
 class Acting:
     """One episode as the agent knows it.
@@ -39,15 +46,9 @@ class Acting:
         observation: What is seen now.
         steps: What happened so far.
         rng: For answers that cannot be read.
-        calls: Answers that were asked for in this episode.
-        repeated: Steps whose question had been answered before in this run, which were not asked again.
-        unreadable: Answers that could not be read.
-        drawn: Actions that were drawn at random after as many of them as there are tries.
-        scored: Actions chosen by their probabilities.
-        clipped: Actions with numbers out of bounds.
+        counts: How often there was what `COUNTS` names, and calls whose price is not known ("unpriced").
         usage: Tokens of the calls.
         usd: Their price, where it is known.
-        unpriced: Calls whose price is not known.
         seconds: That the answers took, one after the other.
     """
 
@@ -55,26 +56,17 @@ class Acting:
     observation: Any
     rng: np.random.Generator
     steps: list[ShownStep] = field(default_factory=list)
-    calls: int = 0
-    repeated: int = 0
-    unreadable: int = 0
-    drawn: int = 0
-    scored: int = 0
-    clipped: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     usd: float = 0.0
-    unpriced: int = 0
     seconds: float = 0.0
 
     def pay(self, result: Result) -> None:
         """Count a call."""
-        self.calls += 1
+        self.counts.update(calls=1, unpriced=int(result.cost_usd is None))
         self.usage += result.usage
         self.seconds += result.seconds
-        if result.cost_usd is None:
-            self.unpriced += 1
-        else:
-            self.usd += result.cost_usd
+        self.usd += result.cost_usd or 0.0
 
 
 class LanguageAgent:
@@ -127,7 +119,7 @@ class LanguageAgent:
             for n, result in zip(still, results, strict=True):
                 choices[n] = self._choose(episodes[n], result)
                 refused[n] = result.text
-                episodes[n].unreadable += choices[n] is None
+                episodes[n].counts["unreadable"] += choices[n] is None
         return [choice or self._drawn(episode) for choice, episode in zip(choices, episodes, strict=True)]
 
     def _ask(self, episodes: Sequence[Acting], requests: Sequence[CompletionRequest]) -> list[Result]:
@@ -136,7 +128,7 @@ class LanguageAgent:
         wanted: dict[str, tuple[Acting, CompletionRequest]] = {}
         for key, episode, request in zip(keys, episodes, requests, strict=True):
             if key in self._known or key in wanted:
-                episode.repeated += 1
+                episode.counts["repeated"] += 1
             else:
                 wanted[key] = episode, request
         results = self._engine.complete([request for _, request in wanted.values()]) if wanted else []
@@ -160,7 +152,7 @@ class LanguageAgent:
         if isinstance(actions, Named) and chances is not None:
             if self._values is not None:
                 chances = chances + np.log(self._values.of(episode.observation))
-            episode.scored += 1
+            episode.counts["scored"] += 1
             return actions.of(int(np.argmax(chances)))
         if self._must_score and not result.logprobs:
             raise UsageError(
@@ -168,11 +160,11 @@ class LanguageAgent:
                 "out, and the model names its actions."
             )
         choice = actions.read(result.text)
-        episode.clipped += choice is not None and choice.clipped
+        episode.counts["clipped"] += choice is not None and choice.clipped
         return choice
 
     def _drawn(self, episode: Acting) -> ReadAction:
-        episode.drawn += 1
+        episode.counts["drawn"] += 1
         return self._actions.any(episode.rng)
 
 

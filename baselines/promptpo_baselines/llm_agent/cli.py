@@ -5,160 +5,75 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from promptpo.cli.arguments import (
-    AsJson,
-    EnvId,
-    HeldOutKwargs,
-    Horizon,
-    ManyEnvKwargs,
-    Quiet,
-    ShowVariant,
-    TasksFile,
-    Wrappers,
-    task_from_flags,
-)
+from promptpo.cli.arguments import EnvId
+from promptpo.cli.groups import grouped
+from promptpo.cli.run_flags import TestedFlags
 from promptpo.cli.terminal import print_json
 from promptpo.errors import UsageError
-from promptpo_baselines.icpi_commands import BaseURL, MaxCalls, MaxSeconds, MaxTokens, MaxUSD, Out, Seed
+from promptpo_baselines.flags import AgentFlags, AskingPlaceFlags, ModelFlags
 
 if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.play import AgentEpisode
     from promptpo_baselines.llm_agent.run import AgentConfig, DescribedTask
 
 ENGINES = (
-    "completion:MODEL, llamacpp:MODEL or vllm:MODEL (a completion server, with --base-url), embedded:smollm2, or a "
-    "chat model: openai:MODEL, anthropic:MODEL, exec:COMMAND, inbox:DIR (by hand)"
+    "completion:MODEL (OpenAI's, or a server with --base-url), llamacpp:MODEL, embedded:smollm2, or a chat model: "
+    "openai:MODEL, anthropic:MODEL, exec:COMMAND, inbox:DIR (by hand)"
 )
-Engine = Annotated[str | None, typer.Option("--engine", help=f"Who acts: {ENGINES}.")]
-ChooseName = Literal["auto", "name", "score"]
 
 
+@grouped
 def llm_agent(
-    env_id: EnvId,
-    engine: Engine = None,
-    choose: Annotated[
-        ChooseName,
-        typer.Option(
-            help="score: the likeliest of all actions, by log-probabilities; name: what the answer says; auto: score where the server gives them."
-        ),
-    ] = "auto",
-    weigh: Annotated[
-        bool,
-        typer.Option(
-            "--weigh",
-            help="Multiply each action's probability by its value in the nearest states of random rollouts (SayCan's rule).",
-        ),
-    ] = False,
-    steps: Annotated[
-        int, typer.Option(min=1, help="Random steps that --weigh learns values from; not taken without it.")
-    ] = 2000,
-    last: Annotated[int, typer.Option(min=0, help="Earlier steps of the episode that a prompt shows.")] = 5,
-    temperature: Annotated[
-        float, typer.Option(min=0, help="Of the sampling; at 0 the same question is asked once in a run.")
-    ] = 0.0,
-    seed: Seed = 0,
-    test_episodes: Annotated[int, typer.Option(min=1, help="Held-out episodes; each step is a call.")] = 10,
-    at_once: Annotated[int, typer.Option(min=1, help="Episodes played side by side.")] = 4,
-    beside: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="POLICY",
-            help="A policy file or run whose program plays the same episodes, for comparison.",
-        ),
-    ] = None,
-    base_url: BaseURL = None,
-    env_kwargs: ManyEnvKwargs = None,
-    max_episode_steps: Horizon = None,
-    wrapper: Wrappers = None,
-    tasks: TasksFile = None,
-    show_variant: ShowVariant = False,
-    held_out_kwargs: HeldOutKwargs = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUSD = None,
-    max_seconds: MaxSeconds = None,
-    out: Out = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say what the run would take at most.")
-    ] = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    env_id: EnvId, model: ModelFlags, flags: AgentFlags, task: TestedFlags, place: AskingPlaceFlags
 ) -> None:
     """Let a language model act by itself, a call for each step.
 
     It sees the spec, the last steps and a description of each action. Nothing is learnt; what it costs by
     episode stands beside what a program costs.
     """
-    from promptpo.run.config import Budget
-    from promptpo_baselines.icpi.engines.choose import FREE_ENGINES, check_model
+    from promptpo_baselines.icpi.engines.choose import check_model, is_paid
     from promptpo_baselines.llm_agent.run import AgentConfig, prepare
 
-    if not engine:
+    if not model.engine:
         raise UsageError(f"--engine is missing; it is one of {ENGINES}.")
-    if engine.partition(":")[0] in FREE_ENGINES:
-        raise UsageError(f"{engine} answers the questions of ICPI only; --engine is one of {ENGINES}.")
-    config = AgentConfig(
-        task=task_from_flags(
-            env_id,
-            env_kwargs,
-            max_episode_steps,
-            wrappers=wrapper,
-            tasks=tasks,
-            show_variant=show_variant,
-            held_out_kwargs=held_out_kwargs,
-        ),
-        engine=engine,
-        choose=choose,
-        weigh=weigh,
-        steps=steps,
-        last=last,
-        temperature=temperature,
-        seed=seed,
-        test_episodes=test_episodes,
-        at_once=at_once,
-        base_url=base_url,
-        beside=beside,
-        budget=Budget(steps=None, calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds),
-    )
-    if estimate:
-        _say_estimate(config, prepare(config), only=True, as_json=as_json)
+    if not is_paid(model.engine):
+        raise UsageError(f"{model.engine} answers the questions of ICPI only; --engine is one of {ENGINES}.")
+    config = AgentConfig(**vars(flags), **vars(model), task=task.task(env_id))
+    if place.estimate:
+        _say_estimate(config, prepare(config), only=True, as_json=place.as_json)
         return
-    check_model(engine, base_url)
-    _run(config, out, quiet=quiet, as_json=as_json)
+    check_model(model.engine, model.base_url)
+    _run(config, place)
 
 
-def _run(config: AgentConfig, out: Path | None, *, quiet: bool, as_json: bool) -> None:
+def _run(config: AgentConfig, place: AskingPlaceFlags) -> None:
     """Say what it takes at most, run, and print the result."""
     from promptpo.api import default_directory
     from promptpo.output.baseline_run import acting_in_words
     from promptpo_baselines.llm_agent.run import prepare, run
 
-    silent = quiet or as_json
+    silent = place.quiet or place.as_json
     if not silent:
         _say_estimate(config, prepare(config), only=False, as_json=False)
-    directory = out or default_directory(config.task)
-    observe = _silent if silent else _EpisodeLines(config)
+    directory = place.out or default_directory(config.task)
+    observe = (lambda *_: None) if silent else _EpisodeLines(config)
     content = run(config, directory, observe, command=shlex.join(sys.argv))
-    if as_json:
+    if place.as_json:
         print_json({"run": str(directory), **content})
-    elif not quiet:
+    elif not place.quiet:
         print("\n".join([*_summary(content), *acting_in_words(content), f"run: {directory}"]))
 
 
 def _say_estimate(config: AgentConfig, prepared: DescribedTask, *, only: bool, as_json: bool) -> None:
     from promptpo_baselines.llm_agent.estimate import estimate
 
-    free = config.engine.startswith(("embedded", "llamacpp", "vllm"))
-    guess = estimate(config, prepared, free=free)
+    guess = estimate(config, prepared)
     if as_json:
         print_json(asdict(guess))
     else:
-        print(guess.sentence(config.engine), file=sys.stdout if only else sys.stderr)
+        print(guess.sentence(str(config.engine)), file=sys.stdout if only else sys.stderr)
 
 
 class _EpisodeLines:
@@ -170,13 +85,9 @@ class _EpisodeLines:
     def __call__(self, episode: AgentEpisode, done: int) -> None:
         print(
             f"episode {done}/{self._planned}: return {episode.return_:g}, {episode.steps} steps, "
-            f"{episode.calls} calls",
+            f"{episode.counts['calls']} calls",
             file=sys.stderr,
         )
-
-
-def _silent(episode: AgentEpisode, done: int) -> None:
-    """Say nothing."""
 
 
 def _summary(content: dict[str, Any]) -> list[str]:

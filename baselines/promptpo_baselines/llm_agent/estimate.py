@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.run import AgentConfig, DescribedTask
 
 
-def estimate(config: AgentConfig, prepared: DescribedTask, *, free: bool) -> CallEstimate:
+def estimate(config: AgentConfig, prepared: DescribedTask) -> CallEstimate:
     """One call for each step, if every episode lasts to its horizon and every answer can be read.
 
     Args:
         config: Of the run.
         prepared: Its actions and prompts.
-        free: Nothing is charged for the engine.
     """
     horizon = prepared.horizon or config.task.max_episode_steps or UNBOUNDED_HORIZON
     episodes = config.test_episodes * (2 if config.task.held_out else 1)
@@ -35,5 +34,5 @@ def estimate(config: AgentConfig, prepared: DescribedTask, *, free: bool) -> Cal
     prompt = prepared.prompts.request(shown, observation).prompt
     tokens = round(calls * len(prompt) / CHARACTERS_PER_TOKEN)
     answer = LABEL_TOKENS if prepared.actions.labels else NUMBER_TOKENS
-    usd = dollars_of(config.engine, calls, tokens, answer, free=free)
+    usd = dollars_of(str(config.engine), calls, tokens, answer)
     return CallEstimate(None, calls, None, tokens, None, usd)

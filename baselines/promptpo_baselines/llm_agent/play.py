@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.envs.building import make_env
+from promptpo.envs.rewarded import with_reward
 from promptpo_baselines.environments import Blamed, with_end
-from promptpo_baselines.llm_agent.agent import Acting
+from promptpo_baselines.evaluation import Player
+from promptpo_baselines.llm_agent.agent import COUNTS, Acting
 from promptpo_baselines.llm_agent.prompts import ShownStep, written
 
 if TYPE_CHECKING:
@@ -20,21 +22,10 @@ if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.actions import Named, Numbers, ReadAction
     from promptpo_baselines.llm_agent.agent import LanguageAgent
 
-SUCCESS_KEYS = ("success", "is_success")
-
 
 @dataclass(frozen=True, slots=True)
 class AgentEpisode:
-    """One finished episode; counts are those of `promptpo_baselines.llm_agent.agent.Acting`.
-
-    Attributes:
-        seed: What the environment was reset with.
-        return_: Undiscounted return.
-        steps: Environment steps.
-        success: Whether ``info`` reported success at any step; None where it never says.
-        terminated: The environment ended it.
-        truncated: The time limit ended it.
-    """
+    """One finished episode; counts, tokens and what they cost are those of `Acting`."""
 
     seed: int
     return_: float
@@ -42,57 +33,44 @@ class AgentEpisode:
     success: bool | None
     terminated: bool
     truncated: bool
-    calls: int
-    repeated: int
-    unreadable: int
-    drawn: int
-    scored: int
-    clipped: int
+    counts: dict[str, int]
     input_tokens: int
     output_tokens: int
     usd: float
-    unpriced: int
     seconds: float
 
 
 def make_playable(task: Task) -> gymnasium.Env[Any, Any]:
     """An environment whose episodes end, and which says in a sentence what it raises."""
-    return with_end(Blamed(make_env(task)), task)
+    return with_reward(with_end(Blamed(make_env(task)), task), task.reward)
 
 
 class _Lane:
     """One environment and the episode that it plays."""
 
     def __init__(self, task: Task, run_seed: int) -> None:
-        self.env = make_playable(task)
+        self.player = Player(make_playable(task))
         self._run_seed = run_seed
 
     def start(self, seed: int) -> None:
-        observation, _ = self.env.reset(seed=seed)
-        self.acting = Acting(seed, observation, np.random.default_rng([self._run_seed, 2, seed]))
-        self._return, self._success = 0.0, None
+        self.player.start(seed)
+        rng = np.random.default_rng([self._run_seed, 2, seed])
+        self.acting = Acting(seed, self.player.observation, rng)
 
     def step(self, actions: Named | Numbers, choice: ReadAction) -> AgentEpisode | None:
         """Take a step; the episode when that ended it."""
         acting = self.acting
         before = written(acting.observation)
-        acting.observation, reward, terminated, truncated, info = self.env.step(choice.action)
-        acting.steps.append(ShownStep(before, actions.written(choice), float(reward)))
-        self._return += float(reward)
-        for key in SUCCESS_KEYS:
-            if key in info:
-                self._success = bool(self._success) or bool(info[key])
-        if not (terminated or truncated):
+        played = self.player.step(choice.action)
+        acting.observation = self.player.observation
+        acting.steps.append(ShownStep(before, actions.written(choice), self.player.rewards[-1]))
+        if played is None:
             return None
         return AgentEpisode(
-            acting.seed, self._return, len(acting.steps), self._success, bool(terminated), bool(truncated),
-            acting.calls, acting.repeated, acting.unreadable, acting.drawn, acting.scored, acting.clipped,
-            acting.usage.input_tokens, acting.usage.output_tokens, round(acting.usd, 9), acting.unpriced,
-            round(acting.seconds, 3),
+            acting.seed, played.return_, played.steps, played.success, played.terminated, played.truncated,
+            {name: acting.counts[name] for name in (*COUNTS, "unpriced")},
+            acting.usage.input_tokens, acting.usage.output_tokens, round(acting.usd, 9), round(acting.seconds, 3),
         )  # fmt: skip
-
-    _return: float
-    _success: bool | None
 
 
 def play(
@@ -137,4 +115,4 @@ def play(
             playing = still
     finally:
         for lane in lanes:
-            lane.env.close()
+            lane.player.env.close()

@@ -16,7 +16,7 @@ from promptpo_baselines.icpi.values import CompletionRequest
 if TYPE_CHECKING:
     import gymnasium
 
-    from promptpo_baselines.llm_agent.actions import ActionWords
+    from promptpo_baselines.llm_agent.actions import Named, Numbers
 
 MOST_ENTRIES = 256
 """Numbers of an observation that are written out; more is a picture."""
@@ -52,7 +52,7 @@ class Prompts:
     """
 
     def __init__(
-        self, spec: str, actions: ActionWords, *, last: int, temperature: float = 0.0, score: bool = True
+        self, spec: str, actions: Named | Numbers, *, last: int, temperature: float = 0.0, score: bool = True
     ) -> None:
         self._actions, self._last, self._temperature = actions, last, temperature
         self._score = score and bool(actions.labels)

@@ -10,13 +10,13 @@ from promptpo.output.report.result import setting
 from promptpo.output.report.variants import by_variant
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Seeds
+from promptpo_baselines.llm_agent.agent import COUNTS
+from promptpo_baselines.same_run import asked
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.run.ledger import Ledger
     from promptpo_baselines.llm_agent.play import AgentEpisode
-
-COUNTS = ("calls", "repeated", "unreadable", "drawn", "scored", "clipped")
 
 
 def result_of(
@@ -65,16 +65,9 @@ def result_of(
             "spec": steps["spec"],
             "total": sum(steps.values()),
         },
-        "llm": {
-            "calls": ledger.calls,
-            "input_tokens": ledger.usage.input_tokens,
-            "cached_input_tokens": ledger.usage.cached_input_tokens,
-            "output_tokens": ledger.usage.output_tokens,
-            "cost_usd": round(ledger.cost_usd, 6),
-            "calls_of_unknown_price": ledger.unpriced_calls,
-        },
+        "llm": asked(ledger),
         "per_episode": per_episode(episodes),
-        "answers": {name: sum(getattr(one, name) for one in episodes) for name in COUNTS},
+        "answers": {name: sum(one.counts[name] for one in episodes) for name in COUNTS},
         "program": None if program is None else dict(program),
         "wall_seconds": round(ledger.seconds, 3),
         "stop_reason": stop,
@@ -90,10 +83,10 @@ def per_episode(episodes: Sequence[AgentEpisode]) -> dict[str, float | None] | N
     if not episodes:
         return None
     n = len(episodes)
-    priced = not any(one.unpriced for one in episodes)
+    priced = not any(one.counts["unpriced"] for one in episodes)
     return {
         "steps": sum(one.steps for one in episodes) / n,
-        "calls": sum(one.calls for one in episodes) / n,
+        "calls": sum(one.counts["calls"] for one in episodes) / n,
         "tokens": sum(one.input_tokens + one.output_tokens for one in episodes) / n,
         "seconds": round(sum(one.seconds for one in episodes) / n, 3),
         "cost_usd": round(sum(one.usd for one in episodes) / n, 9) if priced else None,

@@ -9,22 +9,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
 
 from promptpo.envs.task import Task
-from promptpo.errors import BudgetSpentError, RunError, UnsupportedSpaceError, UsageError
+from promptpo.errors import BudgetSpentError, UnsupportedSpaceError, UsageError
 from promptpo.files import read_text
 from promptpo.output.policy_file import file_and_task
 from promptpo.output.report import write_result
-from promptpo.run.config import Budget
 from promptpo.run.journal import Journal, to_json
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Seeds
 from promptpo.spec import describe
+from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
 from promptpo_baselines.icpi.engines.choose import choose_model
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
 from promptpo_baselines.llm_agent.agent import LanguageAgent
@@ -33,7 +33,7 @@ from promptpo_baselines.llm_agent.play import AgentEpisode, make_playable, play
 from promptpo_baselines.llm_agent.prompts import Prompts, check_observations
 from promptpo_baselines.llm_agent.results import result_of
 from promptpo_baselines.llm_agent.values import StepValues, values_of_random_play
-from promptpo_baselines.same_run import begin_or_check
+from promptpo_baselines.same_run import begin_or_check, record
 
 if TYPE_CHECKING:
     from promptpo_baselines.icpi.engines.choose import ChosenEngine
@@ -43,63 +43,21 @@ SPEC = "spec"
 FINISHED = "all episodes played"
 INTERRUPTED = "interrupted; the same command goes on with it"
 
-Choose = Literal["auto", "name", "score"]
 Observe = Callable[[AgentEpisode, int], None]
 """Told of each finished episode, and how many there are by then."""
 
 
-@dataclass(frozen=True)
-class AgentConfig:
-    """All that decides a run.
-
-    Attributes:
-        task: What is played.
-        engine: Who acts, as ``--engine`` says it.
-        choose: "score" takes the likeliest action, "name" what the answer says; "auto" scores where it can.
-        weigh: Multiply probabilities by values from random rollouts.
-        steps: Random steps for these values; none are taken without them.
-        last: Earlier steps that a prompt shows.
-        temperature: Of the sampling.
-        seed: Of what is drawn.
-        test_episodes: Held-out episodes.
-        at_once: Episodes played side by side.
-        base_url: Address of a server.
-        beside: A policy file or run whose program plays the same episodes.
-        budget: Limits on calls, tokens, money and time; may change when a run is resumed.
-    """
+@dataclass(frozen=True, kw_only=True)
+class AgentConfig(AgentFlags, ModelFlags):
+    """All that decides a run; the task is what is played."""
 
     task: Task
-    engine: str
-    choose: Choose = "auto"
-    weigh: bool = False
-    steps: int = 2000
-    last: int = 5
-    temperature: float = 0.0
-    seed: int = 0
-    test_episodes: int = 10
-    at_once: int = 4
-    base_url: str | None = None
-    beside: Path | None = None
-    budget: Budget = field(default_factory=lambda: Budget(steps=None))
 
     def as_json(self) -> dict[str, Any]:
         """What a resumed run must have in common with the one that it resumes."""
         task: dict[str, Any] = json.loads(json.dumps(to_json(self.task)))
-        return {
-            **task,
-            "task": task,
-            "method": "llm-agent",
-            "engine": self.engine,
-            "base_url": self.base_url,
-            "choose": self.choose,
-            "weigh": self.weigh,
-            "steps": self.steps if self.weigh else 0,
-            "last": self.last,
-            "temperature": self.temperature,
-            "seed": self.seed,
-            "test_episodes": self.test_episodes,
-            "at_once": self.at_once,
-        }
+        values = without_limits(replace(self, beside=None, steps=self.steps if self.weigh else 0))
+        return {**values, **task, "task": task, "method": "llm-agent"}
 
 
 @dataclass(frozen=True)
@@ -186,7 +144,7 @@ def run(
             journal.add("spec", SPEC, ready.spec)
         ledger = Ledger(config.budget, journal.events)
         journal.add("session", str(sum(1 for _ in journal.of_kind("session"))), {"started": time.time()})
-        chosen = choose_model(config.engine, base_url=config.base_url, ledger=ledger, journal=journal)
+        chosen = choose_model(str(config.engine), base_url=config.base_url, ledger=ledger, journal=journal)
         try:
             return _AgentSession(config, ready, journal, ledger, chosen, observe, command).run()
         finally:
@@ -241,7 +199,7 @@ class _AgentSession:
                 config.task, agent, prepared.actions, seeds,
                 run_seed=config.seed, at_once=config.at_once, on_step=self._stepped,
             ):  # fmt: skip
-                self._record(kind, episode)
+                record(self._journal, kind, str(episode.seed), episode)
                 played[episode.seed] = episode
                 self._observe(episode, len(self._test) + len(self._held_out))
 
@@ -255,18 +213,6 @@ class _AgentSession:
 
     def _stepped(self) -> None:
         self._test_steps += 1
-
-    def _record(self, kind: Any, episode: AgentEpisode) -> None:
-        """Journal an episode; one that is in the journal already must be the same."""
-        data, key = json.loads(json.dumps(asdict(episode))), str(episode.seed)
-        found = self._journal.find(kind, key)
-        if found is None:
-            self._journal.add(kind, key, data)
-        elif found != data:
-            raise RunError(
-                f"{self._journal.directory} does not repeat in the episode of seed {key}, because a package or "
-                f"the code has changed since it began; start a new run in another --out."
-            )
 
     def _write(self, stop: str) -> dict[str, Any]:
         config = self._config

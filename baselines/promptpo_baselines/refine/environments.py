@@ -110,7 +110,7 @@ class ProgramTally:
 
 
 class ProgramEnvs(VecEnvWrapper):
-    """Vectorised environments whose observations end with the program's notes and its action as numbers.
+    """Vectorised environments whose observations end with the program's action as numbers.
 
     One message asks the programs of all environments, in the sandbox. Continuous actions are what the network
     adds to the program's; discrete ones are the network's, which sees the program's choice. A network that acts
@@ -143,8 +143,8 @@ class ProgramEnvs(VecEnvWrapper):
     ) -> None:
         self._flats, self._prior, self.scale, self.alone = flats, prior, scale, alone
         self._actions = prior.actions
-        self._notes, self._size = len(prior.notes), prior.actions.size
-        inputs = int(envs.observation_space.shape[0]) + (0 if alone else self._notes + self._size)  # type: ignore[index]
+        self._size = prior.actions.size
+        inputs = int(envs.observation_space.shape[0]) + (0 if alone else self._size)  # type: ignore[index]
         action_space: Any = prior.action_space
         if alone:
             action_space = ShownBox(self._size)
@@ -160,7 +160,7 @@ class ProgramEnvs(VecEnvWrapper):
         self._box = Sandbox(Limits(), allow_weaker=allow_weaker, core=-1)
         self._asked = self._box.asked(prior.training_source, prior.asked_space, prior.answer_space)
         self._params = prior.program.values
-        self._answers = np.zeros((envs.num_envs, self._size + self._notes + 1))
+        self._answers = np.zeros((envs.num_envs, self._size + 1))
 
     def reset(self) -> Any:
         """Start an episode in every environment."""
@@ -244,9 +244,7 @@ class ProgramEnvs(VecEnvWrapper):
     def _row(self, flat: Any, lane: int) -> Any:
         if self.alone:
             return np.asarray(flat, np.float32)
-        answer = self._answers[lane]
-        notes, prior = answer[self._size : self._size + self._notes], answer[: self._size]
-        return np.concatenate([flat, notes, prior]).astype(np.float32)
+        return np.concatenate([flat, self._answers[lane, : self._size]]).astype(np.float32)
 
     def _seen(self, flat: Any) -> Any:
         return np.stack([self._row(flat[i], i) for i in range(self.num_envs)])

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from promptpo import __version__
 from promptpo.envs.family import longest
 from promptpo.envs.task import Task
@@ -18,7 +16,6 @@ from promptpo.program import Program
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.budget import UNBOUNDED_HORIZON
-from promptpo.run.records import Seeds
 from promptpo.run.threads import run_async
 from promptpo_baselines.algorithms import called
 from promptpo_baselines.refine.environments import build_env
@@ -26,12 +23,10 @@ from promptpo_baselines.refine.programs import Prior, joined
 from promptpo_baselines.refine.shapes import flat_text
 from promptpo_baselines.refine.weights import Network
 from promptpo_baselines.settings import TrainingSettings
-from promptpo_sandbox import Failure, Limits, Rollout, Sandbox, Trial
+from promptpo_sandbox import Limits, Rollout, Trial
 
 ROOM = 2_000
 """Characters of a file for what is neither the program nor the weights."""
-SHARE_EPISODES = 2
-"""Validation episodes over which the network's share is measured."""
 
 
 class FileEvaluator:
@@ -61,50 +56,13 @@ class FileEvaluator:
     def evaluate(self, source: str, seeds: Sequence[int]) -> Evaluation:
         """One episode for each seed."""
         began = time.monotonic()
-        return evaluation_of(self._rollout(source, seeds), time.monotonic() - began)
-
-    def _rollout(self, source: str, seeds: Sequence[int], *, record: bool = False) -> Rollout:
         params = Program.parse(source).values
         trials = tuple(Trial(seed, params, self._horizon) for seed in seeds)
 
         async def work() -> Rollout:
-            return await roll_out(self._executor, Job(source, trials, record=record, stop_on_failure=False))
+            return await roll_out(self._executor, Job(source, trials, stop_on_failure=False))
 
-        return run_async(work)
-
-    def share(self, source: str, prior: Prior, seeds: Seeds) -> float:
-        """The share of the action's variance that is the network's; of discrete actions, how many it changes.
-
-        Args:
-            source: Of the file.
-            prior: The program in it.
-            seeds: Of the run.
-        """
-        if source == prior.source:
-            return 0.0
-        chosen = seeds.validation(SHARE_EPISODES)
-        played, wanted = [], []
-        for seed, episode in zip(chosen, self._rollout(source, chosen, record=True).episodes, strict=False):
-            if episode.trajectory is not None and len(episode.trajectory.actions):
-                actions = episode.trajectory.actions
-                played += list(actions)
-                wanted += self._asked(prior, seed, episode.trajectory.observations[: len(actions)])
-        return _share(prior, played, np.array(wanted))
-
-    def _asked(self, prior: Prior, seed: int, observations: Sequence[Any]) -> list[Any]:
-        """What the program would have done on the way."""
-        answers: list[Any] = []
-        last: Any = np.zeros(prior.actions.size)
-        with Sandbox(Limits(), allow_weaker=self._allow_weaker, core=-1) as box:
-            asked = box.asked(prior.training_source, prior.asked_space, prior.answer_space)
-            asked.start({0: Trial(seed, prior.program.values)})
-            for observation in observations:
-                answer = asked.act({0: prior.asked(observation, act=True)} if asked.running else {}).get(0)
-                if answer is not None and not isinstance(answer, Failure):
-                    last = answer[: prior.actions.size]
-                answers.append(last)
-            asked.close()
-        return answers
+        return evaluation_of(run_async(work), time.monotonic() - began)
 
     def exported(
         self,
@@ -137,7 +95,6 @@ class FileEvaluator:
             given["candidate"] + ("" if source == prior.source else " with a network"),
             datetime.now(UTC).date().isoformat(),
             test=test,
-            success_rate=None if test is None else test.get("success_rate"),
             test_seeds=(20_000_000, last),
         )
         return exported(text, provenance, action_space=prior.action_space, filename="best.py")
@@ -162,10 +119,9 @@ def refined_source(prior: Prior, network: Network, *, scale: float | None) -> st
     policy = _POLICY.format(
         says=says,
         flat=flat_text(prior.observation_space, "obs"),
-        asking="" if alone else "action, notes = self.prior.numbers(obs)\n        ",
+        asking="" if alone else "action = self.prior.numbers(obs)\n        ",
         prior="np.zeros(0)" if alone else "action",
         action=prior.actions.writing("output", "action", scale),
-        observed="np.concatenate([observed, notes])" if prior.notes and not alone else "observed",
     )
     doc = f'"""{_quoted(prior.program.docstring)}"""' if prior.program.docstring else ""
     return joined([doc, prior.module, network.text, prior.asking, policy])
@@ -184,47 +140,21 @@ def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mappi
         )
         said = f"A network trained by {called(settings.algorithm)} {how}; the program alone: Policy(params, residual=False)."
         if content is not None:
-            said += "\n" + _in_numbers(prior, content)
+            said += "\n" + _in_numbers(content)
     return "\n\n".join(part for part in (said, prior.program.docstring) if part)
 
 
-def _in_numbers(prior: Prior, content: Mapping[str, Any]) -> str:
+def _in_numbers(content: Mapping[str, Any]) -> str:
     """What the network adds, and what it is worth."""
     residual, program = content["residual"], content["program"]["validation"]
-    what = "of the action's variance is" if prior.actions.continuous else "of the choices are"
     has = f"has {program['mean_return']:.6g}" if program["outcome"] == "ok" else "fails"
     trained = f"{residual['weights']:,} weights, {content['best']['steps']:,} steps of training"
-    share = (
-        f"It has {trained}."
-        if residual["alone"]
-        else f"{residual['share']:.1%} {what} the network's ({trained})."
-    )
     who = "the network" if residual["alone"] else "with the network"
-    return f"{share} On validation episodes the program alone {has}, {who} {content['validation']['mean_return']:.6g}."
+    return f"It has {trained}. On validation episodes the program alone {has}, {who} {content['validation']['mean_return']:.6g}."
 
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"""', "'''")
-
-
-def _share(prior: Prior, played: Sequence[Any], wanted: np.ndarray[Any, Any]) -> float:
-    if not len(played):
-        return 0.0
-    actions = prior.actions
-    if not actions.continuous:
-        chosen = np.array([np.ravel(action) for action in played])
-        return float(np.mean(np.any(chosen != _choices(actions.choices, wanted), axis=1)))
-    numbers = np.array([np.ravel(np.asarray(action, float)) for action in played])
-    added = (numbers - actions.middle) / actions.half - wanted
-    moved, own = float(added.var(axis=0).sum()), float(wanted.var(axis=0).sum())
-    return moved / (moved + own) if moved + own > 0 else 0.0
-
-
-def _choices(choices: tuple[int, ...], wanted: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if not choices:
-        return (wanted > 0).astype(int)
-    parts = np.split(wanted, np.cumsum(choices)[:-1], axis=1)
-    return np.stack([part.argmax(axis=1) for part in parts], axis=1)
 
 
 _POLICY = '''\
@@ -238,6 +168,6 @@ class Policy:
         if not self.residual:
             return self.prior.program.act(obs)
         observed = {flat}
-        {asking}output = self.network({observed}, {prior})
+        {asking}output = self.network(observed, {prior})
         return {action}
 '''

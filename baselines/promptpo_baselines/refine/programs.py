@@ -13,12 +13,8 @@ from gymnasium import spaces
 
 from promptpo.errors import UsageError
 from promptpo.program import Program
-from promptpo.program.renaming import rename
 from promptpo_baselines.environments import AnySpace
 from promptpo_baselines.refine.shapes import Actions
-
-MOST_NOTES = 64
-"""Numbers of a program's ``debug`` that the network reads, at most."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +25,11 @@ class Prior:
         source: Its module, as the run exported it.
         observation_space: What it sees.
         action_space: What it returns.
-        notes: The numbers in its ``debug`` that the network reads, by name.
     """
 
     source: str
     observation_space: AnySpace
     action_space: AnySpace
-    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if "Policy" not in self.program.names:
@@ -65,7 +59,7 @@ class Prior:
         program = self.program
         for taken in sorted(program.names & {"Prior", "finite", "one_hot", "Network", "NETWORK"}):
             program = program.renamed(taken)
-        renamed = Program.parse(rename(program.source, "Policy", self.name))
+        renamed = program.named("Policy", self.name)
         numpy = "" if "np" in renamed.names else "import numpy as np\n"
         text = renamed.without_docstring.strip("\n")
         if text.startswith("from __future__"):
@@ -94,22 +88,7 @@ class Prior:
             reset=reset,
             size=self.actions.size,
             action=self.actions.reading("self.program.act(obs)"),
-            notes=self._notes_text,
             helper=_ONE_HOT if self.actions.choices else _FINITE,
-        )
-
-    @property
-    def _notes_text(self) -> str:
-        if not self.notes:
-            return "notes = np.zeros(0)"
-        names = list(self.notes)
-        return (
-            "try:\n"
-            "            debug = self.program.debug\n"
-            f"            notes = np.array([float(debug.get(name, 0.0)) for name in {names!r}])\n"
-            "            notes = np.clip(np.nan_to_num(notes), -1e6, 1e6)\n"
-            "        except Exception:\n"
-            f"            notes = np.zeros({len(names)})"
         )
 
     # In training
@@ -124,9 +103,8 @@ class Prior:
 
     @property
     def answer_space(self) -> AnySpace:
-        """What it answers: its action as numbers, its notes, and whether it has failed."""
-        size = self.actions.size + len(self.notes) + 1
-        return spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        """What it answers: its action as numbers, and whether it has failed."""
+        return spaces.Box(-np.inf, np.inf, (self.actions.size + 1,), np.float64)
 
     @property
     def _in_one_row(self) -> bool:
@@ -153,20 +131,10 @@ class Prior:
                 textwrap.dedent(_TRAINED).format(
                     flag=flag,
                     obs=obs,
-                    size=self.actions.size + len(self.notes) + 1,
+                    size=self.actions.size + 1,
                 ),
             ]
         )
-
-    @property
-    def probe_source(self) -> str:
-        """A module whose ``names`` says which numbers the program's ``debug`` has after its first action."""
-        return "\n\n\n".join([self.module, self.asking, textwrap.dedent(_PROBE)])
-
-
-def note_names(answer: str) -> tuple[str, ...]:
-    """The names that the probe found, as many as are read."""
-    return tuple(name for name in answer.split("\n") if name)[:MOST_NOTES]
 
 
 def program_steps(program: dict[str, Any]) -> int:
@@ -204,7 +172,7 @@ _ASKING = '''\
 
 
 class Prior:
-    """The program's action as numbers, from -1 to 1 between its bounds, and its notes; zeros once it failed."""
+    """The program's action as numbers, from -1 to 1 between its bounds; zeros once it failed."""
 
     def __init__(self, params):
         params = params or {values}
@@ -221,8 +189,7 @@ class Prior:
                 action = {action}
             except Exception:
                 self.failed = True
-        {notes}
-        return action, notes
+        return action
 '''
 
 _TRAINED = '''\
@@ -235,26 +202,6 @@ class Policy:
 
     def act(self, asked):
         if {flag} > 0:
-            action, notes = self.prior.numbers({obs})
-            self.last = np.concatenate([action, notes, [float(self.prior.failed)]])
+            self.last = np.append(self.prior.numbers({obs}), float(self.prior.failed))
         return self.last
 '''
-
-_PROBE = """\
-class Probe:
-    def names(self, observation):
-        prior = Prior({})
-        prior.numbers(observation)
-        debug = getattr(prior.program, "debug", None)
-        if not isinstance(debug, dict):
-            return ""
-        found = []
-        for name, value in debug.items():
-            try:
-                float(value)
-            except Exception:
-                continue
-            if isinstance(name, str) and "\\n" not in name and not isinstance(value, str):
-                found.append(name)
-        return "\\n".join(sorted(found))
-"""

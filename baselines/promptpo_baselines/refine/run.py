@@ -46,7 +46,7 @@ class RefineRun(TrainingRun):
         given = settings.prior or {}
         self.files = FileEvaluator(settings.task, allow_weaker=given["allow_weaker"])
         source = (directory / PROGRAM).read_text(encoding="utf-8")
-        self.prior = Prior(source, *self.files.spaces, tuple(given["notes"]))
+        self.prior = Prior(source, *self.files.spaces)
         super().__init__(settings, directory, display)
 
     def _envs(self, saved: Path | None) -> VecEnv:
@@ -65,7 +65,7 @@ class RefineRun(TrainingRun):
             flats,
             self.prior,
             scale=given["scale"],
-            off_policy=not self._on_policy,
+            off_policy=not self.on_policy,
             alone=self._alone,
             allow_weaker=given["allow_weaker"],
         )
@@ -80,7 +80,7 @@ class RefineRun(TrainingRun):
 
     def _callbacks(self) -> list[BaseCallback]:
         first: list[BaseCallback] = []  # before anybody looks at the actor
-        if not self._on_policy:
+        if not self.on_policy:
             first = [ShownFirst(self.beside) if self._alone else CriticFirst()]
         return [*first, *super()._callbacks()]
 
@@ -107,10 +107,6 @@ class RefineRun(TrainingRun):
             model.action_space.seed(self.settings.seed + self.record.steps)
         return model
 
-    @property
-    def _on_policy(self) -> bool:
-        return self.settings.algorithm in ("ppo", "trpo")
-
     def _new_model(self) -> BaseAlgorithm:
         from promptpo_baselines.algorithms import algorithm_class
 
@@ -119,21 +115,21 @@ class RefineRun(TrainingRun):
         arguments["policy_kwargs"] = self._policy_arguments(arguments["policy_kwargs"])
         if self._alone:
             arguments["learning_starts"] = min(SHOWN_STEPS, settings.steps // 2)
-        policy: Any = NearProgramPolicy if self._on_policy else "MlpPolicy"
+        policy: Any = NearProgramPolicy if self.on_policy else "MlpPolicy"
         try:
             model = algorithm_class(settings.algorithm)(
                 policy, self.envs, seed=settings.seed, device=settings.device, **arguments
             )
         except (TypeError, ValueError, AssertionError) as error:
             raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
-        if not self._on_policy and not self._alone:
+        if not self.on_policy and not self._alone:
             begin_near_zero(model.policy.actor, LOG_STD)
         return model
 
     def _policy_arguments(self, given: dict[str, Any]) -> dict[str, Any]:
         """The row's arguments of the policy, with an actor that fits into a file."""
         arch = given.get("net_arch")
-        critic_name = "vf" if self._on_policy else "qf"
+        critic_name = "vf" if self.on_policy else "qf"
         critic = arch.get(critic_name) if isinstance(arch, dict) else arch
         inputs = int(self.envs.observation_space.shape[0])
         room = self.files.room(self.prior)
@@ -142,9 +138,9 @@ class RefineRun(TrainingRun):
         if not fitting:
             raise UsageError("the program is so long that no network fits beside it into one file of 100 kB.")
         widths = [fitting[0]] * 2
-        default = [64, 64] if self._on_policy else [256, 256]
+        default = [64, 64] if self.on_policy else [256, 256]
         arguments = {**given, "net_arch": {"pi": widths, critic_name: critic or default}}
-        if self._on_policy:
+        if self.on_policy:
             arguments |= {"passed": outputs, "choices": self.prior.actions.choices}
             arguments.setdefault("log_std_init", LOG_STD)
             if not self.prior.actions.continuous:
@@ -195,7 +191,7 @@ class RefineRun(TrainingRun):
 
     def complete(self, command: str) -> dict[str, Any]:
         """Train to the end, test the best file, and write it with what came out."""
-        waits = 0 if self._on_policy or self._alone else actor_waits(self.model)
+        waits = 0 if self.on_policy or self._alone else actor_waits(self.model)
         if self.settings.steps <= waits:
             self.display.line(
                 f"  {self.settings.algorithm} leaves the program as it is for {waits:,} steps, until it knows what it is worth: "
@@ -209,16 +205,12 @@ class RefineRun(TrainingRun):
         if self.record.best_source:
             self.publish()
         content = super().complete(command)
-        kept = self.record.best_source != self.prior.source
-        share = float(kept)
-        if kept and not self._alone:
-            share = self.files.share(self.record.best_source, self.prior, self.seeds)
         del content["final"]  # the last network is tested only where it is the best
-        content |= self._additions(content, share)
+        content |= self._additions(content)
         self.publish(content)
         return content
 
-    def _additions(self, content: dict[str, Any], share: float) -> dict[str, Any]:
+    def _additions(self, content: dict[str, Any]) -> dict[str, Any]:
         given, record = self.settings.prior or {}, self.record
         best, tally = record.best or {}, self.beside.tally
         network = network_of(self.model, self.envs, self._passed)
@@ -230,7 +222,6 @@ class RefineRun(TrainingRun):
                 "run": given["run"],
                 "steps": given["steps"],
                 "validation": {key: record.curve[0][key] for key in ("outcome", "mean_return")},
-                "notes": given["notes"],
                 "asking_share": round(tally.asking_seconds / max(record.train_seconds, 1e-9), 4),
                 "episodes": tally.episodes,
                 "failures": tally.failures,
@@ -240,7 +231,6 @@ class RefineRun(TrainingRun):
                 "alone": self._alone,
                 "scale": given["scale"],
                 "weights": network.numbers,
-                "share": round(share, 4),
             },
         }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,22 +18,15 @@ from promptpo.program import Program
 from promptpo.search.given import check_policy
 from promptpo_baselines.refine.checking import AUTO, better_alone, check_alone
 from promptpo_baselines.refine.environments import build_env
-from promptpo_baselines.refine.programs import Prior, note_names, program_steps
+from promptpo_baselines.refine.programs import Prior, program_steps
 from promptpo_baselines.refine.run import PROGRAM, RefineRun
 from promptpo_baselines.refine.shapes import Actions, flat_size
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, save_settings
 from promptpo_baselines.training import prepare, train
-from promptpo_sandbox import Limits, Sandbox, check_source
+from promptpo_sandbox import check_source
 
 if TYPE_CHECKING:
     from promptpo_baselines.algorithms import Algorithm
-
-FLAGS = {
-    "algorithm": "--algorithm", "hyperparameters": "--hyperparams", "seed": "--seed", "n_envs": "--n-envs",
-    "eval_every": "--eval-every", "validation_episodes": "--validation-episodes",
-    "test_episodes": "--test-episodes", "threads": "--threads", "device": "--device",
-}  # fmt: skip
-"""The flag of `refine` for each setting that may differ from what it is by default."""
 
 HEADER_END = "\n\nTo play it (needs gymnasium):"
 """The last paragraph of an exported file's header begins so."""
@@ -80,20 +72,16 @@ def prior_of(
     try:
         flat_size(env.observation_space, task.name)
         Actions.of(env.action_space)
-        first, _ = env.reset(seed=0)
         check_policy(source, env, task, f"the program in {file}", allow_weaker=allow_weaker)
         prior = Prior(source, env.observation_space, env.action_space)
     finally:
         env.close()
-    with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
-        found = box.call(prior.probe_source, "Probe.names", first)
     given = {
         "run": str(run),
         "digest": prior.program.digest,
         "model": result.get("model") or _author(file),
         "candidate": str((result.get("best") or {}).get("candidate") or file.name),
         "steps": program_steps(result),
-        "notes": list(note_names(found.value or "")),
         "scale": scale,
         "allow_weaker": allow_weaker,
     }
@@ -111,7 +99,8 @@ def _program_of(file: Path) -> tuple[str, dict[str, Any]]:
     if failure is not None:
         raise UsageError(f"the sandbox does not take {file}: {failure.message}")
     if result.get("method") == "refine":
-        raise UsageError(f"{file} is refined already; go on with its training: {resuming(file.parent)}")
+        again = f"{result.get('command', 'promptpo refine')} --resume"
+        raise UsageError(f"{file} is refined already; go on with its training, with more --steps: {again}")
     return source, result
 
 
@@ -195,24 +184,3 @@ def _author(file: Path) -> str:
     """Who wrote a file, as its header says."""
     match = re.search(r"written by (.+?)\.\n", read_text(file)[:2000])
     return match[1] if match else "its user (given to refine)"
-
-
-def resuming(directory: Path) -> str:
-    """The command that goes on with a refinement, with all settings that it was given."""
-    settings = load_settings(directory)
-    given = settings.prior or {}
-    plain = TrainingSettings("ppo", settings.task, settings.steps, hyperparameters="ours")
-    words = ["promptpo", "refine", str(given.get("run", "RUN"))]
-    if not (Path(words[-1]) / RESULT).exists():  # a file may not say what it is for
-        words += ["--env", settings.task.env_id]
-    if settings.task.max_episode_steps is not None:
-        words += ["--max-episode-steps", str(settings.task.max_episode_steps)]
-    for name, flag in FLAGS.items():
-        value = getattr(settings, name)
-        if value != getattr(plain, name):
-            words += [flag, str(value)]
-    if given.get("scale", 1.0) != 1.0:
-        words += ["--scale", f"{given['scale']:g}"]
-    words += ["--alone"] if given.get("alone") else []
-    words += ["--allow-weaker-sandbox"] if given.get("allow_weaker") else []
-    return f"{shlex.join([*words, '--out', str(directory)])} --resume --steps MORE"

@@ -97,7 +97,7 @@ NETWORK = [  # of each matrix: its shape, each row's largest number, the numbers
 
 
 class Network:
-    """Affine maps of the observation, and of the notes and action of the program where it adds to these."""
+    """Affine maps of the observation, and of the action of the program where it adds to that."""
 
     def __init__(self):
         code = {{c: i for i, c in enumerate("{alphabet}")}}

@@ -1,7 +1,7 @@
 """Figures of a report.
 
 Every column has a colour of the Okabe-Ito palette, which colour-blind readers can tell apart, and a line
-style, a marker and a hatch, which black-and-white print keeps apart.
+style and a marker, which black-and-white print keeps apart.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from promptpo_benchmarks.statistics.summary import Summary
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 THRESHOLDS = np.linspace(-0.1, 1.2, 131)
 
 
@@ -72,7 +71,6 @@ def drawing() -> Iterator[Any]:
         "svg.hashsalt": "promptpo",
         "svg.fonttype": "none",
         "font.family": "sans-serif",
-        "hatch.linewidth": 0.5,
     }
     with mpl.rc_context(settings):
         yield plt
@@ -186,28 +184,6 @@ def profiles(summary: Summary) -> Drawing | None:
         return saved(figure)
 
 
-def aggregates(summary: Summary) -> Drawing | None:
-    """Interquartile mean of each column with its interval; None without aggregates."""
-    if not summary.overall.aggregates:
-        return None
-    styles = styles_of(summary.columns)
-    with drawing() as plt:
-        figure, panel = plt.subplots(figsize=(6, 0.6 + 0.38 * len(summary.overall.aggregates)))
-        for n, (column, aggregate) in enumerate(reversed(list(summary.overall.aggregates.items()))):
-            style, value = styles[column], aggregate.iqm
-            spread = [[value.value - value.low], [value.high - value.value]]
-            panel.errorbar(
-                value.value, n, xerr=np.maximum(spread, 0), fmt=style.marker, color=style.colour, capsize=3
-            )
-        panel.set_yticks(
-            range(len(summary.overall.aggregates)), list(reversed(list(summary.overall.aggregates)))
-        )
-        panel.set_ylim(-0.6, len(summary.overall.aggregates) - 0.4)
-        panel.set_xlabel("interquartile mean of normalised scores")
-        panel.grid(axis="x", linewidth=0.4)
-        return saved(figure)
-
-
 def cost_against_score(
     rows: Sequence[FinishedCell], columns: Sequence[str], normalise: Callable[[FinishedCell], float | None]
 ) -> Drawing | None:
@@ -238,28 +214,3 @@ _COSTS: Mapping[str, Callable[[FinishedCell], float]] = {
     "environment steps before the test": lambda row: row.searched,
     "wall time, seconds": lambda row: float(row.content.get("wall_seconds") or math.nan),
 }
-
-
-def outcome_kinds(summary: Summary) -> Drawing | None:
-    """How the candidates of each column ended; None where nobody proposed any."""
-    if not summary.outcomes:
-        return None
-    kinds = ["ok", *sorted({kind for counts in summary.outcomes.values() for kind in counts} - {"ok"})]
-    with drawing() as plt:
-        figure, panel = plt.subplots(figsize=(6, 0.9 + 0.38 * len(summary.outcomes)))
-        names = list(summary.outcomes)
-        left = np.zeros(len(names))
-        for n, kind in enumerate(kinds):
-            shares = np.array(
-                [summary.outcomes[c].get(kind, 0) / sum(summary.outcomes[c].values()) for c in names]
-            )
-            panel.barh(
-                names, shares, left=left, color=COLOURS[1:][n % 7] if n else "#dddddd", edgecolor="black",
-                linewidth=0.5, hatch=HATCHES[n % len(HATCHES)], label=kind,
-            )  # fmt: skip
-            left += shares
-        panel.invert_yaxis()
-        panel.set_xlim(0, 1)
-        panel.set_xlabel("share of candidates")
-        panel.legend(frameon=False, fontsize=8, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        return saved(figure)

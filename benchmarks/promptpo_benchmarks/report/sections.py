@@ -11,7 +11,7 @@ from promptpo_benchmarks.report.references import known_references, published_fo
 from promptpo_benchmarks.runner.methods import METHODS
 from promptpo_benchmarks.runner.processes import FailedCell
 from promptpo_benchmarks.statistics.anchors import Anchors
-from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Interval
+from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Estimated
 from promptpo_benchmarks.statistics.rows import FinishedCell
 from promptpo_benchmarks.statistics.summary import Comparison, Summary, best_rows, normalised
 
@@ -69,7 +69,7 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
-def with_interval(value: Interval | None) -> str:
+def with_interval(value: Estimated | None) -> str:
     """A point estimate with its interval."""
     if value is None:
         return DASH
@@ -151,11 +151,6 @@ def _aggregates(summary: Summary) -> ReportSection:
         "Over all tasks",
         *_comparison(summary.overall),
         _drawn(
-            (
-                "aggregates",
-                "Interquartile mean of normalised scores, 95 % stratified bootstrap.",
-                figures.aggregates(summary),
-            ),
             (
                 "profiles",
                 "Performance profiles, with 95 % bands: further up and to the right is better.",
@@ -274,8 +269,12 @@ def _curves(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
 
 
 def _candidates(summary: Summary) -> ReportSection:
-    caption = "How the candidates of each column ended; all but ok are told to the model and score nothing."
-    return ReportSection("Candidates", figures=_drawn(("outcomes", caption, figures.outcome_kinds(summary))))
+    if not summary.outcomes:
+        return ReportSection("Candidates")
+    kinds = ["ok", *sorted({kind for counts in summary.outcomes.values() for kind in counts} - {"ok"})]
+    rows = [(name, *(str(counts.get(k, 0)) for k in kinds)) for name, counts in summary.outcomes.items()]
+    text = ["How the candidates of each column ended; all but ok are told to the model and score nothing."]
+    return ReportSection("Candidates", text, [ReportTable(("column", *kinds), rows)])
 
 
 def _policies(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:

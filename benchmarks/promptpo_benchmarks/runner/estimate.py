@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from promptpo.llm.base import Usage
-from promptpo.run.config import RECIPES
+from promptpo.run.recipe import RECIPES
 from promptpo_benchmarks.runner.cells import Cell
 from promptpo_benchmarks.runner.methods import CellBudget, samples_of
 from promptpo_benchmarks.runner.suite import Suite, SuiteTask

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from promptpo_benchmarks.statistics.bootstrap import LEVEL, REPETITIONS, Interval, Scores, iqm
+from promptpo_benchmarks.statistics.bootstrap import LEVEL, REPETITIONS, Estimated, Scores, iqm
 
 Runs = Mapping[str, Sequence[float]]
 """Task to the normalised score of each run."""
 
 
-def chance_of_improvement(one: Runs, other: Runs) -> Interval:
+def chance_of_improvement(one: Runs, other: Runs) -> Estimated:
     """How probable it is that a run of the one beats a run of the other, on a task of this kind.
 
     Args:
@@ -31,7 +31,7 @@ def chance_of_improvement(one: Runs, other: Runs) -> Interval:
     )
 
 
-def iqm_across(runs: Runs) -> Interval:
+def iqm_across(runs: Runs) -> Estimated:
     """Interquartile mean over tasks of the mean over runs.
 
     Raises:
@@ -40,7 +40,7 @@ def iqm_across(runs: Runs) -> Interval:
     return _over_tasks([float(np.mean(scores)) for scores in runs.values()], iqm)
 
 
-def iqm_lead(one: Runs, other: Runs) -> Interval:
+def iqm_lead(one: Runs, other: Runs) -> Estimated:
     """How far the interquartile mean of the one is above that of the other, the same tasks drawn for both.
 
     Raises:
@@ -50,7 +50,7 @@ def iqm_lead(one: Runs, other: Runs) -> Interval:
     return _over_tasks(pairs, lambda x: iqm(x[:, 0]) - iqm(x[:, 1]))
 
 
-def mean_lead(differences: Runs) -> Interval:
+def mean_lead(differences: Runs) -> Estimated:
     """How far one version is above another: the mean over tasks of the mean over pairs of runs.
 
     Args:
@@ -73,11 +73,11 @@ def _wins(one: Sequence[float], other: Sequence[float]) -> float:
     return float(((difference > 0) + 0.5 * (difference == 0)).mean())
 
 
-def _over_tasks(values: Sequence[object], statistic: Callable[[Scores], float]) -> Interval:
+def _over_tasks(values: Sequence[object], statistic: Callable[[Scores], float]) -> Estimated:
     if not values:
         raise ValueError("there is no task that both have")
     table: Scores = np.asarray(values, dtype=np.float64)
     rng = np.random.default_rng(0)
     picks = rng.integers(0, len(table), (REPETITIONS, len(table)))
     low, high = np.quantile([statistic(table[pick]) for pick in picks], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(statistic(table), float(low), float(high))
+    return Estimated(statistic(table), float(low), float(high))

@@ -23,7 +23,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Estimated:
     """A point estimate with a 95 % bootstrap interval."""
 
     value: float
@@ -55,12 +55,12 @@ def profile(scores: Scores, thresholds: Sequence[float]) -> Scores:
     return shares
 
 
-def interval(scores: Scores, statistic: Callable[[Scores], float]) -> Interval:
+def interval(scores: Scores, statistic: Callable[[Scores], float]) -> Estimated:
     """A statistic of a score matrix with its stratified bootstrap interval."""
     return _summed_up(statistic(scores), [statistic(drawn) for drawn in _resampled(scores)])
 
 
-def improvement_interval(scores: Scores, others: Scores) -> Interval:
+def improvement_interval(scores: Scores, others: Scores) -> Estimated:
     """`probability_of_improvement` with its stratified bootstrap interval."""
     draws = [
         probability_of_improvement(a, b)
@@ -76,7 +76,7 @@ def profile_band(scores: Scores, thresholds: Sequence[float]) -> tuple[Scores, S
     return low, high
 
 
-def mean_interval(runs: Sequence[Sequence[float]]) -> Interval:
+def mean_interval(runs: Sequence[Sequence[float]]) -> Estimated:
     """Mean over runs of the mean over episodes.
 
     With three runs or more the runs are drawn anew, which is what the spread between runs asks for; with
@@ -127,6 +127,6 @@ def _resampled(scores: Scores, seed: int = 0) -> list[Scores]:
     return [np.take_along_axis(scores, pick, axis=0) for pick in picks]
 
 
-def _summed_up(value: float, draws: Sequence[float]) -> Interval:
+def _summed_up(value: float, draws: Sequence[float]) -> Estimated:
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(value, float(low), float(high))
+    return Estimated(value, float(low), float(high))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from promptpo_benchmarks.statistics.anchors import Anchors
 from promptpo_benchmarks.statistics.bootstrap import (
-    Interval,
+    Estimated,
     Scores,
     complete,
     improvement_interval,
@@ -31,7 +31,7 @@ class Aggregate:
         scores: Normalised scores, shape (runs, tasks).
     """
 
-    iqm: Interval
+    iqm: Estimated
     scores: Scores
 
 
@@ -51,7 +51,7 @@ class Comparison:
     shared: tuple[str, ...]
     left_out: Mapping[str, str]
     aggregates: Mapping[str, Aggregate]
-    improvements: Mapping[tuple[str, str], Interval]
+    improvements: Mapping[tuple[str, str], Estimated]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Summary:
 
     columns: tuple[str, ...]
     tasks: tuple[str, ...]
-    cells: Mapping[tuple[str, str], Interval]
+    cells: Mapping[tuple[str, str], Estimated]
     runs: Mapping[tuple[str, str], int]
     failed: Mapping[tuple[str, str], int]
     overall: Comparison

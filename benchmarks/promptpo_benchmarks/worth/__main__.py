@@ -51,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if case.name not in known:
                 row = {"label": options.label, "case": case.name}
                 try:
-                    row |= measure(case, shlex.split(options.python), switches, judged)
+                    command = [*shlex.split(options.python), "-m", "promptpo"]
+                    row |= measure(case, command, switches, judged)
                 except (subprocess.SubprocessError, OSError) as error:
                     print(f"{case.name}: {error}", file=sys.stderr, flush=True)
                     continue

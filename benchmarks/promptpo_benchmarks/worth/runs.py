@@ -27,13 +27,13 @@ Judged = dict[tuple[str, str], float]
 
 
 def measure(
-    case: WorthCase, python: Sequence[str], switches: Sequence[str], judged: Judged
+    case: WorthCase, command: Sequence[str], switches: Sequence[str], judged: Judged
 ) -> dict[str, Any]:
     """Run a case with a version of the code and judge the best after each round.
 
     Args:
         case: What to run.
-        python: How that version's interpreter is called.
+        command: How that version's `promptpo` is called.
         switches: Further words of its command line.
         judged: Scores of programs that were judged before; gains those of this run.
 
@@ -44,16 +44,7 @@ def measure(
         run = Path(folder) / "run"
         model = f"replay:{case.recording}" if case.recording else "search"
         limits = f"--max-steps {STEPS} --test-episodes 1 --jobs 1 --no-film --quiet --json"
-        words = [
-            *python,
-            "-m",
-            "promptpo",
-            "optimize",
-            case.task.env,
-            *case.options,
-            *switches,
-            *limits.split(),
-        ]
+        words = [*command, "optimize", case.task.env, *case.options, *switches, *limits.split()]
         words += ["--model", model, "--out", str(run), "--env-kwargs", json.dumps(dict(case.task.kwargs))]
         subprocess.run(words, cwd=folder, check=True, capture_output=True, timeout=LONGEST)
         result = json.loads((run / "result.json").read_text(encoding="utf-8"))

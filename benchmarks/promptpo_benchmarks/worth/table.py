@@ -49,12 +49,12 @@ def told(rows: Sequence[Row], kind: str, having: str, lacking: str) -> str:
 
 def ended(pairs: Sequence[tuple[Row, Row]]) -> Differences:
     """Differences of what the runs ended with."""
-    return _by_task(pairs, lambda row, _: _scores(row)[-1])
+    return _by_task(pairs, lambda row, _: scores(row)[-1])
 
 
 def between(pairs: Sequence[tuple[Row, Row]]) -> Differences:
     """Differences of the mean over the rounds; a run that ended early keeps what it has for the rounds that it saved."""
-    return _by_task(pairs, lambda row, n: statistics.fmean([*_scores(row), *[_scores(row)[-1]] * n][:n]))
+    return _by_task(pairs, lambda row, n: statistics.fmean([*scores(row), *[scores(row)[-1]] * n][:n]))
 
 
 def tuned(pairs: Sequence[tuple[Row, Row]]) -> Differences:
@@ -75,8 +75,8 @@ def _by_task(pairs: Sequence[tuple[Row, Row]], value: Any) -> Differences:
     return found
 
 
-def _scores(row: Row) -> list[float]:
-    """Normalised, and never below what random actions earn; the same for a round without a policy."""
+def scores(row: Row) -> list[float]:
+    """Of the best after each round: normalised, and never below what random actions earn; the same for a round without a policy."""
     anchors = SUCCESS if row["success"] else known_anchors()[row["task"]]
     judged = row["judged"]
     return [max(0.0, anchors.normalised(judged[digest])) if digest else 0.0 for digest in row["digests"]]

@@ -18,7 +18,7 @@ from promptpo.run.config import load_config
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import read_events
 from promptpo.run.state import RunState
-from promptpo.search.history import History
+from promptpo.run.history import History
 from promptpo.search.references import MARKS
 from promptpo.search.stopping import ALIKE, distance
 
@@ -56,7 +56,7 @@ def heard(run):
         best = event.data["best"]
         history = History(
             [one.attempt for one in state.candidates],
-            {one.id: state.looks(one.attempt.candidate) for one in state.candidates},
+            {one.id: state.history.looks_of(one.attempt) for one in state.candidates},
             leader_id=best or "",
             references={n: Evidence.of(state.references[n].episodes) for n in MARKS if n in state.references},
         )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from promptpo.errors import MissingExtraError, UsageError
+from promptpo.errors import MissingExtraError
 
 Frame = NDArray[np.uint8]
 """Height by width by three colours."""
@@ -38,16 +38,12 @@ def smaller(frame: Frame, width: int) -> Frame:
 
 
 def write_video(frames: Sequence[Frame], fps: float, path: Path) -> None:
-    """Write frames as an animation; the file's suffix says which kind.
+    """Write frames as an animation, a GIF where the file's suffix says so, else an MP4.
 
     Raises:
-        UsageError: A suffix that is neither .gif nor .mp4.
-        MissingExtraError: The package that writes this kind is not installed.
+        MissingExtraError: The package that writes an MP4 is not installed.
     """
-    writers = {".gif": _write_gif, ".mp4": _write_mp4}
-    if path.suffix.lower() not in writers:
-        raise UsageError(f"a video is written as .gif or .mp4, not as {path.name}.")
-    writers[path.suffix.lower()](frames, fps, path)
+    (_write_gif if path.suffix.lower() == ".gif" else _write_mp4)(frames, fps, path)
 
 
 def _write_gif(frames: Sequence[Frame], fps: float, path: Path) -> None:

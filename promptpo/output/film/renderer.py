@@ -1,4 +1,4 @@
-"""The process that renders: ``python -m promptpo.output.film.renderer REQUEST.json``.
+"""The process that renders: ``python -m promptpo.output.film.renderer REQUEST``.
 
 It repeats recorded actions in an environment of its own and never sees a policy.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,8 +22,6 @@ from promptpo.output.film.episodes import trajectory_of
 from promptpo.output.film.following import Following
 from promptpo.output.film.images import png, smaller, write_video
 from promptpo.rollouts.jobs import adopt_all
-from promptpo.run.journal import from_json
-from promptpo.run.packing import inflate
 
 if TYPE_CHECKING:
     import gymnasium
@@ -32,18 +31,16 @@ if TYPE_CHECKING:
 
 def main(request: Path) -> None:
     """Answer one request; whatever goes wrong becomes the sentence in the answer."""
-    wanted = json.loads(request.read_text(encoding="utf-8"))
-    task = from_json(Task, wanted["task"])
+    task, registration, episodes, wanted = pickle.loads(request.read_bytes())  # noqa: S301 - our own file
     try:
-        adopt_all(base64.b64decode(wanted["registration"]) or None)
-        answer = _render(task, wanted)
+        adopt_all(registration)
+        answer = _render(task, episodes, wanted)
     except Exception as error:  # noqa: BLE001 - foreign renderers raise anything
         answer = {"error": explained(task, error)}
-    Path(wanted["answer"]).write_text(json.dumps(answer), encoding="utf-8")
+    wanted["answer"].write_text(json.dumps(answer), encoding="utf-8")
 
 
-def _render(task: Task, wanted: dict[str, Any]) -> dict[str, Any]:
-    episodes = [episode for rollout in inflate(wanted["episodes"]) for episode in rollout.episodes]
+def _render(task: Task, episodes: list[Episode], wanted: dict[str, Any]) -> dict[str, Any]:
     mode = wanted["mode"]
     env = make_env(task, render_mode="human" if mode == "human" else "rgb_array")
     try:
@@ -53,7 +50,7 @@ def _render(task: Task, wanted: dict[str, Any]) -> dict[str, Any]:
             repeated = [_repeated(env, episode, fps) for episode in episodes]
             return {"same": all(repeated)}
         if mode == "video":
-            return _video(env, episodes, fps, Path(wanted["path"]))
+            return _video(env, episodes, fps, wanted["path"])
         return _pictures(env, episodes[0], fps, wanted)
     finally:
         env.close()
@@ -101,13 +98,10 @@ def _pictures(
     env: gymnasium.Env[Any, Any], episode: Episode, fps: float, wanted: dict[str, Any]
 ) -> dict[str, Any]:
     every = max(1, math.ceil(episode.steps / wanted["frames"]))
-    chosen = set(wanted.get("steps") or ())
     started, seconds = time.monotonic(), float(wanted["seconds"])
 
     def shown(step: int) -> bool:
         """Where rendering is slow, pictures are left out all along the episode and not at its end."""
-        if chosen:
-            return step in chosen
         return step % every == 0 and time.monotonic() - started <= seconds * step / episode.steps
 
     def over() -> bool:

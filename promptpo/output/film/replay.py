@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -17,8 +17,6 @@ from promptpo.envs.task import Task
 from promptpo.errors import RenderingError as RenderingError  # noqa: PLC0414 - still importable from here
 from promptpo.output.film.episodes import trajectory_of
 from promptpo.rollouts.jobs import registrations
-from promptpo.run.journal import to_json
-from promptpo.run.packing import deflate
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode
@@ -59,7 +57,6 @@ def film(
     frames: int = 60,
     width: int = 300,
     seconds: float = 30.0,
-    steps: Sequence[int] = (),
 ) -> Film:
     """Repeat a recorded episode and take pictures.
 
@@ -69,14 +66,11 @@ def film(
         frames: At most; a long episode is shown in larger steps.
         width: Pixels at most.
         seconds: How long rendering may take; what is done by then is shown.
-        steps: After which steps pictures are taken, besides the first and the last; `frames` evenly where there are none.
 
     Raises:
         RenderingError: The environment cannot be rendered here.
     """
-    answer = _render(
-        task, [episode], "frames", seconds, frames=frames, width=width, steps=[int(step) for step in steps]
-    )
+    answer = _render(task, [episode], "frames", seconds, frames=frames, width=width)
     places = tuple((x, y) for x, y in answer["places"]) if all(answer["places"]) else ()
     frames_ = tuple((step, data) for step, data in answer["frames"])
     return Film(frames_, answer["fps"], answer["same"], answer["whole"], places)
@@ -90,7 +84,7 @@ def write_video(
     Raises:
         RenderingError: The environment cannot be rendered here, or the file cannot be written.
     """
-    return _render(task, episodes, "video", seconds, path=str(path.absolute()))
+    return _render(task, episodes, "video", seconds, path=path.absolute())
 
 
 def show(task: Task, episodes: Sequence[Episode]) -> bool:
@@ -119,8 +113,6 @@ def has_screen() -> bool:
 def _render(
     task: Task, episodes: Sequence[Episode], mode: str, seconds: float | None, **options: Any
 ) -> dict[str, Any]:
-    from promptpo_sandbox import Rollout
-
     actions_only = [
         replace(
             episode,
@@ -131,17 +123,9 @@ def _render(
         for episode in episodes
     ]
     with tempfile.TemporaryDirectory(prefix="promptpo-film-") as folder:
-        request, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
-        content = {
-            "task": to_json(task),
-            "registration": base64.b64encode(registrations(task) or b"").decode(),
-            "episodes": deflate([Rollout(tuple(actions_only), None, steps=0, output="", policy_seconds=0.0)]),
-            "mode": mode,
-            "seconds": seconds,
-            "answer": str(answer),
-            **options,
-        }
-        request.write_text(json.dumps(content), encoding="utf-8")
+        request, answer = Path(folder) / "request", Path(folder) / "answer.json"
+        told = {"mode": mode, "seconds": seconds, "answer": answer, **options}
+        request.write_bytes(pickle.dumps((task, registrations(task), actions_only, told)))
         problem = _run_child(request, mode, None if seconds is None else seconds + STARTING)
         found = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {"error": problem}
     if "error" in found:

@@ -28,12 +28,6 @@ HEADING, GAP = 14, 4
 SECONDS = 10.0
 """How long rendering one episode may take, or little longer."""
 
-RARE, AHEAD = 0.1, 8
-"""Rewards on a smaller share of an episode's steps are events; a picture shows what was so many steps before one."""
-
-SIDEWAYS = 0.05
-"""Metres to the side that a strip tells."""
-
 INK, PAPER = (0, 0, 0), (255, 255, 255)
 
 
@@ -71,35 +65,9 @@ def spread(frames: Sequence[tuple[int, bytes]], most: int = PICTURES) -> list[tu
     return [frames[round(i * (len(frames) - 1) / (most - 1))] for i in range(most)]
 
 
-def moments(rewards: Sequence[float], most: int = PICTURES) -> tuple[int, ...]:
-    """Steps around the rarest rewards, after and before each, the worst and the best first; none where all steps earn alike or differently.
-
-    Args:
-        rewards: Of each step.
-        most: Pictures of the episode, of which the first and the last are taken in any case.
-    """
-    values = [round(float(reward), 6) for reward in rewards]
-    if not values:
-        return ()
-    usual = max(set(values), key=values.count)
-    events = [step for step, value in enumerate(values, start=1) if value != usual]
-    if not events or len(events) > max(1, RARE * len(values)):
-        return ()
-    by_value = sorted(events, key=lambda step: values[step - 1])
-    ends = [by_value[i // 2] if i % 2 == 0 else by_value[-1 - i // 2] for i in range(len(by_value))]
-    chosen: set[int] = set()
-    for step in ends:
-        pair = {step, max(1, step - AHEAD)} - {len(values)}
-        if len(chosen | pair) <= most - 2:
-            chosen |= pair
-    return tuple(sorted(chosen))
-
-
 def in_words(places: Mapping[int, tuple[float, float]]) -> dict[int, str]:
-    """Places as the strip says them: x, and y where the body leaves the line that it began on."""
-    first = next(iter(places.values()), (0.0, 0.0))
-    sideways = any(abs(y - first[1]) > SIDEWAYS for _, y in places.values())
-    return {step: f"x = {x:.2f}" + (f", y = {y:.2f}" if sideways else "") for step, (x, y) in places.items()}
+    """Places as the strip says them."""
+    return {step: f"x = {x:.2f}, y = {y:.2f}" for step, (x, y) in places.items()}
 
 
 def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
@@ -109,8 +77,7 @@ def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
     """
 
     def taken(episode: Episode) -> tuple[bytes, tuple[int, ...]]:
-        steps = moments(episode.trajectory.rewards) if episode.trajectory is not None else ()
-        found = film(task, episode, frames=PICTURES - 1, width=WIDTH, seconds=SECONDS, steps=steps)
+        found = film(task, episode, frames=PICTURES - 1, width=WIDTH, seconds=SECONDS)
         frames = spread([(step, base64.b64decode(data)) for step, data in found.frames])
         return strip(frames, places=in_words(found.placed)), tuple(step for step, _ in frames)
 

@@ -1,151 +1,226 @@
-"""The charts of pages: lines and dots over an axis, rows of intervals, and the candidates of a run."""
+"""The charts of pages, all by one function: lines, bars and dots over two axes.
+
+Positions are made here and the drawing in ``chart.svg.j2``. Colours are CSS classes, so that one drawing serves the
+light and the dark page.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from markupsafe import Markup
 
-from promptpo.output.report.svg import Frame, drawing, element, extent, short_number
-from promptpo.telling.feedback import OUTCOME_WORDS, number
+from promptpo.output.report.templates import templates
+from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.output.run_view import RunView
     from promptpo.run.state_values import CandidateState, Spent
 
-HEIGHT = 250.0
+WIDTH, HEIGHT = 480.0, 250.0
+"""Of a chart in its own units; the page scales it to the column."""
+
 LONGEST = 26
 """Letters of a row's name that are shown."""
-
-
-def stroke(colour: str) -> str:
-    """The style of a line in a colour of the style sheet."""
-    return f"stroke: var(--{colour}); fill: none; stroke-width: 2"
-
 
 Points = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a chart.
+class Series:
+    """What a chart draws in one way.
 
     Attributes:
         points: (x, y).
         class_: As the style sheet has it.
-        style: What it has beside.
+        kind: "line"; "step", where each value holds until the next; "bars" from every other point to the one after it; "dots".
+        colour: Of the style sheet; empty for that of the class.
         dashes: Of its stroke; None for a whole line.
         title: What it is, for who points at it.
-        step: Each value holds until the next.
+        links: (element of the page, words) of each point, where dots lead there.
     """
 
     points: Points
     class_: str = "best"
-    style: str | None = None
+    kind: Literal["line", "step", "bars", "dots"] = "step"
+    colour: str = ""
     dashes: str | None = None
     title: str = ""
-    step: bool = True
+    links: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One of the two axes.
+
+    Attributes:
+        title: What it shows.
+        names: Of the values 0, 1, 2 and so on, instead of numbers.
+        ends: Values at both ends; None fits them to what is drawn.
+        tick: Writes a number.
+    """
+
+    title: str = ""
+    names: Sequence[str] = ()
+    ends: tuple[float, float] | None = None
+    tick: Callable[[float], str] | None = None
+
+    def between(self, values: Sequence[float]) -> tuple[float, float]:
+        """The values at its ends, which differ."""
+        if self.names:
+            return -0.7, len(self.names) - 0.3
+        low, high = self.ends or extent(values)
+        return (low, high) if high > low else extent([low])
+
+    def ticks(self, low: float, high: float) -> list[tuple[float, str]]:
+        """(value, what is written there)."""
+        if self.names:
+            return [(float(n), name) for n, name in enumerate(self.names)]
+        return [(value, (self.tick or short_number)(value)) for value in ticks(low, high)]
+
+
+def chart(
+    series: Sequence[Series],
+    x: Axis = Axis(),
+    y: Axis = Axis(),
+    *,
+    label: str,
+    size: tuple[float, float] = (WIDTH, HEIGHT),
+    small: bool = False,
+) -> Markup:
+    """A drawing, with a text for those who do not see it.
+
+    Args:
+        series: What is drawn, later ones above.
+        x: The axis below.
+        y: The one on the left; names stand from top to bottom.
+        label: The chart in words.
+        size: Width and height in its own units.
+        small: Without axes; it is stretched to where it stands.
+    """
+    width, height = size
+    left = 16 + 6.2 * max(map(len, map(_short, y.names))) if y.names else 52.0
+    left, right, top, bottom = (1, width - 1, 2, height - 2) if small else (left, width - 12, 12, height - 44)
+    x_ends = x.between([point[0] for one in series for point in one.points])
+    y_ends = y.between([point[1] for one in series for point in one.points])
+    of_x = linear(*x_ends, left, right)
+    of_y = linear(*y_ends, top, bottom) if y.names else linear(*y_ends, bottom, top)
+    placed = [[(of_x(a), of_y(b)) for a, b in one.points] for one in series]
+    return Markup(  # noqa: S704 - the template escapes
+        templates()
+        .get_template("chart.svg.j2")
+        .render(
+            drawn=[(one, points, _path(one.kind, points)) for one, points in zip(series, placed, strict=True)],
+            x_ticks=[(of_x(value), text) for value, text in x.ticks(*x_ends)],
+            y_ticks=[(of_y(value), _short(text)) for value, text in y.ticks(*y_ends)],
+            x=x, y=y, label=label, small=small,
+            width=width, height=height, left=left, right=right, bottom=bottom,
+        )
+    )  # fmt: skip
+
+
+def _path(kind: str, points: Points) -> str:
+    """The path of a series through what it is placed at."""
+    if kind == "dots":
+        return ""
+    turns = kind == "step"
+    begins = {0} if kind != "bars" else range(0, len(points), 2)
+    return "".join(
+        f"H{x:.1f}V{y:.1f}" if turns and n else f"{'M' if n in begins else 'L'}{x:.1f} {y:.1f}"
+        for n, (x, y) in enumerate(points)
+    )
+
+
+def _short(name: str) -> str:
+    """A name that fits; its end says more than its beginning, as in ``left_arm_elbow_velocity``."""
+    return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
+
+
+def linear(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    """The map from values to positions."""
+    factor = (end - start) / (high - low)
+    return lambda value: start + (value - low) * factor
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers within a range."""
+    raw = (high - low) / about
+    magnitude = 10.0 ** math.floor(math.log10(raw))
+    step = next(magnitude * m for m in (1, 2, 5, 10) if magnitude * m >= raw)
+    first = math.ceil(low / step - 1e-9)
+    return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def short_number(value: float) -> str:
+    """A tick's label: 12k, 1.5M, 0.25."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / min(size, 1e3 if letter == 'k' else size):.3g}{letter}"
+    return f"{value:.4g}"
+
+
+def extent(values: Sequence[float], margin: float = 0.06) -> tuple[float, float]:
+    """The range of the finite values, with some air; (0, 1) when there are none."""
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
+        return 0.0, 1.0
+    low, high = min(finite), max(finite)
+    air = (high - low) * margin or abs(high) * 0.1 or 1.0
+    return low - air, high + air
 
 
 def over(
-    title: str,
-    lines: Sequence[Line],
-    dots: Points = (),
-    *,
-    label: str,
-    tick: Callable[[float], str] = short_number,
+    title: str, series: Sequence[Series], *, label: str, tick: Callable[[float], str] | None = None
 ) -> Markup:
-    """Lines and dots over an axis that begins at 0; what holds to the end is drawn to the end.
+    """Returns over what was spent: an axis that begins at 0."""
+    most = max(x for one in series for x, _ in one.points) or 1.0
+    return chart(series, Axis(title, ends=(0.0, 1.02 * most), tick=tick), label=label)
 
-    Args:
-        title: Of the axis.
-        lines: At least one, with at least one point each.
-        dots: (x, y) of single values.
-        label: The chart in words.
-        tick: Writes the axis' values.
-    """
-    points = [*(point for line in lines for point in line.points), *dots]
-    frame = Frame((0.0, 1.02 * (max(x for x, _ in points) or 1.0)), extent([y for _, y in points]))
-    marks = [element("circle", cx=frame.x(x), cy=frame.y(y), r=2.5, class_="written") for x, y in dots]
-    drawn = [
-        element(
-            "g",
-            element("title", line.title) if line.title else "",
-            frame.line(
-                line.points, line.class_, step=line.step, style=line.style, stroke_dasharray=line.dashes
-            ),
-        )
-        for line in lines
-    ]
-    return drawing(frame.y_axis(), frame.x_axis(title, tick), *marks, *drawn, height=HEIGHT, label=label)
+
+def sparkline(points: Points) -> Markup:
+    """A curve so small that it fits into a line of a table."""
+    (_, first), (end, last) = points[0], points[-1]
+    label = f"from {number(first)} to {number(last)}"
+    return chart([Series(points)], Axis(ends=(0.0, end or 1.0)), label=label, size=(96, 24), small=True)
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """A mean with its interval, and single values behind it."""
+    """A mean with its 95 % interval, and single values behind it."""
 
     name: str
     mean: float
     interval: Sequence[float | None]
     values: Sequence[float | None] = ()
-    class_: str = ""
     colour: str = ""
     dashes: str | None = None
 
 
-def rows(found: Sequence[IntervalRow], title: str, *, label: str) -> Markup:
-    """Rows of means with their 95 % intervals over one axis."""
-    bounds = [v for row in found for v in (row.mean, *row.interval, *row.values) if v is not None]
-    left = 16.0 + 6.2 * min(LONGEST, max(len(row.name) for row in found))
-    height = 30.0 * len(found) + 48
-    frame = Frame(extent(bounds), (0.0, 1.0), left=left, bottom=height - 40)
-    parts = [frame.x_axis(title)]
+def intervals(found: Sequence[IntervalRow], title: str, *, label: str) -> Markup:
+    """Rows of means with their intervals over one axis."""
+    series = []
     for n, row in enumerate(found):
-        y, name = 20.0 + 30 * n, row.name
-        name = name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
-        parts.append(element("text", name, x=left - 8, y=y + 4, text_anchor="end"))
-        parts += [
-            element("circle", cx=frame.x(v), cy=y + _jitter(i), r=2, class_="episode")
-            for i, v in enumerate(row.values)
-            if v is not None
-        ]
-        low, high = row.interval
-        if low is not None and high is not None:
-            ends = {"x1": frame.x(low), "x2": frame.x(high), "y1": y, "y2": y}
-            drawn = row.colour and stroke(row.colour)
-            parts.append(element("line", **ends, class_="interval", style=drawn, stroke_dasharray=row.dashes))
-        fill = row.colour and f"fill: var(--{row.colour})"
-        parts.append(
-            element("circle", cx=frame.x(row.mean), cy=y, r=5, class_=f"mean {row.class_}", style=fill)
-        )
-    return drawing(*parts, height=height, label=label)
-
-
-def _jitter(i: int) -> float:
-    """Spread dots of equal value a little, the same way every time."""
-    return ((i * 7) % 11 - 5) * 1.1
-
-
-def sparkline(points: Points) -> Markup:
-    """A curve so small that it fits into a line of a table."""
-    xs, ys = zip(*points, strict=True)
-    frame = Frame((0.0, max(xs) or 1.0), extent(ys), left=1, right=95, top=2, bottom=22)
-    path = frame.line([*points, (max(xs), ys[-1])], "best", step=True)
-    return drawing(path, height=24, width=96, label=f"from {number(ys[0])} to {number(ys[-1])}", fixed=True)
+        # dots of equal value are spread a little, the same way every time
+        dots = [(v, n + ((i * 7) % 11 - 5) * 0.04) for i, v in enumerate(row.values) if v is not None]
+        ends = [(v, float(n)) for v in row.interval if v is not None]
+        series += [Series(dots, "episode", "dots"), Series(ends, "interval", "bars", row.colour, row.dashes)]
+        series.append(Series([(row.mean, float(n))], "mean", "dots", row.colour))
+    names = [row.name for row in found]
+    return chart(series, Axis(title), Axis(names=names), label=label, size=(WIDTH, 30.0 * len(found) + 58))
 
 
 def selection_chart(result: Mapping[str, Any]) -> Markup:
     """The chosen candidate's mean return on training and validation seeds, on both, and on test seeds, with intervals."""
     found = [
-        IntervalRow(name, part["mean_return"], part["ci95"], part["returns"], name)
+        IntervalRow(name, part["mean_return"], part["ci95"], part["returns"])
         for name in ("train", "validation", "evidence", "test")
         if (part := result.get(name)) and part["mean_return"] is not None
     ]
     title = "return (each dot an episode; bar: 95 % interval of the mean)"
-    return rows(found, title, label="Return of the best on training, validation and test seeds")
+    return intervals(found, title, label="Return of the best on training, validation and test seeds")
 
 
 def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
@@ -153,64 +228,34 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
 
     Kinds of spending that the run did not have, such as tokens in a program search, are left out.
     """
-    kinds: list[tuple[str, Callable[[Spent], float], Callable[[float], str]]] = [
-        ("environment steps", lambda s: float(s.steps), short_number),
-        ("tokens", lambda s: float(s.tokens), short_number),
-        ("US dollars", lambda s: s.usd, lambda v: f"${v:.4g}"),
-        ("seconds", lambda s: s.seconds, short_number),
-    ]
-    ran = [(one.spent, one.attempt.evaluation.mean_return) for one in run.candidates if one.ran]
-    known = run.so_far
-    charts = []
-    for name, of, tick in kinds:
-        end = max([of(spent) for spent, _ in (*ran, *known)], default=0.0)
+    kinds: dict[str, tuple[Callable[[Spent], float], Callable[[float], str] | None]] = {
+        "environment steps": (lambda s: float(s.steps), None),
+        "tokens": (lambda s: float(s.tokens), None),
+        "US dollars": (lambda s: s.usd, lambda v: f"${v:.4g}"),
+        "seconds": (lambda s: s.seconds, None),
+    }
+    dots: dict[str, list[CandidateState]] = {}
+    for one in run.candidates:
+        if one.ran:
+            candidate = one.attempt.candidate
+            kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
+            dots.setdefault(kind, []).append(one)
+    known, charts = run.so_far, []
+    for name, (of, tick) in kinds.items():
+        series = [
+            Series(
+                [(of(one.spent), one.attempt.evaluation.mean_return) for one in ran],
+                kind,
+                "dots",
+                links=[
+                    (one.id, f"{one.id}: return {number(one.attempt.evaluation.mean_return)}") for one in ran
+                ],
+            )
+            for kind, ran in dots.items()
+        ]
+        line = [(of(spent), mean) for spent, mean in known]
+        end = max([x for points in (line, *(one.points for one in series)) for x, _ in points], default=0.0)
         if known and end > 0:
-            points = [(of(spent), mean) for spent, mean in known]
-            line, dots = Line([*points, (end, points[-1][1])]), [(of(spent), value) for spent, value in ran]
-            label = f"Best mean return against {name}"
-            charts.append((name, over(name, [line], dots, label=label, tick=tick)))
+            series.append(Series([*line, (end, known[-1][1])]))
+            charts.append((name, over(name, series, label=f"Best mean return against {name}", tick=tick)))
     return charts
-
-
-def candidates_chart(run: RunView) -> Markup:
-    """Every candidate in order: its training episodes' range and mean, its validation mean, its failure."""
-    found = run.candidates
-    values = [value for one in found if one.ran for value in one.attempt.evaluation.returns]
-    values += [one.validation.mean_return for one in found if one.validation]
-    frame = Frame((-0.7, len(found) - 0.3), extent(values), bottom=200.0)
-    parts = [frame.y_axis(), *(_candidate_mark(frame, n, state) for n, state in enumerate(found))]
-    parts += [
-        element("text", f"r{state.round}", x=frame.x(n), y=218, text_anchor="middle")
-        for n, state in enumerate(found)
-        if (not n or found[n - 1].round != state.round) and state.round % (1 + len(run.rounds) // 16) == 0
-    ]
-    middle = (frame.left + frame.right) / 2
-    parts.append(
-        element("text", "candidates, by round", x=middle, y=240, text_anchor="middle", class_="title")
-    )
-    label = f"Return of {len(found)} candidates in {len(run.rounds)} rounds"
-    return drawing(*parts, height=HEIGHT, label=label)
-
-
-def _candidate_mark(frame: Frame, n: int, state: CandidateState) -> Markup:
-    attempt, evaluation, x = state.attempt, state.attempt.evaluation, frame.x(n)
-    size = max(2.5, min(5.0, 160.0 / (frame.x_range[1] - frame.x_range[0])))
-    parts: list[Markup] = []
-    if evaluation.outcome != "ok" or not evaluation.episodes:
-        text = f"{attempt.id}: {OUTCOME_WORDS[evaluation.outcome]}"
-        parts.append(
-            element("text", "\u00d7", x=x, y=frame.bottom - 4, text_anchor="middle", class_="failed")
-        )
-    else:
-        text = f"{attempt.id}: mean return {number(evaluation.mean_return)}"
-        low, high = frame.y(min(evaluation.returns)), frame.y(max(evaluation.returns))
-        parts.append(element("line", x1=x, x2=x, y1=low, y2=high, class_="range"))
-        kind = "tuned" if attempt.candidate.tuned else "written"
-        kind = "duplicate" if attempt.candidate.duplicate_of else kind
-        parts.append(element("circle", cx=x, cy=frame.y(evaluation.mean_return), r=size, class_=kind))
-    if state.validation and state.validation.outcome == "ok" and not math.isnan(state.validation.mean_return):
-        y, half = frame.y(state.validation.mean_return), size + 2
-        text += f", validation {number(state.validation.mean_return)}"
-        diamond = f"M{x} {y - half}L{x + half} {y}L{x} {y + half}L{x - half} {y}Z"
-        parts.append(element("path", d=diamond, class_="validation"))
-    return element("a", element("title", text), *parts, href=f"#{attempt.id}", tabindex="-1", aria_label=text)

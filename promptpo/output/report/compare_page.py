@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.charts import IntervalRow, Line, over, rows, sparkline, stroke
-from promptpo.output.report.page import REPORT, asset, templates
-from promptpo.output.report.svg import element
+from promptpo.output.report.charts import IntervalRow, Series, intervals, over, sparkline
+from promptpo.output.report.result import REPORT
+from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
 from promptpo.telling.feedback import number, with_noise
 
@@ -35,31 +34,25 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
     """
     left_out = () if compared else (AGAINST,)
-    script = asset("runs.js")
-    return (
-        templates()
-        .get_template("runs.html.j2")
-        .render(
-            title=f"{len(lines)} runs" if compared else f"{len(lines)} runs in {path.resolve().parent.name}",
-            compared=compared,
-            mark=Markup(mark(lines)),  # noqa: S704 - letters and digits
-            columns=[name for n, name in enumerate(COLUMNS) if n not in left_out],
-            rows=[
-                (
-                    _swatch(n) if compared else "",
-                    _report(line, path),
-                    [cell for place, cell in enumerate(cells(line, lines[0])) if place not in left_out],
-                    sparkline([*line.curve, _end(line)]) if line.curve else "",
-                )
-                for n, line in enumerate(lines)
-            ],
-            tasks=[(task, _intervals(runs), _curves(runs)) for task, runs in _by_task(lines).items()]
-            if compared
-            else [],
-            style=Markup(asset("style.css")),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - our own file
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        )
+    return rendered(
+        "runs.html.j2",
+        "runs.js",
+        title=f"{len(lines)} runs" if compared else f"{len(lines)} runs in {path.resolve().parent.name}",
+        compared=compared,
+        mark=Markup(mark(lines)),  # noqa: S704 - letters and digits
+        columns=[name for n, name in enumerate(COLUMNS) if n not in left_out],
+        rows=[
+            (
+                _look(n) if compared else None,
+                _report(line, path),
+                [cell for place, cell in enumerate(cells(line, lines[0])) if place not in left_out],
+                sparkline([*line.curve, _end(line)]) if line.curve else "",
+            )
+            for n, line in enumerate(lines)
+        ],
+        tasks=[(_task_of(runs[0][1]), _intervals(runs), _curves(runs)) for runs in _by_task(lines)]
+        if compared
+        else [],
     )
 
 
@@ -77,47 +70,49 @@ def mark(lines: Sequence[RunLine]) -> str:
 
 def cells(line: RunLine, first: RunLine) -> list[str]:
     """What the table says of a run, by `COLUMNS`."""
-    low, high = line.ci95
-    value = "not finished" if not line.finished else "nothing ran"
-    if line.mean_return is not None:
-        value = number(line.mean_return)
-        value += f" ({number(low)} to {number(high)})" if low is not None and high is not None else ""
+    told = line.facts
+    value = "nothing ran" if told["finished"] else "not finished"
+    if told["mean_return"] is not None:
+        ends = [number(end) for end in told["ci95"] if end is not None]
+        value = number(told["mean_return"]) + (f" ({' to '.join(ends)})" if ends else "")
+    writer, method, usd = told["written_by"], told["method"], told["cost_usd"]
+    if not writer or method not in (
+        "promptpo",
+        "search",
+        "",
+    ):  # where a model is part of a baseline, which of them
+        writer = f"{method} ({writer})" if writer else method
+    price = f"{usd:.4f}" if usd else "0"
+    if told["calls_of_unknown_price"]:
+        price = f"more than {price}" if usd else "unknown"
+    known = [("{:.0%}", "success_rate"), ("{}", "seed"), ("{:,}", "searched_steps"), ("{:,}", "calls"), ("{:,.0f}", "wall_seconds")]  # fmt: skip
+    success, seed, steps, calls, seconds = (
+        "" if told[key] is None else form.format(told[key]) for form, key in known
+    )
+    against = _difference(line, first)
     return [
         label_of(line.directory),
         value,
-        _difference(line, first),
-        "" if line.success_rate is None else f"{line.success_rate:.0%}",
-        _writer(line),
-        "" if line.seed is None else str(line.seed),
-        f"{line.searched_steps:,}",
-        "" if line.calls is None else f"{line.calls:,}",
-        _price(line),
-        "" if line.seconds is None else f"{line.seconds:,.0f}",
+        against,
+        success,
+        writer,
+        seed,
+        steps,
+        calls,
+        price,
+        seconds,
         _task_of(line),
     ]
 
 
-def _price(line: RunLine) -> str:
-    if line.unpriced:
-        return f"more than {line.usd:.4f}" if line.usd else "unknown"
-    return f"{line.usd:.4f}" if line.usd else "0"
-
-
 def _task_of(line: RunLine) -> str:
     """The environment, with what makes its returns those of another task."""
-    told = [f"{name}={value!r}" for name, value in line.env_kwargs.items()]
-    told += [f"at most {line.horizon} steps"] if line.horizon else []
-    told += ["wrapped"] if line.setting.get("wrappers") else []
-    told += ["variants"] if line.setting.get("variants") else []
-    told += ["a reward program"] if line.setting.get("reward") else []
-    return f"{env_label(line.env_id)} ({', '.join(told)})" if told else env_label(line.env_id)
-
-
-def _writer(line: RunLine) -> str:
-    """Who wrote the policy; where a model is part of a baseline, which of them."""
-    if not line.writer or line.method in ("promptpo", "search", ""):
-        return line.writer or line.method
-    return f"{line.method} ({line.writer})"
+    told = [f"{name}={value!r}" for name, value in line.facts["env_kwargs"].items()]
+    horizon = line.setting.get("max_episode_steps")
+    words = {"wrappers": "wrapped", "variants": "variants", "reward": "a reward program"}
+    told += [f"at most {horizon} steps"] if horizon else []
+    told += [word for name, word in words.items() if line.setting.get(name)]
+    return env_label(line.facts["env_id"]) + (f" ({', '.join(told)})" if told else "")
 
 
 def label_of(directory: Path) -> str:
@@ -135,14 +130,12 @@ def _difference(line: RunLine, first: RunLine) -> str:
     return f"{with_noise(found.mean, found.standard_error, signed=True)}, {words}"
 
 
-def _by_task(lines: Sequence[RunLine]) -> Mapping[str, list[tuple[int, RunLine]]]:
-    """Runs with their places in the table, by environment: returns of different ones share no axis."""
+def _by_task(lines: Sequence[RunLine]) -> Iterable[list[tuple[int, RunLine]]]:
+    """Runs with their places in the table, by task: returns of different ones share no axis."""
     found: dict[str, list[tuple[int, RunLine]]] = {}
     for n, line in enumerate(lines):
-        env_id, given = line.task
-        kwargs = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        found.setdefault(f"{env_id}{f' ({kwargs})' if kwargs else ''}", []).append((n, line))
-    return found
+        found.setdefault(repr(line.task), []).append((n, line))
+    return found.values()
 
 
 def _look(n: int) -> tuple[str, str | None]:
@@ -150,34 +143,27 @@ def _look(n: int) -> tuple[str, str | None]:
     return COLOURS[n % len(COLOURS)], DASHES[n // len(COLOURS) % len(DASHES)]
 
 
-def _swatch(n: int) -> Markup:
-    colour, dashes = _look(n)
-    line = element("line", x1=0, x2=34, y1=5, y2=5, style=stroke(colour), stroke_dasharray=dashes)
-    return element("svg", line, viewBox="0 0 34 10", class_="swatch", aria_hidden="true")
-
-
 def _end(line: RunLine) -> tuple[float, float]:
     """Where a run's curve is when its search ends."""
     steps, value = line.curve[-1]
-    return max(float(line.searched_steps), steps), value
+    return max(float(line.facts["searched_steps"]), steps), value
 
 
 def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
     found = [
-        IntervalRow(label_of(line.directory), line.mean_return, line.ci95, (), "", *_look(n))
+        IntervalRow(label_of(line.directory), line.facts["mean_return"], line.facts["ci95"], (), *_look(n))
         for n, line in runs
-        if line.mean_return is not None
+        if line.facts["mean_return"] is not None
     ]
     label = "Held-out mean returns with 95 % intervals"
-    return rows(found, "held-out return", label=label) if found else None
+    return intervals(found, "held-out return", label=label) if found else None
 
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
     found = [
-        Line([*line.curve, _end(line)], "curve", stroke(colour), dashes, label_of(line.directory))
+        Series([*line.curve, _end(line)], "curve", "step", *_look(n), label_of(line.directory))
         for n, line in runs
         if line.curve
-        for colour, dashes in [_look(n)]
     ]
     label = "The best so far against environment steps, a line for each run"
     return over("environment steps", found, label=label) if found else None

@@ -12,21 +12,19 @@ from markupsafe import Markup
 
 from promptpo.errors import PromptPOError, RenderingError
 from promptpo.output.film import Film, film, record, trajectory_of
-from promptpo.output.report.svg import Frame, drawing, element, extent
+from promptpo.output.report.charts import Axis, Series, chart
 from promptpo.output.run_view import RunView
 from promptpo.spec.reading import names_of
 from promptpo.telling.columns import called, components
 from promptpo.telling.feedback import number
 
 MOST_OBSERVATIONS, MOST_ACTIONS, MOST_DEBUG, MOST_POINTS = 12, 6, 4, 400
-ROW, LEFT = 40.0, 128.0
-"""Height of a row, and room for names."""
-
-LONGEST_NAME = 16
+ROW = (400.0, 36.0)
+"""Width and height of a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class EpisodeLine:
     """One number over the steps of an episode.
 
     Attributes:
@@ -48,7 +46,7 @@ class Shown:
         seed: Of the episode.
         return_: Its return.
         steps: Its length.
-        series: What was observed, done and rewarded, in this order.
+        rows: (name, range, drawing) of what was observed, done and rewarded, in this order.
         left_out: How many components of the observation are not shown.
         film: Pictures; None where there are none.
         note: One sentence about what is missing, and why; empty when nothing is.
@@ -57,7 +55,7 @@ class Shown:
     seed: int
     return_: float
     steps: int
-    series: tuple[Series, ...]
+    rows: tuple[tuple[str, str, Markup], ...]
     left_out: int
     film: Film | None
     note: str
@@ -109,9 +107,10 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
         *observed,
         *_debug(trajectory.debug),
         *_columns(trajectory.actions, "action", names)[:MOST_ACTIONS],
-        Series("reward", tuple(map(float, trajectory.rewards)), "reward"),
+        EpisodeLine("reward", tuple(map(float, trajectory.rewards)), "reward"),
     ]
-    return Shown(seed, episode.return_, episode.steps, tuple(series), left_out, pictures, note)
+    rows = tuple(_row(one, episode.steps) for one in series)
+    return Shown(seed, episode.return_, episode.steps, rows, left_out, pictures, note)
 
 
 def typical_seed(run: RunView) -> int:
@@ -126,16 +125,18 @@ def typical_seed(run: RunView) -> int:
     return Seeds().test(len(returns))[returns.index(median)]
 
 
-def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str]) -> list[Series]:
+def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str]) -> list[EpisodeLine]:
     if not values:
         return []
     rows = [dict(components(value, kind)) for value in values]
     labels = list(dict.fromkeys(label for row in rows for label in row))
     table = np.array([[row.get(label, math.nan) for label in labels] for row in rows])
-    return [Series(called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)]
+    return [
+        EpisodeLine(called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)
+    ]
 
 
-def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list[Series], int]:
+def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list[EpisodeLine], int]:
     """The components that change most often, in their own order."""
     columns = _columns(values, "obs", names)
     if len(columns) <= MOST_OBSERVATIONS:
@@ -145,54 +146,24 @@ def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list
     return [columns[i] for i in kept], len(columns) - len(kept)
 
 
-def _debug(values: Sequence[Mapping[str, Any]]) -> list[Series]:
+def _debug(values: Sequence[Mapping[str, Any]]) -> list[EpisodeLine]:
     """The numbers that the policy kept in its ``debug`` in every step, words and gaps left out."""
     names = list(values[0]) if values else []
     whole = [n for n in names if all(isinstance(kept.get(n), bool | int | float) for kept in values)]
     return [
-        Series(f"debug.{name}", tuple(float(kept[name]) for kept in values), "obs")
+        EpisodeLine(f"debug.{name}", tuple(float(kept[name]) for kept in values), "obs")
         for name in whole[:MOST_DEBUG]
     ]
 
 
-def episode_chart(shown: Shown) -> Markup:
-    """A row for each series, all over the same steps, with a line where the film is."""
-    height = ROW * len(shown.series) + 44
-    steps = (0.0, float(max(1, shown.steps)))
-    parts: list[Markup] = []
-    bottom = 0.0
-    for n, series in enumerate(shown.series):
-        bottom = ROW * (n + 1)
-        parts.append(
-            _row(series, Frame(steps, extent(series.values), left=LEFT, top=ROW * n + 6, bottom=bottom))
-        )
-    axis = Frame(steps, (0.0, 1.0), left=LEFT, top=0, bottom=bottom + 4)
-    cursor = element("line", x1=axis.left, x2=axis.left, y1=2, y2=bottom + 4, class_="cursor", id="cursor")
-    label = "Observations, actions and reward over the steps of one episode"
-    return drawing(*parts, axis.x_axis("step"), cursor, height=height, label=label)
-
-
-def _row(series: Series, frame: Frame) -> Markup:
-    values = series.values
-    points = _thinned(values)
-    finite = [value for value in values if math.isfinite(value)] or [math.nan]
-    middle = (frame.top + frame.bottom) / 2
-    whole = all(float(value).is_integer() for value in finite)
-    return Markup("").join(
-        [
-            element("text", _short(series.name), x=4, y=middle, class_="name"),
-            element(
-                "text", f"{number(min(finite))} to {number(max(finite))}", x=4, y=middle + 13, class_="small"
-            ),
-            element("line", x1=frame.left, x2=frame.right, y1=frame.bottom, y2=frame.bottom, class_="grid"),
-            frame.line(points, f"series {series.kind}", step=whole) if points else Markup(""),
-        ]
-    )
-
-
-def _short(name: str) -> str:
-    """A name that fits; its end says more than its beginning, as in ``left_arm_elbow_velocity``."""
-    return name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"
+def _row(one: EpisodeLine, steps: int) -> tuple[str, str, Markup]:
+    """(name, range, drawing) of a number over the steps."""
+    points = _thinned(one.values)
+    values = [value for _, value in points] or [math.nan]
+    line = Series(points, f"series {one.kind}", "step" if all(v.is_integer() for v in values) else "line")
+    axis = Axis(ends=(0.0, float(max(1, steps))))
+    drawn = chart([line], axis, label=f"{one.name} over the steps", size=ROW, small=True)
+    return one.name, f"{number(min(values))} to {number(max(values))}", drawn
 
 
 def _thinned(values: Sequence[float]) -> list[tuple[float, float]]:

@@ -7,26 +7,25 @@ no script but our own, no network and no frames, so that even a mistake in escap
 from __future__ import annotations
 
 import base64
-import hashlib
+import contextlib
 import json
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.files import write_atomically
-from promptpo.output.baseline_run import is_baseline, read_baseline
+from promptpo.files import read_regular, reading, write_atomically
+from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
 from promptpo.output.report import charts
 from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.result import (
     REFERENCES,
+    REPORT,
     cut_in_words,
     fidelity_in_words,
     goal_in_words,
@@ -34,38 +33,26 @@ from promptpo.output.report.result import (
     versions,
     written_by,
 )
-from promptpo.output.report.svg import RIGHT
+from promptpo.output.report.templates import rendered
 from promptpo.output.run_view import RunView, read_view
 from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
-from promptpo.run.origin import builds, made_here
+from promptpo.run.origin import builds, made_here, place_for
 from promptpo.run.state_values import CandidateState
 from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 if TYPE_CHECKING:
-    import jinja2
-
     from promptpo.output.report.episode import Shown
 
-REPORT = "report.html"
 COLOURED = 60
 """Candidates whose source is coloured; colouring hundreds of them would take seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateView:
-    """A candidate with what the page shows of it."""
-
-    candidate: CandidateState
-    source: Markup | str
-    differences: tuple[tuple[str, Markup], ...]
-    words: str
 
 
 def write_report(
     run: Path,
     *,
+    out: Path | None = None,
     episode: bool = True,
     seconds: float = 30.0,
     patience: float | None = None,
@@ -79,6 +66,8 @@ def write_report(
 
     Args:
         run: The run directory.
+        out: The file to write; by default ``report.html`` in the run, or in the current directory where that was not
+            made here.
         episode: Run the best policy once more, in the sandbox, to show an episode of it.
         seconds: How long rendering its film may take.
         patience: Leave the episode out where it is expected to take longer than these seconds.
@@ -89,14 +78,15 @@ def write_report(
 
     Raises:
         RunError: It is not a readable run.
+        UsageError: There is no place for the file.
         OSError: The file cannot be written.
     """
+    own = made_here(run)
     if is_baseline(run):
-        from promptpo.output.report.baseline_page import baseline_page
-
-        write_atomically(run / REPORT, baseline_page(read_baseline(run)))
-        return run / REPORT
-    view, own = read_view(run), made_here(run)
+        path = out or place_for(run, REPORT, None, own=own)
+        write_atomically(path, page(read_baseline(run)))
+        return path
+    view, path = read_view(run), out or place_for(run, REPORT, None, own=own)
     shown: Shown | str = (
         f"The report was written without an episode; add one with: promptpo report {shlex.quote(str(run))}"
     )
@@ -113,10 +103,10 @@ def write_report(
 
         weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
         shown = show_episode(view, seconds=seconds, allow_weaker=weaker)
-    path = run / REPORT
-    text = page(view, shown)
-    if path.is_file():
-        text = _no_poorer(text, path, tell, own=own)
+    with reading(run):
+        text = page(view, shown)
+    if own and path.is_file():
+        text = _no_poorer(text, path, tell)
     write_atomically(path, text)
     return path
 
@@ -127,20 +117,12 @@ _EPISODE = re.compile(
 _WORTH = ("nothing", "lines", "film")
 
 
-def _no_poorer(text: str, path: Path, tell: Callable[[str], object], *, own: bool) -> str:
-    """The page, with the earlier one's episode where that is of the same policy and shows more.
-
-    A stranger's page is not taken over into ours; it is put aside.
-    """
-    earlier, now = _EPISODE.search(path.read_text("utf-8", "replace")), _EPISODE.search(text)
+def _no_poorer(text: str, path: Path, tell: Callable[[str], object]) -> str:
+    """The page, with the earlier one's episode where that is of the same policy and shows more."""
+    earlier, now = _EPISODE.search(read_regular(path).decode("utf-8", "replace")), _EPISODE.search(text)
     if earlier is None or now is None or earlier[1] != now[1]:
         return text
     if _WORTH.index(earlier[2]) <= _WORTH.index(now[2]):
-        return text
-    if not own:
-        aside = path.with_stem(f"{path.stem}-as-it-came")
-        path.replace(aside)
-        tell(f"the report that came with the run shows an episode; it is kept as {aside}")
         return text
     tell(f"{path} keeps the episode that it had")
     return text[: now.start()] + earlier[0] + text[now.end() :]
@@ -154,64 +136,114 @@ def untrusted(run: Path, view: RunView) -> str:
     )
 
 
-def page(run: RunView, shown: Shown | str) -> str:
-    """The text of the page."""
-    candidates = run.candidates
-    script, (chart, frames) = asset("script.js"), _drawn(shown)
+def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
+    """The text of the page of a run, a baseline's included.
+
+    Args:
+        run: The run.
+        shown: An episode of its best policy, or why there is none; of a baseline nothing is loaded or played.
+    """
+    if isinstance(run, RunView):
+        template, own = "search.html.j2", _of_search(run, shown)
+    else:
+        template, own = "baseline.html.j2", _of_baseline(run)
     result = dict(run.result) if run.result else None
-    session = run.state.sessions[-1] if run.state.sessions else {}
-    return (
-        templates()
-        .get_template("page.html.j2")
-        .render(
-            run=run,
-            result=result,
-            writer=written_by(result) if result else run.config.model,
-            views=[_view(run, state, coloured=n < COLOURED) for n, state in enumerate(candidates)],
-            best=_view(run, run.best, coloured=True) if run.best else None,
-            references=_references(run),
-            reward=_reward(run),
-            doubts=list(filter(None, [cut_in_words(result, run.directory), one_episode_in_words(result)])),
-            goal=goal_in_words(result),
-            goal_pictures=_goal_pictures(run),
-            refined=refined_in_words(result),
-            fidelity=fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
-            importances=importances(run.best.attempt.candidate) if run.best else ([], 0),
-            tuned_rows=tuned_rows(run.best.attempt.candidate) if run.best else [],
-            models=brought(run.state),
-            ancestors=_ancestors(run),
-            outcome_words=OUTCOME_WORDS,
-            candidates_chart=charts.candidates_chart(run) if candidates else None,
-            spending_charts=charts.spending_charts(run),
-            selection_chart=charts.selection_chart(result) if result and result["test"] else None,
-            experiments=[
-                (experiment_line(one), one, highlighted(one.source)) for one in run.state.experiments
-            ],
-            world=run.state.worlds[-1] if run.state.worlds else None,
-            world_words=_world_words(run),
-            episode=shown if not isinstance(shown, str) else None,
-            episode_note=shown if isinstance(shown, str) else shown.note,
-            episode_chart=chart,
-            frames=frames,
-            commands=[typed(each["command"]) for each in run.state.sessions],
-            versions=session.get("versions") or versions(),
-            sandbox=session.get("sandbox") or {},
-            style=Markup(asset("style.css")),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - our own file
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        )
+    scores = {name: part for name, part in (result or {}).items() if name in own["parts"]}
+    tested = (scores.get("test") or {}).get("mean_return") is not None
+    return rendered(
+        template,
+        "script.js",
+        run=run,
+        result=result,
+        scores=scores,
+        selection_chart=charts.selection_chart(scores) if tested else None,
+        **own,
     )
 
 
-def _world_words(run: RunView) -> list[str]:
-    """How good the newest world model is, and what models were used for."""
-    if not run.state.worlds:
-        return []
-    from promptpo.output.world import use_of_world
-    from promptpo.world import words
+def _of_baseline(run: BaselineRun) -> dict[str, Any]:
+    """What the page of a baseline shows: its curve, its test, and how to repeat it."""
+    result = run.result or {}
+    looked = [(one.steps, one.mean_return) for one in run.curve if one.mean_return is not None]
+    trained = [(one.steps, one.train_mean_return) for one in run.curve if one.train_mean_return is not None]
+    lines = [charts.Series(looked, kind="line")]
+    if len(trained) > 1 and trained != looked:
+        lines.append(charts.Series(trained, "faint", "line"))
+    curve = charts.over("training steps", lines, label="Mean return against training steps") if looked else ""
+    return {
+        "name": f"{run.method} on {run.env_id}",
+        "kind": " · a baseline",
+        "parts": ("validation", "test"),
+        "steps": run.steps,
+        "returns": bool(looked),
+        "charts": [("training steps", curve)] if looked else [],
+        "legend": "Mean return on validation seeds, or of the latest training episodes where nothing was evaluated; "
+        "faint: of the latest training episodes.",
+        "commands": [typed(str(result["command"]))] if result.get("command") else [],
+        "tables": {
+            "Settings": {name: value for name, value in run.settings.items() if name != "task"},
+            "Versions": result.get("versions") or {},
+        },
+    }
 
-    told = [line for world in run.state.worlds[-1:] for line in words.in_words(world["score"])]
-    return told + list(filter(None, [use_of_world(run)]))
+
+def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
+    """What the page of a search shows."""
+    candidates, result, state = run.candidates, run.result, run.state
+    best = run.best.attempt.candidate if run.best else None
+    session = state.sessions[-1] if state.sessions else {}
+    sandbox, spent = session.get("sandbox") or {}, charts.spending_charts(run)
+    episode = None if isinstance(shown, str) else shown
+    world = state.worlds[-1] if state.worlds else None
+    if world:
+        from promptpo.output.world import use_of_world
+        from promptpo.world import words
+    return {
+        "name": run.config.task.name,
+        "kind": "",
+        "parts": ("train", "validation", "evidence", "test"),
+        "steps": state.ledger.steps,
+        "returns": bool(spent),
+        "charts": spent,
+        "legend": Markup(
+            '<span class="key bestline">best mean return so far, over training and validation episodes</span> '
+            '<span class="key written">training return as written</span> <span class="key tuned">with tuned numbers</span> '
+            '<span class="key duplicate">of a duplicate</span>'
+        ),
+        "commands": [typed(each["command"]) for each in state.sessions],
+        "tables": {
+            "Versions": session.get("versions") or versions(),
+            "Sandbox": {
+                name: sandbox[name] or "nothing" for name in ("level", "active", "missing") if sandbox
+            },
+        },
+        "writer": written_by(result) if result else run.config.model,
+        "views": [_view(run, one, coloured=n < COLOURED) for n, one in enumerate(candidates)],
+        "best": _view(run, run.best, coloured=True) if run.best else None,
+        "references": [
+            (REFERENCES.get(name, name), Evidence.of(one.episodes))
+            for name, one in run.references.items()
+            if one.episodes
+        ],
+        "reward": _reward(run),
+        "doubts": list(filter(None, [cut_in_words(result, run.directory), one_episode_in_words(result)])),
+        "goal": goal_in_words(result),
+        "goal_pictures": _goal_pictures(run),
+        "refined": refined_in_words(result),
+        "fidelity": fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
+        "importances": importances(best) if best else ([], 0),
+        "tuned_rows": tuned_rows(best) if best else [],
+        "models": brought(state),
+        "ancestors": _ancestors(run),
+        "outcome_words": OUTCOME_WORDS,
+        "experiments": [(experiment_line(one), one, highlighted(one.source)) for one in state.experiments],
+        "world": world,
+        "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
+        "episode": episode,
+        "episode_note": episode.note if episode else shown,
+        "episode_rows": episode.rows if episode else [],
+        "frames": _frames(episode),
+    }
 
 
 def _reward(run: RunView) -> dict[str, Any] | None:
@@ -233,12 +265,6 @@ def _reward(run: RunView) -> dict[str, Any] | None:
     return {"program": program, "source": highlighted(program.source), "names": names, "rows": rows}
 
 
-def _references(run: RunView) -> list[tuple[str, Evidence]]:
-    """(what acts, its episodes) of the policies that the result is compared with."""
-    found = ((name, Evidence.of(value.episodes)) for name, value in run.references.items())
-    return [(REFERENCES.get(name, name), evidence) for name, evidence in found if evidence.episodes]
-
-
 def _ancestors(run: RunView) -> list[CandidateState]:
     """The best candidate and all whose prompt or numbers it came from, in the order of rounds and ids."""
     left, found = [run.best.id] if run.best else [], set()
@@ -250,28 +276,25 @@ def _ancestors(run: RunView) -> list[CandidateState]:
     return [one for one in run.candidates if one.id in found]
 
 
-def _view(run: RunView, state: CandidateState, *, coloured: bool) -> CandidateView:
-    attempt = state.attempt
-    source = attempt.candidate.source
-    differences = []
-    for name in attempt.candidate.parents[:3]:
-        parent = run.state.candidate(name)
-        if parent is not None and source and parent.attempt.candidate.source:
-            text = difference(parent.attempt.candidate.source, source, (name, attempt.id))
-            differences.append((name, text))
-    return CandidateView(
-        state, highlighted(source) if coloured and source else source, tuple(differences), _words(state)
-    )
-
-
-def _words(state: CandidateState) -> str:
-    """A candidate's outcome in a few words."""
-    evaluation = state.attempt.evaluation
-    if state.attempt.candidate.duplicate_of:
-        return f"the same program as {state.attempt.candidate.duplicate_of}"
-    if evaluation.outcome != "ok":
-        return OUTCOME_WORDS[evaluation.outcome]
-    return f"return {number(evaluation.mean_return)}"
+def _view(run: RunView, state: CandidateState, *, coloured: bool) -> dict[str, Any]:
+    """A candidate with what the page shows of it."""
+    attempt, source = state.attempt, state.attempt.candidate.source
+    parents = [run.state.candidate(name) for name in attempt.candidate.parents[:3]]
+    words = f"return {number(attempt.evaluation.mean_return)}"
+    if attempt.candidate.duplicate_of:
+        words = f"the same program as {attempt.candidate.duplicate_of}"
+    elif attempt.evaluation.outcome != "ok":
+        words = OUTCOME_WORDS[attempt.evaluation.outcome]
+    return {
+        "candidate": state,
+        "source": highlighted(source) if coloured and source else source,
+        "differences": [
+            (one.id, difference(one.attempt.candidate.source, source, (one.id, attempt.id)))
+            for one in parents
+            if one is not None and source and one.attempt.candidate.source
+        ],
+        "words": words,
+    }
 
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -282,7 +305,9 @@ def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
     found = []
     for one in ((run.result or {}).get("goal") or {}).get("pictures") or ():
         file = run.directory / Path(str(one["file"])).name
-        data = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
+        data = b""
+        with contextlib.suppress(OSError):
+            data = read_regular(file)
         if data.startswith(PNG):
             done = {True: ", success", False: ", no success"}.get(one["success"], "")
             text = f"The {one['role']} episode: seed {one['seed']}, return {number(one['return'])}{done}"
@@ -290,17 +315,12 @@ def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
     return found
 
 
-def _drawn(shown: Shown | str) -> tuple[Markup | None, Markup | None]:
-    """The chart of an episode, and its film for the page's script; base64 and numbers only, so nothing in it can end the element."""
-    if isinstance(shown, str):
-        return None, None
-    from promptpo.output.report.episode import LEFT, episode_chart
-
-    frames = None
-    if shown.film is not None:
-        film = {"fps": shown.film.fps, "frames": [list(frame) for frame in shown.film.frames]}
-        frames = Markup(json.dumps({**film, "steps": shown.steps, "left": LEFT, "right": RIGHT}))  # noqa: S704 - see above
-    return episode_chart(shown), frames
+def _frames(shown: Shown | None) -> Markup | None:
+    """A film for the page's script; base64 and numbers only, so nothing in it can end the element."""
+    if shown is None or shown.film is None:
+        return None
+    frames = [list(frame) for frame in shown.film.frames]
+    return Markup(json.dumps({"fps": shown.film.fps, "frames": frames, "steps": shown.steps}))  # noqa: S704 - see above
 
 
 def typed(command: str) -> str:
@@ -309,26 +329,3 @@ def typed(command: str) -> str:
     if Path(program).name in ("promptpo", "__main__.py"):
         program = "promptpo"
     return f"{program} {rest}".strip()
-
-
-@cache
-def templates() -> jinja2.Environment:
-    """The environment that pages are rendered in: everything is escaped, nothing may be undefined."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("promptpo.output.report", "assets"),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = lambda value: "-" if value is None else number(value)
-    environment.filters["quoted"] = shlex.quote
-    return environment
-
-
-@cache
-def asset(name: str) -> str:
-    """The text of a file beside the templates."""
-    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")

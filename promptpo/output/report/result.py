@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 import shlex
 import statistics
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import installed
 from promptpo.files import write_atomically
-from promptpo.output.report.variants import by_variant, counted_failures
+from promptpo.output.report.variants import by_variant, counted_failures, finite, score_in_words
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.preflight import SOURCES
@@ -24,6 +23,8 @@ from promptpo.telling.feedback import episodes_in_words, number
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.run.ledger import Ledger
+
+REPORT = "report.html"
 
 RESULT = "result.json"
 FORMAT = 1
@@ -47,17 +48,22 @@ def scored(evaluation: Evaluation | None, *, horizon: int = 0) -> dict[str, Any]
     if evaluation is None:
         return None
     cut = sum(episode.truncated and episode.steps >= horizon for episode in evaluation.episodes)
-    return {"outcome": evaluation.outcome, **_summary(evaluation), "cut": cut, **by_reward(evaluation)}
+    return {
+        "outcome": evaluation.outcome,
+        **_of_returns(evaluation.returns, evaluation.success_rate),
+        "cut": cut,
+        **by_reward(evaluation),
+    }
 
 
-def _summary(of: Evaluation | Evidence) -> dict[str, Any]:
+def _of_returns(returns: Sequence[float], success_rate: float | None) -> dict[str, Any]:
     """Mean, interval and single returns of episodes."""
     return {
-        "mean_return": _finite(of.mean_return),
-        "ci95": list(map(_finite, mean_interval(of.returns))),
-        "episodes": len(of.episodes),
-        "success_rate": of.success_rate,
-        "returns": list(map(_finite, of.returns)),
+        "mean_return": finite(statistics.fmean(returns)) if returns else None,
+        "ci95": list(map(finite, mean_interval(returns))),
+        "episodes": len(returns),
+        "success_rate": success_rate,
+        "returns": list(map(finite, returns)),
     }
 
 
@@ -90,8 +96,8 @@ def by_reward(evaluation: Evaluation) -> dict[str, Any]:
     own = evaluation.env_mean_return
     if own is None:
         return {}
-    parts = {name: _finite(value) for name, value in evaluation.mean_parts.items()}
-    return {"env_mean_return": _finite(own), "reward_parts": parts}
+    parts = {name: finite(value) for name, value in evaluation.mean_parts.items()}
+    return {"env_mean_return": finite(own), "reward_parts": parts}
 
 
 def rewarded_in_words(part: Mapping[str, Any] | None) -> str:
@@ -113,30 +119,26 @@ def goal_in_words(content: Mapping[str, Any] | None) -> str:
     because = str(goal.get("because", "")).strip().rstrip(".")
     if because[1:2].islower() or because[1:2] == " ":  # the beginning of a sentence, and no abbreviation
         because = because[0].lower() + because[1:]
-    told = [f"What was asked ({goal.get('text', '')}): {goal['asked'] or 'not known'}, because {because}."]
     share, pairs, how = goal.get("fulfilled"), goal.get("pairs"), str(goal.get("otherwise") or "")
-    if share:
-        told.append(f"The reward's success() says yes in {share['yes']} of {share['of']} {goal['episodes']}.")
-    if how:
-        told.append(
-            f"{'The others' if share and share['yes'] else 'How they went'}: {how[0].lower() + how[1:]}"
-        )
-    if pairs:
-        nearer, farther = pairs["preferred"], pairs["not_preferred"]
-        told.append(
-            f"In pairs it comes closer to the goal than others in {nearer} of {nearer + farther} that differ."
-        )
-    else:
-        told.append("The comparison in pairs with others is missing.")
-    told += map(str, goal.get("misleading") or ())
-    first = goal.get("succeeded_at_start") or {}
-    if first:
-        often = ", ".join(f"{name} {yes} of {of}" for name, (yes, of) in first.items())
-        told.append(f"Its success before the search: {often}.")
+    others = "The others" if share and share["yes"] else "How they went"
+    often = ", ".join(
+        f"{name} {yes} of {of}" for name, (yes, of) in (goal.get("succeeded_at_start") or {}).items()
+    )
     shown = ", ".join(str(one["file"]) for one in goal.get("pictures") or ())
     none = str(goal.get("no_pictures") or "").rstrip(".")
-    told += [f"Pictures: {shown}."] if shown else [f"No pictures: {none}."] if none else []
-    return " ".join(told)
+    told = [
+        f"What was asked ({goal.get('text', '')}): {goal['asked'] or 'not known'}, because {because}.",
+        share and f"The reward's success() says yes in {share['yes']} of {share['of']} {goal['episodes']}.",
+        how and f"{others}: {how[0].lower() + how[1:]}",
+        f"In pairs it comes closer to the goal than others in {pairs['preferred']} of "
+        f"{pairs['preferred'] + pairs['not_preferred']} that differ."
+        if pairs
+        else "The comparison in pairs with others is missing.",
+        *map(str, goal.get("misleading") or ()),
+        often and f"Its success before the search: {often}.",
+        f"Pictures: {shown}." if shown else none and f"No pictures: {none}.",
+    ]
+    return " ".join(filter(None, told))
 
 
 def setting(task: Task) -> dict[str, Any]:
@@ -156,8 +158,9 @@ def judged_by(evidence: Evidence | None, task: Task) -> dict[str, Any] | None:
     """Episodes of the best that chose it, as the result file shows them; None where there are none."""
     if evidence is None or not evidence.episodes:
         return None
-    error = {"standard_error": _finite(evidence.standard_error)}
-    return {"outcome": "ok", **_summary(evidence), **error, **by_variant(task, evidence.episodes)}
+    scores = _of_returns(evidence.returns, evidence.success_rate)
+    error = {"standard_error": finite(evidence.standard_error)}
+    return {"outcome": "ok", **scores, **error, **by_variant(task, evidence.episodes)}
 
 
 def tested(
@@ -171,21 +174,15 @@ def tested(
     content = scored(test, horizon=horizon)
     if test is None or content is None:
         return None
-    known, whole = len(test.episodes), len(test.episodes) + test.failed
+    whole = len(test.episodes) + test.failed
     lost = counted_failures(test, seeds(whole))
     content |= by_variant(task, test.episodes, lost)
     if not test.failed:
         return content
     returns, rate = [*test.returns, *lost.values()], test.success_rate
-    return content | {
-        "mean_return": _finite(statistics.fmean(returns)) if returns else None,
-        "ci95": list(map(_finite, mean_interval(returns))),
-        "episodes": whole,
-        "success_rate": None if rate is None else rate * known / whole,
-        "returns": list(map(_finite, returns)),
-        "failed_episodes": test.failed,
-        "failure": test.error,
-    }
+    succeeded = None if rate is None else rate * len(test.episodes) / whole
+    failed = {"failed_episodes": test.failed, "failure": test.error}
+    return content | _of_returns(returns, succeeded) | {"episodes": whole} | failed
 
 
 def failures_in_words(test: Mapping[str, Any] | None) -> str:
@@ -226,17 +223,10 @@ def fidelity_in_words(fidelity: Mapping[str, Any] | None) -> str:
 
 
 def references_in_words(references: Mapping[str, Any]) -> str:
-    """For example "random actions earn 22.1 (20.3 to 24, 100 episodes), the zero action 9.3 (…)"."""
-    parts: list[str] = []
-    for name, scores in references.items():
-        low, high = scores["ci95"]
-        if scores["mean_return"] is not None and low is not None:
-            verb = "" if parts else " earn"
-            parts.append(
-                f"{REFERENCES.get(name, name)}{verb} {number(scores['mean_return'])} "
-                f"({number(low)} to {number(high)}, {episodes_in_words(scores['episodes'])})"
-            )
-    return ", ".join(parts)
+    """For example "random actions earn 22.1 (95 % interval 20.3 to 24, 100 episodes), the zero action 9.3 (…)"."""
+    told = [(REFERENCES.get(name, name), score_in_words(scores)) for name, scores in references.items()]
+    known = [(name, score) for name, score in told if score]
+    return ", ".join(f"{name}{'' if n else ' earn'} {score}" for n, (name, score) in enumerate(known))
 
 
 def result(
@@ -318,13 +308,9 @@ def _gap(test: Evaluation | None, **selected: Evaluation | Evidence | None) -> d
     if test is None or not test.episodes:
         return None
     return {
-        f"{name}_minus_test": _finite(one.mean_return - test.mean_return) if one is not None else None
+        f"{name}_minus_test": finite(one.mean_return - test.mean_return) if one is not None else None
         for name, one in selected.items()
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def write_result(directory: Path, content: Mapping[str, Any]) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import mean_interval
+from promptpo.telling.feedback import episodes_in_words, number
 
 
 def by_variant(
-    task: Task, episodes: Iterable[EpisodeRecord], failed: Mapping[int, float] | None = None
+    task: Task, episodes: Sequence[EpisodeRecord], failed: Mapping[int, float] | None = None
 ) -> dict[str, Any]:
     """``{"by_variant": [...]}`` of a family, in the order of `Task.playable`; nothing for a single environment.
 
@@ -24,16 +25,13 @@ def by_variant(
     """
     if not task.is_family:
         return {}
-    finished: dict[int, list[EpisodeRecord]] = {}
-    for episode in episodes:
-        finished.setdefault(task.index_of(episode.seed), []).append(episode)
-    lost: dict[int, list[float]] = {}
-    for seed, counted in (failed or {}).items():
-        lost.setdefault(task.index_of(seed), []).append(counted)
-    rows = [
-        _row(task, index, finished.get(index, []), lost.get(index, []))
-        for index in sorted(finished.keys() | lost.keys())
-    ]
+    lost = failed or {}
+    rows = []
+    for index in sorted({task.index_of(seed) for seed in (*(episode.seed for episode in episodes), *lost)}):
+        its = [episode for episode in episodes if task.index_of(episode.seed) == index]
+        rows.append(
+            _row(task, index, its, [value for seed, value in lost.items() if task.index_of(seed) == index])
+        )
     return {"by_variant": rows}
 
 
@@ -41,17 +39,16 @@ def _row(task: Task, index: int, episodes: Sequence[EpisodeRecord], lost: Sequen
     variant = task.playable[index]
     returns = [*(episode.return_ for episode in episodes), *lost]
     known = [float(episode.success) for episode in episodes if episode.success is not None]
-    low, high = mean_interval(returns)
-    row = {
+    return {
         "variant": variant.name,
         **({"env_id": variant.env_id} if variant.env_id else {}),
         "env_kwargs": dict(variant.env_kwargs),
-        "mean_return": _finite(statistics.fmean(returns)) if returns else None,
-        "ci95": [_finite(low), _finite(high)],
+        "mean_return": finite(statistics.fmean(returns)) if returns else None,
+        "ci95": list(map(finite, mean_interval(returns))),
         "episodes": len(returns),
         "success_rate": sum(known) / (len(known) + len(lost)) if known else None,
+        **({"failed_episodes": len(lost)} if lost else {}),
     }
-    return {**row, "failed_episodes": len(lost)} if lost else row
 
 
 def counted_failures(test: Evaluation, seeds: Sequence[int]) -> dict[int, float]:
@@ -64,18 +61,19 @@ def counted_failures(test: Evaluation, seeds: Sequence[int]) -> dict[int, float]
 def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The rows as lines of a small table of text."""
     width = max((len(row["variant"]) for row in rows), default=0)
-    return [f"  {row['variant']:<{width}}  {_words(row)}" for row in rows]
+    return [f"  {row['variant']:<{width}}  {score_in_words(row) or 'nothing ran'}" for row in rows]
 
 
-def _words(row: Mapping[str, Any]) -> str:
-    if row["mean_return"] is None:
-        return "nothing ran"
-    low, high = row["ci95"]
-    text = f"{row['mean_return']:>10.6g}  ({low:.4g} to {high:.4g}, {row['episodes']} episodes)"
-    if row["success_rate"] is not None:
-        text += f", success {row['success_rate']:.0%}"
-    return text
+def score_in_words(part: Mapping[str, Any] | None) -> str:
+    """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
+    if not part or part.get("mean_return") is None:
+        return ""
+    low, high = map(number, part["ci95"])
+    rate = part.get("success_rate")
+    success = "" if rate is None else f", success {rate:.0%}"
+    return f"{number(part['mean_return'])} (95 % interval {low} to {high}, {episodes_in_words(part['episodes'])}{success})"
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The number as JSON can hold it: None for NaN and infinities."""
     return value if math.isfinite(value) else None

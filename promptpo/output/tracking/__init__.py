@@ -16,28 +16,21 @@ from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
 from promptpo.output.tracking.base import Several, Tracker, tested
-from promptpo.output.tracking.mlflow import MLflow
+from promptpo.output.tracking.clients import MLflow, TensorBoard, WandB
 from promptpo.output.tracking.monitor import Monitor
-from promptpo.output.tracking.tensorboard import TensorBoard
-from promptpo.output.tracking.weights_and_biases import WandB
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.state import RunState
 
 __all__ = ["MLflow", "Monitor", "Several", "TensorBoard", "Tracker", "WandB", "send", "tracker"]
 
-TRACKERS: Mapping[str, Callable[[str], Tracker]] = {
-    "tensorboard": TensorBoard,
-    "wandb": WandB,
-    "mlflow": MLflow,
-    "monitor": Monitor,
+TRACKERS: Mapping[str, tuple[Callable[[str], Tracker], str]] = {
+    "tensorboard": (TensorBoard, "tensorboard"),
+    "wandb": (WandB, "promptpo"),
+    "mlflow": (MLflow, "file:mlruns"),
+    "monitor": (Monitor, "monitor.csv"),
 }
-DEFAULTS: Mapping[str, str] = {
-    "tensorboard": "tensorboard",
-    "wandb": "promptpo",
-    "mlflow": "file:mlruns",
-    "monitor": "monitor.csv",
-}
+"""What makes one, and where it goes unless it is said."""
 
 
 def tracker(name: str) -> Tracker:
@@ -50,7 +43,8 @@ def tracker(name: str) -> Tracker:
     kind, _, where = name.partition(":")
     if kind not in TRACKERS:
         raise UsageError(f"--track takes {', '.join(f'{k}[:WHERE]' for k in TRACKERS)}, not {name!r}.")
-    return TRACKERS[kind](where or DEFAULTS[kind])
+    make, usual = TRACKERS[kind]
+    return make(where or usual)
 
 
 def send(run: Path, trackers: Sequence[Tracker]) -> None:

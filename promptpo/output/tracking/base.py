@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.output.observer import HOOKS, Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Event, read_events
-from promptpo.run.observer import HOOKS, Observer
 from promptpo.run.state import RunState, evaluation_in
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Tracker(Observer):
         final = tested(run.data["test"])
         if final:
             self.log(final, self._state.spent.steps if self._state else 0, time.time())
-        self.close(run.policy_path if run.policy_path.exists() else None)
+        policy = run.policy_path  # never what a link in a stranger's run leads to
+        self.close(policy if policy.is_file() and not policy.is_symlink() else None)
 
     def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
         """Begin a run at the destination."""

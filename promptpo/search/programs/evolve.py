@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from promptpo.program import Program
 from promptpo.program.tunables import Range
-from promptpo.search.programs.library import TERMS, Genome, read_genome, structures_for, write_program
+from promptpo.search.programs.library import TERMS, read_genome, structures_for, write_program
+from promptpo.search.programs.writer import Genome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

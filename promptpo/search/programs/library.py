@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import jinja2
 from promptpo.program.tunables import Range, rounded
 from promptpo.search.programs.actions import count_actions, write_action
 from promptpo.search.programs.features import Features, count_states, key_function, read_observation
-from promptpo.search.programs.writer import Writer
+from promptpo.search.programs.writer import Genome, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,26 +28,6 @@ _MARKER = re.compile(
 TERMS = ("rates", "sums", "products", "ordered")
 """Additions to a structure: rates of change, leaky sums over time, products of features, and taking
 discrete actions as an ordered scale."""
-
-
-@dataclass(frozen=True, slots=True)
-class Genome:
-    """A structure and what was added to it.
-
-    Attributes:
-        structure: Name of a template.
-        terms: Additions, a sorted subset of `TERMS`.
-        variant: Chooses between random picks of the same structure, such as which features it reads.
-    """
-
-    structure: str
-    terms: tuple[str, ...] = ()
-    variant: int = 0
-
-    def __str__(self) -> str:
-        terms = f" with {', '.join(self.terms)}" if self.terms else ""
-        variant = f" (variant {self.variant})" if self.variant else ""
-        return f"{self.structure}{terms}{variant}"
 
 
 def read_genome(source: str) -> Genome | None:

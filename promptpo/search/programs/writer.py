@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from promptpo.program.tunables import Range
     from promptpo.search.programs.features import Features
-    from promptpo.search.programs.library import Genome
 
 MOST_WEIGHTS = 160
 """Weighted sums read at most so many numbers in all; wider observations are sampled by variant."""
@@ -28,6 +27,26 @@ MEMORY = 0.95
 
 WIDTH = 96
 INDENT = " " * 8
+
+
+@dataclass(frozen=True, slots=True)
+class Genome:
+    """A structure and what was added to it.
+
+    Attributes:
+        structure: Name of a template.
+        terms: Additions, a sorted subset of `TERMS`.
+        variant: Chooses between random picks of the same structure, such as which features it reads.
+    """
+
+    structure: str
+    terms: tuple[str, ...] = ()
+    variant: int = 0
+
+    def __str__(self) -> str:
+        terms = f" with {', '.join(self.terms)}" if self.terms else ""
+        variant = f" (variant {self.variant})" if self.variant else ""
+        return f"{self.structure}{terms}{variant}"
 
 
 @dataclass(frozen=True, slots=True)

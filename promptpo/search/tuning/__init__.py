@@ -1,6 +1,6 @@
 """Numbers for programs: derivative-free tuning of the literals that a policy declares."""
 
-from promptpo.search.tuning.batches import Batch, Start, Tuned
+from promptpo.search.tuning.batches import Batch, Start
 from promptpo.search.tuning.tuning import Tuning
 
-__all__ = ["Batch", "Start", "Tuned", "Tuning"]
+__all__ = ["Batch", "Start", "Tuning"]

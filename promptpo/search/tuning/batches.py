@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo.program import Program
-from promptpo.run.records import Sensitivity
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Trial
@@ -53,37 +52,6 @@ class Start:
     id: str
     program: Program
     score: float
-
-
-Outcome = Literal["better", "none", "alike", "given up", "nothing ran"]
-
-
-@dataclass(frozen=True, slots=True)
-class Tuned:
-    """What tuning made of a candidate.
-
-    Attributes:
-        id: The candidate's id.
-        program: The policy with the tuned literal; the original where nothing better was found.
-        changes: Parameter name to (value before, value after), where it changed.
-        score: Mean return in the whole episodes of the last comparison; of the candidate as it came where nothing better was found.
-        steps: Environment steps this candidate took.
-        notes: Remarks for the next prompt.
-        sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
-        evaluations: Episodes that were rolled out for it, whole or short.
-        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
-            "nothing ran" to its end.
-    """
-
-    id: str
-    program: Program
-    changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    score: float = float("nan")
-    steps: int = 0
-    notes: tuple[str, ...] = ()
-    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
-    evaluations: int = 0
-    outcome: Outcome = "none"
 
 
 @dataclass(frozen=True, slots=True)

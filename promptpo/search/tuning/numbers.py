@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.cma_es import evolution_strategy
-from promptpo.search.tuning.batches import WORST, Batch, Finalist, Tuned, failed, score
+from promptpo.run.records import Tuned
+from promptpo.search.tuning.batches import WORST, Batch, Finalist, failed, score
 from promptpo.search.tuning.sensitivity import Trials, moved
 from promptpo.search.tuning.space import ParamSpace
 from promptpo_sandbox import Trial
@@ -16,8 +17,8 @@ from promptpo_sandbox import Trial
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from promptpo.run.records import Sensitivity
-    from promptpo.search.tuning.batches import Episodes, Outcome, Purse, SeedSource, Start
+    from promptpo.run.records import Sensitivity, TuningOutcome
+    from promptpo.search.tuning.batches import Episodes, Purse, SeedSource, Start
     from promptpo.search.tuning.space import Vector
 
 FIRST_SEED = 1000
@@ -152,7 +153,7 @@ class NumberSearch:
     def unchanged(self) -> Tuned:
         """The candidate as it was."""
         start, known = self.start, self._sensitivity(self.space.defaults)
-        outcome: Outcome = "nothing ran" if not self._ran else "none" if self._differed else "alike"
+        outcome: TuningOutcome = "nothing ran" if not self._ran else "none" if self._differed else "alike"
         told = {"alike": "all numbers scored alike", "none": "nothing better"}.get(
             outcome, "no numbers ran to the end"
         )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.program import Program
-from promptpo.search.tuning.batches import Batch, Finalist, Tuned, failed
+from promptpo.run.records import Tuned
+from promptpo.search.tuning.batches import Batch, Finalist, failed
 from promptpo.search.tuning.model import TableModel, key_of
 from promptpo_sandbox import Trial
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from promptpo.rollouts.results import record_of
 from promptpo.run.evidence import SMALL, Evidence
+from promptpo.run.records import Tuned
 from promptpo.search.racing import AHEAD, Course, Race
 from promptpo.search.tuning.arms import arm_of, entrants
-from promptpo.search.tuning.batches import WORST, Batch, Finalist, Purse, Tuned, failed, score
+from promptpo.search.tuning.batches import WORST, Batch, Finalist, Purse, failed, score
 from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:

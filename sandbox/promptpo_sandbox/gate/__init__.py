@@ -3,6 +3,6 @@
 In the sandbox it is not the wall: that is the process and the kernel. For an exported file it is all there is.
 """
 
-from promptpo_sandbox.gate.check import Rejected, admit, check
+from promptpo_sandbox.gate.check import Rejected, admit
 
-__all__ = ["Rejected", "admit", "check"]
+__all__ = ["Rejected", "admit"]

@@ -26,10 +26,10 @@ class Rejected:
     detail: str = ""
 
 
-def check(source: str, *, source_bytes: int = 100_000) -> Rejected | None:
-    """Whether the gate lets a source pass; nothing is run."""
+def reasons(source: str, source_bytes: int = 100_000) -> tuple[str, str] | None:
+    """Why a source may not run, and the detail; None where the gate lets it pass. Nothing is run."""
     result = admit(source, source_bytes=source_bytes)
-    return result if isinstance(result, Rejected) else None
+    return (result.message, result.detail) if isinstance(result, Rejected) else None
 
 
 def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast.Module | Rejected:
@@ -59,18 +59,16 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
                 )
             review = Review(tree, nodes, source)
             problems = {*review.problems(), *params_problems(tree)}
+            doubts = [] if problems else refused(ast.parse(source))
     except SyntaxError as error:
         line = (error.text or "").rstrip()
         return Rejected(f"line {error.lineno}: syntax error: {error.msg}", line[:200])
     except (ValueError, RecursionError, MemoryError) as error:
         return Rejected(f"the source cannot be parsed: {error or 'it is nested too deeply'}")
+    if doubts:
+        return Rejected("; also ".join(doubts[:MAX_REASONS]))
     if not problems:
-        doubts = refused(ast.parse(source))
-        return (
-            Rejected("; also ".join(doubts[:MAX_REASONS]))
-            if doubts
-            else without_annotations(tree, nodes, review.bindings)
-        )
+        return without_annotations(tree, nodes, review.bindings)
     ordered = sorted(problems)
     reasons = [f"line {line}: {info}" for line, info in ordered[:MAX_REASONS]]
     more = len(ordered) - MAX_REASONS

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from promptpo_sandbox.arrays import MOST_NUMBERS, is_meant_as_array, read_array
-from promptpo_sandbox.entries import TRIPLE, Constants, Entry, entries_of
+from promptpo_sandbox.entries import MOST_IN_ALL, TRIPLE, Constants, Entry, entries_of
 
 _WAY = (
     "write (np.zeros((2, 3)), low, high), or np.ones, np.full, np.array or nested lists of numbers, all rows as long, "
@@ -24,10 +24,16 @@ def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
     entries, unread = entries_of(tree)
     asked = _asked_for(tree)
     missing = asked - {entry.name for entry in entries}
+    numbers = 0
     for entry in entries:
+        size = constants.size(entry)
+        numbers += size
+        if numbers > MOST_IN_ALL:
+            yield entry.node.lineno, f"PARAMS has too many numbers; declare at most {MOST_IN_ALL} in all"
+            return
         if _is_unread_array(entry, constants):
             yield entry.node.lineno, f"the array {entry.name!r} in PARAMS cannot be read: {_WAY}"
-        elif entry.name in asked and not constants.reads(entry):
+        elif entry.name in asked and not size:
             said = _text(entry.node)
             yield (
                 entry.node.lineno,

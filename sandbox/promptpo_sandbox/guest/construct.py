@@ -1,11 +1,24 @@
-"""Making a policy of a module that was run."""
+"""From a source to code, and from a module that was run to a policy."""
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Any
 
 from promptpo_sandbox.arrays import assembled
-from promptpo_sandbox.guest.errors import ContractError
+from promptpo_sandbox.gate.check import Rejected, admit
+from promptpo_sandbox.guest.errors import POLICY_FILE, ContractError
+
+
+def compiled(source: str, source_bytes: int, *, gate: bool) -> CodeType | Rejected:
+    """The code of a source; see `promptpo_sandbox.gate.check.admit`."""
+    try:
+        tree = admit(source, source_bytes=source_bytes, gate=gate)
+        return tree if isinstance(tree, Rejected) else compile(tree, POLICY_FILE, "exec", dont_inherit=True)
+    except SyntaxError as error:  # what only the compiler finds, such as return outside a function
+        return Rejected(f"line {error.lineno}: syntax error: {error.msg}")
+    except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways
+        return Rejected(f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}")
 
 
 def construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:

@@ -10,16 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from promptpo_sandbox.text import clean_line
+from promptpo_sandbox.guest.seen import kept
 
 MAX_ITEMS = 8
 """Entries that are kept."""
 
 MAX_NAME, MAX_WORD = 24, 32
 """Characters of a name, and of a text."""
-
-MAX_NUMBER = 2**53
-"""Larger whole numbers are no measurements."""
 
 
 def kept_in(policy: Any) -> dict[str, Any]:
@@ -32,23 +29,13 @@ def kept_in(policy: Any) -> dict[str, Any]:
 
 def plain(value: Any) -> dict[str, Any]:
     """The entries of a dict that are numbers or texts, the first few of them; nothing for any other value."""
-    if type(value) is not dict:
-        return {}
-    kept: dict[str, Any] = {}
-    for name, item in islice(value.items(), MAX_ITEMS):
-        known = _plain(item)
-        if type(name) is str and known is not None:
-            kept[clean_line(name[:MAX_NAME])] = known
-    return kept
+    found = {name[:MAX_NAME]: _single(item) for name, item in kept(value).items()}
+    return dict(islice(((name, item) for name, item in found.items() if item is not None), MAX_ITEMS))
 
 
-def _plain(item: Any) -> Any:
-    if type(item) is np.ndarray and item.size == 1 and item.dtype.kind in "biuf":
-        item = item.reshape(-1)[0]
-    if isinstance(item, np.generic) and type(item).__module__ == "numpy":
+def _single(item: Any) -> Any:
+    if type(item) is np.ndarray and item.size == 1:
         item = item.item()
-    if type(item) is int:
-        return item if abs(item) <= MAX_NUMBER else None
     if type(item) is str:
-        return clean_line(item[:MAX_WORD])
-    return item if type(item) in {bool, float} else None
+        return item[:MAX_WORD]
+    return item if type(item) in {bool, int, float} else None

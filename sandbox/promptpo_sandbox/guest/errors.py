@@ -16,6 +16,18 @@ class ContractError(TypeError):
     """The module lacks the class or method that it must have."""
 
 
+class InsideError(Exception):
+    """A module failed while it was asked; the cause is what it raised.
+
+    Args:
+        step: Index of the step in its episode; None where there is none.
+    """
+
+    def __init__(self, step: int | None = None) -> None:
+        super().__init__(step)
+        self.step = step
+
+
 def remember_source(source: str) -> None:
     """Let tracebacks show the policy's lines."""
     lines = source.splitlines(keepends=True)
@@ -25,6 +37,9 @@ def remember_source(source: str) -> None:
 def describe_failure(error: BaseException) -> tuple[str, str, str]:
     """Kind, message and detail of what untrusted code raised; never raises itself."""
     try:
+        if isinstance(error, InsideError) and error.__cause__ is not None:
+            kind, text, detail = _describe(error.__cause__)
+            return kind, text if error.step is None else f"at step {error.step}: {text}", detail
         return _describe(error)
     except BaseException as second:  # noqa: BLE001 - the exception's own methods are untrusted
         return "crashed", f"the code raised an exception that raises {type(second).__name__} when shown", ""

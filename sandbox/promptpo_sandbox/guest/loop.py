@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from promptpo_sandbox.gate.check import Rejected, admit
-from promptpo_sandbox.guest import rewards, wire
+from promptpo_sandbox.gate.check import Rejected
+from promptpo_sandbox.guest import rewards, wire, worlds
 from promptpo_sandbox.guest.actions import sample
 from promptpo_sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
-from promptpo_sandbox.guest.construct import construct
+from promptpo_sandbox.guest.construct import compiled, construct
 from promptpo_sandbox.guest.debug import kept_in
-from promptpo_sandbox.guest.errors import POLICY_FILE, ContractError, describe_failure, remember_source
+from promptpo_sandbox.guest.errors import ContractError, describe_failure, remember_source
 from promptpo_sandbox.guest.facades import EpisodeModules, Modules, names_in
 from promptpo_sandbox.guest.namespace import Output, restricted, unrestricted
 from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.seen import kept, watch
-from promptpo_sandbox.guest.simulating import simulate
+from promptpo_sandbox.guest.simulating import imagine
 from promptpo_sandbox.guest.wire import HEADER, READ, message
 
 SLOW_SECONDS = 0.001
@@ -99,7 +99,7 @@ class GuestLoop:
         self.read_size = 65536
         self._rest = b""
         self.printed: list[tuple[int, str]] = []
-        self._rewards = rewards.Rewards(lambda digest: self._module(digest, self._unread()))
+        self._rewards = rewards.Rewards(self._unheard)
 
     def serve(self) -> None:
         """Answer messages until the host closes the pipe."""
@@ -116,12 +116,8 @@ class GuestLoop:
                 self.row_dtype, self.row_shape = np.dtype(name), None if shape is None else tuple(shape)
             elif kind == wire.LOAD:
                 self._load(decode(payload[HEADER.size :]))
-            elif kind == wire.CALL:
-                self._call(decode(payload[HEADER.size :]))
-            elif kind in (wire.REPLAY, wire.IMAGINE):
-                self._simulate(kind, decode(payload[HEADER.size :]))
-            elif kind == wire.SCORE:
-                self._score(decode(payload[HEADER.size :]))
+            elif kind == wire.ASK:
+                self._answer(*decode(payload[HEADER.size :]))
 
     def _rows(self, payload: bytes) -> list[Any]:
         """Observations in the announced layout: ints, or arrays that a policy may write to."""
@@ -163,9 +159,6 @@ class GuestLoop:
             os._exit(0)
         return data
 
-    def _fail(self, error: BaseException) -> None:
-        send_failure(*describe_failure(error))
-
     def _printing(self) -> Output | None:
         """The output of the lane that is running; in a round without trouble it is the next to answer."""
         if self._running is not None:
@@ -189,20 +182,11 @@ class GuestLoop:
         self.seen = request["seen"]
         self._batch = batch_of(request["layout"])()
         source = request["source"]
-        try:
-            tree = admit(source, source_bytes=request["source_bytes"], gate=self.gate)
-            if isinstance(tree, Rejected):
-                send_failure("rejected", tree.message, tree.detail)
-                return
-            self.code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
-        except SyntaxError as error:  # what only the compiler finds, such as return outside a function
-            text = f"line {error.lineno}: syntax error: {error.msg}"
-            send_failure("rejected", text, "")
+        code = compiled(source, request["source_bytes"], gate=self.gate)
+        if isinstance(code, Rejected):
+            send_failure("rejected", code.message, code.detail)
             return
-        except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways
-            text = f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}"
-            send_failure("rejected", text, "")
-            return
+        self.code = code
         self._apart = "base" in names_in(self.code)  # an array's base would show the other lanes' rows
         remember_source(source)
         send(message(wire.READY))
@@ -242,7 +226,7 @@ class GuestLoop:
                 self._acknowledge(ready)
                 ready = 0
                 self._flush_output()
-                self._fail(error)
+                send_failure(*describe_failure(error))
                 continue
             self._flush_output()
             self.lanes.append(lane)
@@ -344,50 +328,52 @@ class GuestLoop:
         kind, text, detail = describe_failure(error)
         send_failure(kind, text, f"{detail}\nobs was {sample(obs)}".strip())
 
-    # Calls
+    # Questions
 
-    def _call(self, request: dict[str, Any]) -> None:
-        output = self._running = Output(self.output_limit, self.printed, 0)
+    def _answer(self, what: str, request: Any) -> None:
+        """Answer with plain data, or with a failure."""
         try:
-            module = self._module(request["digest"], output)
-            owner, _, method = request["target"].partition(".")
-            if owner not in module:
-                raise ContractError(f"the code defines no {owner}; define it with a method {method}")
-            target = module[owner]
-            result = getattr(target(), method)(request["argument"]) if method else target(request["argument"])
-            if not isinstance(result, str):
-                raise ContractError(f"{request['target']} returned {sample(result)}; return a str")
-            data = str(result).encode("utf-8", "replace")
-            if len(data) > request["text_bytes"]:
-                raise ContractError(
-                    f"{request['target']} returned {len(data)} bytes of text; return at most {request['text_bytes']}"
-                )
+            data = encode(getattr(self, f"_asked_to_{what}")(request))
         except BaseException as error:  # noqa: BLE001 - reported to the host
             self._flush_output()
-            self._fail(error)
+            send_failure(*describe_failure(error))
         else:
             self._flush_output()
-            send(message(wire.TEXT, data))
+            send(message(wire.ANSWER, data))
 
-    def _simulate(self, kind: int, request: dict[str, Any]) -> None:
-        simulate(
-            kind, request, lambda digest, code: self._module(digest, self._unread(), code), gate=self.gate
-        )
+    def _asked_to_call(self, request: dict[str, Any]) -> str:
+        output = self._running = Output(self.output_limit, self.printed, 0)
+        module = self._module(request["digest"], output)
+        owner, _, method = request["target"].partition(".")
+        if owner not in module:
+            raise ContractError(f"the code defines no {owner}; define it with a method {method}")
+        target = module[owner]
+        result = getattr(target(), method)(request["argument"]) if method else target(request["argument"])
+        if not isinstance(result, str):
+            raise ContractError(f"{request['target']} returned {sample(result)}; return a str")
+        size, most = len(str(result).encode("utf-8", "replace")), request["text_bytes"]
+        if size > most:
+            raise ContractError(f"{request['target']} returned {size} bytes of text; return at most {most}")
+        return str(result)
 
-    def _unread(self) -> Output:
-        """The output of what is no policy: nobody reads it."""
-        self._running = Output(0, self.printed, 0)
-        return self._running
+    def _asked_to_score(self, request: dict[str, Any]) -> Any:
+        return self._rewards.score(request)
 
-    def _score(self, request: dict[str, Any]) -> None:
-        """Answer with what steps earn; a failure says in which step it happened."""
-        try:
-            data = encode(self._rewards.score(request))
-        except rewards.StepError as error:
-            kind, text, detail = describe_failure(error.__cause__ or error)
-            send_failure(kind, text if error.step is None else f"at step {error.step}: {text}", detail)
-        else:
-            send(message(wire.SCORED, data))
+    def _asked_to_replay(self, request: dict[str, Any]) -> Any:
+        return worlds.replay(worlds.maker(self._unheard(request["digest"]), request["params"]), request)
+
+    def _asked_to_imagine(self, request: dict[str, Any]) -> Any:
+        return imagine(request, self._unheard, gate=self.gate)
+
+    def _asked_to_read(self, request: tuple[str, str, Sequence[Any]]) -> Any:
+        """What a function of a module of ours says about texts that nobody trusts."""
+        module, function, arguments = request
+        return getattr(sys.modules[module], function)(*arguments)
+
+    def _unheard(self, digest: bytes, code: CodeType | None = None) -> dict[str, Any]:
+        """A fresh copy of what is no policy: nobody reads its output."""
+        output = self._running = Output(0, self.printed, 0)
+        return self._module(digest, output, code)
 
 
 def _send_debug(lane: RunningPolicy) -> None:

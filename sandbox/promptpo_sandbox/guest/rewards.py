@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from promptpo_sandbox.guest.actions import sample
-from promptpo_sandbox.guest.errors import ContractError
-from promptpo_sandbox.guest.worlds import MAX_REWARD, copied, value_at
+from promptpo_sandbox.guest.errors import ContractError, InsideError
+from promptpo_sandbox.guest.worlds import copied, number_of, value_at
 
 MOST_PARTS = 16
 LONGEST_NAME = 40
@@ -26,18 +26,6 @@ New: TypeAlias = Callable[[bytes], dict[str, Any]]
 
 class InvalidRewardError(ContractError):
     """What ``step`` or ``success`` returned is no reward."""
-
-
-class StepError(Exception):
-    """A program failed; the cause is what it raised.
-
-    Args:
-        step: Index of the step in its episode; None for construction and ``success``.
-    """
-
-    def __init__(self, step: int | None) -> None:
-        super().__init__(step)
-        self.step = step
 
 
 class RunningReward:
@@ -77,15 +65,18 @@ class RunningReward:
     @staticmethod
     def _earned(answer: Any) -> tuple[float, dict[str, float]]:
         if not isinstance(answer, tuple):
-            return _number(answer, "the reward"), {}
+            return number_of(answer, "Reward.step", "the reward", InvalidRewardError), {}
         if len(answer) != 2 or not isinstance(answer[1], dict):  # noqa: PLR2004
             raise InvalidRewardError(
                 f"Reward.step returned {sample(answer)}; return a number, or a number and a dict of its parts"
             )
-        parts = {_name(name): _number(value, f"the part {name}") for name, value in answer[1].items()}
+        parts = {
+            _name(name): number_of(value, "Reward.step", f"the part {name}", InvalidRewardError)
+            for name, value in answer[1].items()
+        }
         if len(parts) > MOST_PARTS:
             raise InvalidRewardError(f"Reward.step returned {len(parts)} parts; return at most {MOST_PARTS}")
-        return _number(answer[0], "the reward"), parts
+        return number_of(answer[0], "Reward.step", "the reward", InvalidRewardError), parts
 
     def success(self) -> bool | None:
         """Whether the goal was reached; None where the program does not say.
@@ -102,17 +93,6 @@ class RunningReward:
         if isinstance(answer, (np.bool_, int, np.integer)):
             return bool(answer)
         raise InvalidRewardError(f"Reward.success returned {sample(answer)}; return True or False")
-
-
-def _number(value: Any, what: str) -> float:
-    if not isinstance(value, (bool, int, float, np.number, np.bool_)) and not (
-        isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf"
-    ):
-        raise InvalidRewardError(f"Reward.step returned {sample(value)} as {what}; return a number")
-    number = float(value)
-    if not abs(number) <= MAX_REWARD:
-        raise InvalidRewardError(f"Reward.step returned {number} as {what}; return a finite number")
-    return number
 
 
 def _name(value: Any) -> str:
@@ -138,7 +118,7 @@ class Rewards:
         """Rewards of consecutive steps, the sums of their parts, and at an episode's end whether it succeeded.
 
         Raises:
-            StepError: The program failed.
+            InsideError: The program failed.
         """
         lane = request["lane"]
         if request["digest"] is not None:
@@ -146,12 +126,12 @@ class Rewards:
             try:
                 self._running[lane] = RunningReward(self._new(request["digest"]))
             except BaseException as wrong:
-                raise StepError(None) from wrong
+                raise InsideError from wrong
         reward = self._running[lane]
         sums: dict[str, float] = {}
         earned = self._earned(reward, request, sums)
         if not all(map(math.isfinite, sums.values())):
-            raise StepError(reward.steps) from InvalidRewardError(
+            raise InsideError(reward.steps) from InvalidRewardError(
                 "the parts of Reward.step add up to no finite number"
             )
         success = None
@@ -160,7 +140,7 @@ class Rewards:
             try:
                 success = reward.success()
             except BaseException as wrong:
-                raise StepError(None) from wrong
+                raise InsideError from wrong
         return np.array(earned, float), sums, success
 
     @staticmethod
@@ -179,7 +159,7 @@ class Rewards:
                     info,
                 )
             except BaseException as wrong:
-                raise StepError(reward.steps) from wrong
+                raise InsideError(reward.steps) from wrong
             earned.append(value)
             for name, part in parts.items():
                 sums[name] = sums.get(name, 0.0) + part

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from promptpo_sandbox.guest.debug import MAX_NUMBER
 from promptpo_sandbox.text import clean_line
+
+MAX_NUMBER = 2**53
+"""Larger whole numbers are no measurements."""
 
 MAX_ITEMS = 32
 """Entries of the dict that are kept, and of a list or dict in it."""

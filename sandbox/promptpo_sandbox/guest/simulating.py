@@ -1,4 +1,4 @@
-"""What the guest answers where a world model is asked: predictions, or episodes of a policy in it."""
+"""Letting a policy act in a world model: two modules in one guest."""
 
 from __future__ import annotations
 
@@ -6,53 +6,28 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, TypeAlias
 
-from promptpo_sandbox.gate.check import Rejected, admit
-from promptpo_sandbox.guest import wire, worlds
-from promptpo_sandbox.guest.batches import send, send_failure
-from promptpo_sandbox.guest.construct import construct
-from promptpo_sandbox.guest.errors import POLICY_FILE, describe_failure, remember_source
-from promptpo_sandbox.guest.plain import encode
-from promptpo_sandbox.guest.wire import message
+from promptpo_sandbox.gate.check import Rejected
+from promptpo_sandbox.guest import worlds
+from promptpo_sandbox.guest.construct import compiled, construct
+from promptpo_sandbox.guest.errors import describe_failure, remember_source
 
 Run: TypeAlias = Callable[[bytes, CodeType | None], dict[str, Any]]
 """Runs the loaded world's module, or another code, afresh; the bytes decide its random numbers."""
 
 
-def simulate(kind: int, request: dict[str, Any], run: Run, *, gate: bool) -> None:
-    """Answer with predictions; who failed, world or policy, is said with the failure.
+def imagine(request: dict[str, Any], run: Run, *, gate: bool) -> list[Any]:
+    """Episodes of a policy in the world; a failing policy's are its own outcome.
 
     Args:
-        kind: Of the message.
         request: What the host asks for.
         run: Runs modules.
         gate: Whether policies are held to the gate's rules.
     """
-    try:
-        make = worlds.maker(run(request["digest"], None), request["params"])
-        answer: Any
-        if kind == wire.REPLAY:
-            answer = worlds.replay(make, request)
-        else:
-            answer = _imagined(make, request, run, gate=gate)
-        data = encode(answer)
-    except worlds.WorldError as error:
-        send_failure(*describe_failure(error.__cause__ or error))
-    except BaseException as error:  # noqa: BLE001 - reported to the host
-        send_failure(*describe_failure(error))
-    else:
-        send(message(wire.PREDICTED, data))
-
-
-def _imagined(make: worlds.Make, request: dict[str, Any], run: Run, *, gate: bool) -> list[Any]:
-    """Episodes of a policy in the world; a failing policy's are its own outcome."""
+    make = worlds.maker(run(request["digest"], None), request["params"])
     source = request["policy"]
-    tree = admit(source, source_bytes=request["source_bytes"], gate=gate)
-    if isinstance(tree, Rejected):
-        return [("rejected", tree.message, tree.detail)]
-    try:
-        code = compile(tree, POLICY_FILE, "exec", dont_inherit=True)
-    except SyntaxError as error:
-        return [("rejected", f"line {error.lineno}: syntax error: {error.msg}", "")]
+    code = compiled(source, request["source_bytes"], gate=gate)
+    if isinstance(code, Rejected):
+        return [("rejected", code.message, code.detail)]
     remember_source(source)
 
     def policy(params: dict[str, float] | None, digest: bytes) -> Any:

@@ -30,16 +30,10 @@ STEP_FIXED = 3
 """Observations of all running lanes as raw rows of one dtype and shape, in lane order."""
 STEP_PLAIN = 4
 """Observations of all running lanes as one list in plain data."""
-CALL = 5
-"""Construct a class and call a method: plain data."""
+ASK = 5
+"""Ask the module, or what reads for the host, for plain data: what is asked and with what, see `promptpo_sandbox.asked`."""
 LAYOUT = 6
 """The dtype and shape of the rows that follow: plain data; not answered."""
-REPLAY = 7
-"""Predict recorded steps with the module's World: plain data, see `promptpo_sandbox.guest.worlds`."""
-IMAGINE = 8
-"""Let a policy act in the module's World: plain data, see `promptpo_sandbox.guest.worlds`."""
-SCORE = 9
-"""What steps earn by the module's Reward: plain data, see `promptpo_sandbox.guest.rewards`."""
 
 # guest to host
 READY = 32
@@ -50,21 +44,16 @@ FAILED = 34
 """The next lane (or the source) failed: plain data (kind, message, detail)."""
 OUTPUT = 35
 """Text printed by lane number `count`; accounts for no lane."""
-TEXT = 36
-"""What a call returned."""
+ANSWER = 36
+"""What was asked for: plain data."""
 DEBUG = 37
 """What the policy of lane number `count` keeps in its ``debug``: plain data; accounts for no lane."""
 
-MAX_DEBUG_BYTES = 2048
-"""Of one such message."""
+MAX_DEBUG_BYTES = 2048  # of one such message
 
 MAX_SEEN_BYTES = 16384
 """Of what one `SEEN` message tells."""
 
-PREDICTED = 38
-"""What a replay gave, or the episodes that a policy played in a world: plain data."""
-SCORED = 39
-"""What steps have earned: plain data."""
 SEEN = 40
 """What the ``perceive`` of lane number `count` has returned in this step: plain data; accounts for no lane."""
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from promptpo_sandbox.arrays import assembled
 from promptpo_sandbox.guest.actions import InvalidActionError, Layout, coerce, sample
-from promptpo_sandbox.guest.errors import ContractError
+from promptpo_sandbox.guest.errors import ContractError, InsideError
 
 Make: TypeAlias = Callable[[Any, bytes], Any]
 """A new world from an observation and the bytes that decide its random numbers."""
@@ -24,7 +24,7 @@ Make: TypeAlias = Callable[[Any, bytes], Any]
 MAX_REWARD = 1e12
 
 
-class WorldError(Exception):
+class WorldError(InsideError):
     """What a world raised or returned, as opposed to a policy; the cause is what it raised."""
 
 
@@ -96,7 +96,11 @@ class Stepper:
                 f"World.step returned {sample(answer)}; return (observation, reward, terminated)"
             )
         obs, reward, terminated = answer
-        return self._observation(obs), self._number(reward), self._flag(terminated)
+        return (
+            self._observation(obs),
+            number_of(reward, "World.step", "the reward", InvalidPredictionError),
+            self._flag(terminated),
+        )
 
     def _observation(self, value: Any) -> Any:
         kind = self._kind
@@ -121,23 +125,29 @@ class Stepper:
         return value
 
     @staticmethod
-    def _number(value: Any) -> float:
-        if not isinstance(value, (bool, int, float, np.number, np.bool_)) and not (
-            isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf"
-        ):
-            raise InvalidPredictionError(f"World.step returned the reward {sample(value)}; return a number")
-        number = float(value)
-        if not abs(number) <= MAX_REWARD:
-            raise InvalidPredictionError(f"World.step returned the reward {number}; return a finite number")
-        return number
-
-    @staticmethod
     def _flag(value: Any) -> bool:
         if not isinstance(value, (bool, np.bool_, int, np.integer)):
             raise InvalidPredictionError(
                 f"World.step returned {sample(value)} as terminated; return True or False"
             )
         return bool(value)
+
+
+def number_of(value: Any, who: str, what: str, error: type[ContractError]) -> float:
+    """A finite number that a module has returned.
+
+    Args:
+        value: What it returned.
+        who: The method that has returned it.
+        what: It is to be.
+        error: What is raised where it is none.
+    """
+    plain = isinstance(value, (bool, int, float, np.number, np.bool_)) or (
+        isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf"
+    )
+    if not plain or not abs(number := float(value)) <= MAX_REWARD:
+        raise error(f"{who} returned {sample(value)} as {what}; return a finite number")
+    return number
 
 
 def replay(make: Make, request: dict[str, Any]) -> tuple[Any, Any, Any]:

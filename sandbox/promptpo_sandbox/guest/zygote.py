@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import importlib
 import json
 import os
 import signal
 import socket
 import sys
+import types
+from typing import Any
 
 from promptpo_sandbox.guest import confine, wire
 from promptpo_sandbox.guest.facades import Modules, preload
@@ -51,6 +54,7 @@ class _Zygote:
             cpu_seconds=int(str(config["cpu_seconds"])),
         )
         preload()
+        _import(config["modules"])
         self.modules = Modules()
         if "environment" in layers:
             os.environ.clear()
@@ -106,6 +110,16 @@ class _Zygote:
             guest.serve()
         finally:
             os._exit(70)
+
+
+def _import(modules: Any) -> None:
+    """Import modules by name, each from the directory of its package, without what that package does by itself."""
+    for module, directory in modules.items():
+        package = module.partition(".")[0]
+        if package not in sys.modules:
+            sys.modules[package] = types.ModuleType(package)
+            sys.modules[package].__path__ = [directory]
+        importlib.import_module(module)
 
 
 def _nameless(directory: str) -> int:

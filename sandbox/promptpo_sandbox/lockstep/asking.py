@@ -85,7 +85,9 @@ class AskedPolicies:
         try:
             self._guest.send(message(wire.LANES, encode(request)), self._limits.construct_seconds)
             while starting:
-                kind, count, payload = self._chunk(self._guest, self._limits.construct_seconds)
+                kind, count, payload = self._guest.answer(
+                    Deadline(self._guest, self._limits.construct_seconds), _unread
+                )
                 if kind == wire.READY and 0 < count <= len(starting) and not payload:
                     self._running += starting[:count]
                     del starting[:count]
@@ -141,7 +143,7 @@ class AskedPolicies:
         answers: Answers = {}
         lanes = list(waiting)
         while lanes:
-            kind, count, payload = self._chunk(guest, self._limits.step_seconds)
+            kind, count, payload = guest.answer(Deadline(guest, self._limits.step_seconds), _unread)
             if kind == wire.ACTIONS and 0 < count <= len(lanes):
                 for action in self._decoder.decode(payload, count):
                     answers[lanes.pop(0)] = _explained(action)
@@ -155,14 +157,6 @@ class AskedPolicies:
     def close(self) -> None:
         """End the guest; `start` brings another."""
         self._give_up()
-
-    def _chunk(self, guest: Guest, seconds: float) -> tuple[int, int, bytes]:
-        """The next chunk that is no output."""
-        deadline = Deadline(guest, seconds)
-        while True:
-            kind, count, payload = guest.chunk(deadline)
-            if kind != wire.OUTPUT:
-                return kind, count, payload
 
     def _drop(self, failed: list[int]) -> None:
         """Take lanes out; the guest itself keeps those whose action was of no use."""
@@ -193,3 +187,7 @@ def _explained(action: Any) -> Any:
     if type(action) is InvalidActionError:
         return Failure("invalid_action", str(action))
     return action
+
+
+def _unread(_lane: int, _printed: bytes) -> None:
+    """Nobody reads what these policies print."""

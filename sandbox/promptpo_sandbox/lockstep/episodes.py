@@ -150,7 +150,7 @@ class GuestEpisodes:
         while waiting:
             began = perf_counter()
             try:
-                kind, count, payload = self._answer(Deadline(self.guest, limit))
+                kind, count, payload = self.guest.answer(Deadline(self.guest, limit), self._note_output)
             except GuestTimeoutError:
                 known = self.options.careful or len(waiting) == 1
                 text = f"running the module and constructing Policy took longer than {limit:g} s; do less work there"
@@ -166,14 +166,6 @@ class GuestEpisodes:
             self.meter.charge(answered, perf_counter() - began)
             if kind == wire.FAILED:
                 self.fail(answered[0], *decode_failure(payload))
-
-    def _answer(self, deadline: Deadline) -> tuple[int, int, bytes]:
-        """The next chunk that is no output."""
-        while True:
-            kind, count, payload = self.guest.chunk(deadline)
-            if kind != wire.OUTPUT:
-                return kind, count, payload
-            self._note_output(count, payload)
 
     def _note_output(self, index: int, payload: bytes) -> None:
         self.progress.note_output(self.lanes, index, payload)

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from promptpo_sandbox.lockstep.lane import Lane
-from promptpo_sandbox.pipes import GuestGoneError
+from promptpo_sandbox.pipes import MAX_BYTES_PER_CHARACTER, GuestGoneError
 from promptpo_sandbox.results import Episode, Trial
-
-MAX_BYTES_PER_CHARACTER = 4
 
 
 @dataclass

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.guest import wire
 from promptpo_sandbox.guest.plain import encode
 from promptpo_sandbox.guest.wire import message
@@ -23,7 +24,7 @@ from promptpo_sandbox.lockstep.episodes import GuestEpisodes, Options
 from promptpo_sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progress
 from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
 from promptpo_sandbox.process import GuestUsage
-from promptpo_sandbox.results import Episode, Failure, FailureKind, Limits, Record, Rollout, Trial
+from promptpo_sandbox.results import Failure, FailureKind, Limits, Record, Rollout, unstarted
 from promptpo_sandbox.spaces import layout_of
 from promptpo_sandbox.text import clean
 
@@ -99,6 +100,18 @@ class Runner:
         except GuestGoneError:
             return guest, Failure("rejected", "the source brings the compiler down; write a simpler one")
 
+    def asked(self, name: str, instead: str, error: type[AskFailedError]) -> Asked:
+        """A fresh guest with the source, to be asked for plain data; see `Asked`.
+
+        Raises:
+            AskFailedError: The source is refused.
+        """
+        guest, failure = self.load(("tuple", []))
+        if failure is not None:
+            self.end()
+            raise error(failure)
+        return Asked(guest, self.limits, self.end, name, instead, error)
+
     def end(self) -> None:
         """End the guest and add up what it used."""
         self._last_usage = usage = self.guests.end()
@@ -157,7 +170,7 @@ class Runner:
         if failure is not None and not progress.stop_on_failure:
             for position, trial in enumerate(progress.trials):
                 if position not in progress.episodes:
-                    progress.add(position, _unstarted(trial, failure))
+                    progress.add(position, unstarted(trial, failure))
         episodes = progress.episodes
         kept = [position for position in sorted(episodes) if not progress.cancelled(position)]
         if failure is None and progress.first_failure is not None:
@@ -185,17 +198,3 @@ def _cause(error: Exception, usage: GuestUsage | None) -> tuple[FailureKind, str
         name = signal.Signals(number).name if number in {*signal.Signals} else f"signal {number}"
         return "crashed", f"the code brought its process down ({name}); use plain numpy and Python only"
     return "crashed", f"the code ended or disturbed its process ({error}); return an action from act instead"
-
-
-def _unstarted(trial: Trial, failure: Failure) -> Episode:
-    return Episode(
-        trial.seed,
-        0.0,
-        0,
-        terminated=False,
-        truncated=False,
-        success=None,
-        clipped=0,
-        policy_seconds=0.0,
-        failure=failure,
-    )

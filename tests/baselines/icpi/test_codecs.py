@@ -90,7 +90,6 @@ def test_a_state_line_is_read_back(env_id: str, data: Any, hint: Any) -> None:
     line = codec.obs(state, hint=hint)
     assert "\n" not in line
     assert codec.parse_obs(f"  {line}\nstate = left()") == state
-    assert codec.valid_obs(line)
 
 
 @pytest.mark.parametrize("env_id", CODECS)
@@ -98,7 +97,7 @@ def test_a_state_line_is_read_back(env_id: str, data: Any, hint: Any) -> None:
 def test_no_completion_breaks_the_reading(env_id: str, text: str) -> None:
     """Whatever a model writes is read as a value or as nothing."""
     codec = CODECS[env_id]
-    for completion in (text, codec.prefix + text, f"assert reward == {text}"):
+    for completion in (text, f"assert state == [{text}", f"assert reward == {text}"):
         parsed = codec.parse_obs(completion)
         assert parsed is None or codec.parse_obs(codec.obs(parsed, hint=False)) is not None
         assert codec.parse_done(completion) in (True, False, None)
@@ -133,14 +132,6 @@ def test_ends_and_rewards_are_read_exactly(completion: Any, done: Any, reward: A
     codec = CODECS["promptpo/Chain-v0"]
     assert codec.parse_done(completion) is done
     assert codec.parse_reward(completion) == reward
-
-
-def test_the_lenient_reading_looks_at_the_beginning_only() -> None:
-    """As the paper's own validity check did."""
-    codec = CODECS["promptpo/Chain-v0"]
-    assert not codec.valid_obs("assert state == [six]")
-    assert codec.valid_obs("assert state == [six]", lenient=True)
-    assert not codec.valid_obs("state == [6]", lenient=True)
 
 
 def test_only_the_first_line_of_a_completion_counts() -> None:

@@ -1,4 +1,4 @@
-"""``promptpo baseline icpi`` and ``promptpo lab icpi-probe`` as they are typed."""
+"""``promptpo baseline icpi`` as it is typed."""
 
 import json
 import os
@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from promptpo.cli.app import run
 from promptpo_baselines.cli import main
 
 
@@ -18,20 +17,6 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     code = main(["icpi", *words])
     out = capsys.readouterr()
     return code, out.out, out.err
-
-
-def probe(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """The same for ``promptpo lab icpi-probe``."""
-    code = run(["lab", "icpi-probe", *words])
-    out = capsys.readouterr()
-    return code, out.out, out.err
-
-
-def test_naming_the_commands_imports_nothing_heavy() -> None:
-    """Neither numpy nor gymnasium."""
-    code = "import sys, promptpo_baselines.icpi_commands; print({'numpy', 'gymnasium', 'openai'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "set()", done.stderr
 
 
 def test_a_run_tells_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -51,14 +36,14 @@ def test_a_run_tells_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 def test_the_switches_reach_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Profile, ablations and budgets are recorded as they were given."""
     code, out, _ = call(
-        capsys, "promptpo/Chain-v0", "--engine", "oracle:exact", "--profile", "paper", "--steps", "12", "--seed", "3",
+        capsys, "promptpo/Chain-v0", "--engine", "oracle", "--profile", "paper", "--steps", "12", "--seed", "3",
         "--no-hint", "--no-balance", "--no-constraint", "--context", "16", "--randomize", "policy",
         "--prompt-tokens", "500", "--test-episodes", "0", "--out", str(tmp_path), "--json",
     )  # fmt: skip
     assert code == 0
     config = json.loads(out)["config"]
     profile = config["profile"]
-    assert (config["engine"], config["seed"], config["steps"]) == ("oracle:exact", 3, 12)
+    assert (config["engine"], config["seed"], config["steps"]) == ("oracle", 3, 12)
     assert (profile["name"], profile["hint"], profile["balance"], profile["constrain"]) == (
         "paper", False, False, False,
     )  # fmt: skip
@@ -100,7 +85,7 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(
         (["promptpo/Chain-v0"], "--engine is missing"),
         (["promptpo/Chian-v0", "--engine", "oracle"], "ICPI's own are promptpo/Chain-v0"),
         (["NoSuchThing-v0", "--engine", "oracle"], "there is no environment"),
-        (["Pendulum-v1", "--engine", "lookup"], "needs a Discrete action space"),
+        (["Pendulum-v1", "--method", "matching"], "needs a Discrete action space"),
         (["CartPole-v1", "--engine", "oracle"], "the oracle knows the rules of ICPI's own domains only"),
         (["promptpo/Chain-v0", "--engine", "oracel"], "ICPI's engines are"),
         (
@@ -113,8 +98,8 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(
             "takes done, reward, next, policy, not 'nxt'",
         ),
         (["promptpo/Chain-v0", "--engine", "oracle", "--env-kwargs", "{"], "--env-kwargs"),
-        (["nowhere:Thing-v0", "--engine", "lookup"], "there is no module 'nowhere' on the path or in"),
-        (["promptpo/Chain-v0", "--engine", "vllm:m"], "needs --base-url"),
+        (["nowhere:Thing-v0", "--method", "matching"], "there is no module 'nowhere' on the path or in"),
+        (["promptpo/Chain-v0", "--engine", "llamacpp:m"], "needs --base-url"),
     ],
 )
 def test_wrong_usage_is_told_in_one_sentence(
@@ -141,7 +126,7 @@ def test_an_environment_of_a_module_in_the_current_directory(tmp_path: Path) -> 
         "from gymnasium.envs.toy_text import FrozenLakeEnv\n"
         "gymnasium.register('Mine-v0', entry_point=FrozenLakeEnv, max_episode_steps=20)\n"
     )
-    words = ["mine:Mine-v0", "--engine", "lookup", "--steps", "30", "--test-episodes", "2", "--out", "run"]
+    words = ["mine:Mine-v0", "--method", "matching", "--steps", "30", "--test-episodes", "2", "--out", "run"]
     code = f"import sys; sys.path.remove(''); from promptpo_baselines.cli import main; sys.exit(main(['icpi', *{words}]))"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -153,56 +138,3 @@ def test_an_environment_of_a_module_in_the_current_directory(tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "run" / "result.json").read_text())["steps"]["train"] == 30
-
-
-def test_the_probe_prints_a_table_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the domains and sizes that were named."""
-    words = ["--engine", "lookup", "--domains", "Chain,Maze", "--examples", "20,60", "--questions", "6"]
-    code, out, err = probe(capsys, *words)
-    assert code == 0
-    assert len(out.splitlines()) == 1 + 2 * 2 * 4 + 1
-    assert "at most 96 calls" in err
-    code, out, _ = probe(capsys, *words, "--json")
-    assert len(json.loads(out)["rows"]) == 16
-
-
-def test_a_probe_pays_for_nothing_twice(
-    capsys: pytest.CaptureFixture[str], server: Any, tmp_path: Path
-) -> None:
-    """With --out, the same probe again asks nothing."""
-    words = [
-        "--engine",
-        "completion:m",
-        "--base-url",
-        server.address,
-        "--domains",
-        "Chain",
-        "--examples",
-        "20",
-    ]
-    words += ["--questions", "4", "--out", str(tmp_path)]
-    first = probe(capsys, *words)
-    asked = len(server.completions)
-    assert first[0] == 0
-    assert asked > 8
-    assert probe(capsys, *words)[1] == first[1]
-    assert len(server.completions) == asked
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "--engine is missing"),
-        (["--engine", "lookup", "--examples", "many"], "--examples takes numbers"),
-        (["--engine", "lookup", "--examples", "0"], "--examples takes numbers"),
-        (["--engine", "lookup", "--domains", "Chian"], "there is no environment"),
-    ],
-)
-def test_a_wrong_probe_is_told_in_one_sentence(
-    capsys: pytest.CaptureFixture[str], words: list[str], said: str
-) -> None:
-    """Exit code 2."""
-    code, _, err = probe(capsys, *words)
-    assert code == 2
-    assert said in err
-    assert "Traceback" not in err

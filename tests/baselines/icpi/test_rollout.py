@@ -9,15 +9,14 @@ import pytest
 
 from promptpo_baselines.icpi.assembly import stream
 from promptpo_baselines.icpi.domains import DOMAINS
-from promptpo_baselines.icpi.engines.testing import GARBAGE, NoisyEngine, ScriptedEngine
 from promptpo_baselines.icpi.model import InContextModel
 from promptpo_baselines.icpi.rollout import Imagination, best
 from promptpo_baselines.icpi.setting import setting_for
 from promptpo_baselines.icpi.values import CompletionRequest
+from tests.baselines.icpi.engines import GARBAGE, NoisyEngine, ScriptedEngine
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER, builder, filled_book, oracle
 
 AT_5 = CHAIN.codec.obs((5,), hint=True)
-AT_4 = CHAIN.codec.obs((4,), hint=True)
 
 
 MOVES = (0, 2)
@@ -38,8 +37,7 @@ def imagination(
         discount=setting.gamma_plan,
         max_steps=max_steps or setting.max_rollout,
         rng=stream(0, "rollout"),
-        lockstep=profile.lockstep,
-        speculate=profile.speculate,
+        fast=profile.fast,
     )
     return made, model
 
@@ -100,14 +98,6 @@ def test_a_state_is_carried_on_word_for_word() -> None:
     made.values(AT_5)
     later = [request.query for request in engine.requests if request.kind == "policy"]
     assert later == [f"state, reward = reset()\n{wrong_hint}\n"] * len(MOVES)
-
-
-def test_canonical_states_are_written_anew() -> None:
-    """The hint is then ours, not the model's."""
-    engine = answers(next="assert state == [4] and state != [4]")
-    made, _ = imagination(engine, replace(PAPER, canonical_states=True), max_steps=2)
-    made.values(AT_5)
-    assert f"state, reward = reset()\n{AT_4}\n" in [request.query for request in engine.requests]
 
 
 @pytest.mark.parametrize(
@@ -179,13 +169,6 @@ def test_together_or_one_by_one_gives_the_same_values() -> None:
     """With an engine whose answers depend on the question only."""
     states = [CHAIN.codec.obs((cell,), hint=True) for cell in range(8)]
     book = filled_book(CHAIN, 60)
-    profiles = [
-        PAPER,
-        replace(PAPER, lockstep=True),
-        replace(PAPER, lockstep=True, speculate=True),
-        replace(PAPER, speculate=True),
-        replace(PAPER, memo=True),
-    ]
     policy = ScriptedEngine(lambda _: "")
 
     class Deterministic:
@@ -202,7 +185,7 @@ def test_together_or_one_by_one_gives_the_same_values() -> None:
             ]
 
     found = []
-    for profile in profiles:
+    for profile in (PAPER, FAST):
         made, _ = imagination(Deterministic(), profile, book=book)
         found.append([[e.value for e in made.values(state)] for state in states])
     assert all(values == found[0] for values in found)
@@ -218,25 +201,12 @@ def test_the_fast_profile_needs_at_most_two_rounds_per_imagined_step() -> None:
     assert model.tally.rounds * 3 <= one_by_one.tally.rounds
 
 
-def test_a_memo_asks_each_question_once_an_episode() -> None:
-    """Answers are kept until the next one begins."""
-    engine = answers()
-    made, model = imagination(engine, replace(PAPER, memo=True))
-    made.values(AT_5)
-    asked = len(engine.requests)
-    made.values(AT_5)
-    assert len(engine.requests) == asked == len({(r.kind, r.query, r.examples[:0]) for r in engine.requests})
-    model.begin_episode()
-    made.values(AT_5)
-    assert len(engine.requests) == 2 * asked
-
-
 @pytest.mark.parametrize("kind", ["done", "reward", "next", "policy"])
 def test_a_randomised_component_is_not_asked(kind: Any) -> None:
     """Its answers are drawn from what was seen, or from the legal actions."""
     engine = oracle(CHAIN)
     scripted = ScriptedEngine(lambda request: engine.complete([request])[0].text)
-    made, _ = imagination(scripted, replace(PAPER, randomize=frozenset({kind})))
+    made, _ = imagination(scripted, replace(PAPER, randomize=[kind]))
     values = {tuple(e.value for e in made.values(AT_5)) for _ in range(30)}
     assert kind not in kinds(scripted)
     assert len(values) > 1

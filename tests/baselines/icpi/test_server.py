@@ -28,10 +28,10 @@ def request(cell: Any, *, examples: Any = EXAMPLE, choices: Any = None, **settin
 
 
 def engine(
-    server: Any, *, dialect: Any = "llamacpp", budget: Any = None, journal: Any = None, **settings: Any
+    server: Any, *, llamacpp: bool = True, budget: Any = None, journal: Any = None, **settings: Any
 ) -> Any:
     """The real engine, without waits between retries that matter."""
-    completer = CompletionServer("m", base_url=server.address, dialect=dialect, **settings)
+    completer = CompletionServer("m", base_url=server.address, llamacpp=llamacpp, **settings)
     return PaidEngine(completer, Ledger(budget or Budget(steps=None)), journal)
 
 
@@ -64,16 +64,12 @@ def test_what_is_sent(server: Any, paid: Any) -> None:
     assert body["grammar"] == 'root ::= "assert done" | "assert not done"'
 
 
-@pytest.mark.parametrize(
-    ("dialect", "field", "value"),
-    [("vllm", "structured_outputs", {"choice": list(CHOICES)}), ("completion", "grammar", None)],
-)
-def test_each_server_is_spoken_to_in_its_dialect(server: Any, dialect: Any, field: Any, value: Any) -> None:
-    """And a plain one in none."""
-    made = engine(server, dialect=dialect)
+def test_a_plain_server_is_told_nothing_of_llamacpps(server: Any) -> None:
+    """OpenAI's refuses what it does not know."""
+    made = engine(server, llamacpp=False)
     made.complete([request(6, choices=CHOICES)])
     made.close()
-    assert server.completions[0].get(field) == value
+    assert not {"grammar", "cache_prompt"} & set(server.completions[0])
 
 
 def test_a_busy_server_is_asked_again_when_it_says(server: Any) -> None:
@@ -81,7 +77,7 @@ def test_a_busy_server_is_asked_again_when_it_says(server: Any) -> None:
     server.failures.append((429, {"retry-after": "0.05"}, {"error": {"message": "slow down"}}))
     server.failures.append((503, {"retry-after": "0.05"}, {"error": {"message": "loading model"}}))
     ledger = Ledger(Budget(steps=None))
-    made = PaidEngine(CompletionServer("m", base_url=server.address, dialect="llamacpp"), ledger)
+    made = PaidEngine(CompletionServer("m", base_url=server.address, llamacpp=True), ledger)
     (result,) = made.complete([request(6)])
     made.close()
     assert result.text.startswith("assert state == [5]")

@@ -47,6 +47,6 @@ def builder(setting: Any, book: Any, profile: Any = PAPER, seed: int = 0, **chan
     return PromptBuilder(setting.codec, book, profile, stream(seed, "prompts"))
 
 
-def oracle(setting: Any, seed: int = 0, policy: Any = "nn") -> Any:
+def oracle(setting: Any, seed: int = 0) -> Any:
     """The engine that knows the rules."""
-    return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"), policy)
+    return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"))

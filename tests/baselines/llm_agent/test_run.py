@@ -14,7 +14,6 @@ import pytest
 
 from promptpo.envs.task import Task
 from promptpo.errors import ProviderError, UsageError
-from promptpo.run.config import Budget
 from promptpo_baselines.llm_agent.run import AgentConfig, run
 
 LAKE = Task("FrozenLake-v1", {"is_slippery": False, "map_name": "4x4"})
@@ -23,7 +22,7 @@ CARTPOLE = Task("CartPole-v1", {}, 12)
 
 def config(server: Any, task: Task = CARTPOLE, **changes: Any) -> Any:
     """A short run that asks the test server, as chat."""
-    base = AgentConfig(task, "openai:m", base_url=server.address, test_episodes=3)
+    base = AgentConfig(task=task, engine="openai:m", base_url=server.address, test_episodes=3)
     return replace(base, **changes)
 
 
@@ -75,7 +74,7 @@ def test_a_prompt_has_spec_actions_last_steps_and_what_is_seen(server: Any, tmp_
     assert "logprobs" not in bodies[0]
 
 
-@pytest.mark.parametrize("engine", ["openai:m", "completion:m", "llamacpp:m", "vllm:m"])
+@pytest.mark.parametrize("engine", ["openai:m", "completion:m", "llamacpp:m"])
 def test_with_log_probabilities_the_likeliest_action_is_taken(
     server: Any, tmp_path: Path, engine: str
 ) -> None:
@@ -146,7 +145,7 @@ def test_resuming_asks_for_nothing_twice(server: Any, tmp_path: Path) -> None:
     """A limit, then a failing server, then the rest; together they are one run."""
     whole = run(config(server), tmp_path / "whole")
     once = len(server.completions)
-    stopped = run(config(server, budget=Budget(steps=None, calls=5)), tmp_path / "parts")
+    stopped = run(config(server, max_calls=5), tmp_path / "parts")
     assert stopped["stop_reason"] == "the limit of 5 language-model calls is reached"
     server.works_for = len(server.seen) + 4
     with pytest.raises(ProviderError):
@@ -212,7 +211,7 @@ def test_the_run_is_listed_and_shown(server: Any, tmp_path: Path, capsys: pytest
     from promptpo.cli.app import run as command
 
     run(config(server), tmp_path / "whole")
-    run(config(server, budget=Budget(steps=None, calls=1)), tmp_path / "cut")
+    run(config(server, max_calls=1), tmp_path / "cut")
     for words in (
         ["show", str(tmp_path / "whole")],
         ["show", str(tmp_path / "cut")],
@@ -232,7 +231,7 @@ def test_the_run_is_listed_and_shown(server: Any, tmp_path: Path, capsys: pytest
     [
         (["CartPole-v1"], "--engine is missing"),
         (["CartPole-v1", "--engine", "oracle"], "answers the questions of ICPI only"),
-        (["CartPole-v1", "--engine", "vllm:m"], "needs --base-url"),
+        (["CartPole-v1", "--engine", "llamacpp:m"], "needs --base-url"),
         (["CartPole-v1", "--engine", "opnai:m"], "opnai"),
         (
             ["Pendulum-v1", "--engine", "openai:m", "--weigh", "--base-url", "http://127.0.0.1:9/v1"],

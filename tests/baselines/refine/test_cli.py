@@ -20,7 +20,7 @@ from promptpo.run.control import obey_interrupts
 from promptpo.run.origin import made_here
 from promptpo_baselines.hyperparameters import resolve
 from promptpo_baselines.refine.cli import app, compared
-from promptpo_baselines.refine.start import resuming, trainer_for
+from promptpo_baselines.refine.start import trainer_for
 from promptpo_baselines.settings import TrainingSettings, save_settings
 
 BALANCE = """class Policy:
@@ -102,7 +102,7 @@ def content(**changes: Any) -> dict[str, Any]:
     found: dict[str, Any] = {
         "program": {"validation": {"outcome": "ok", "mean_return": 10.0}},
         "validation": {"mean_return": 20.0},
-        "residual": {"kept": True, "share": 0.25},
+        "residual": {"kept": True},
     }
     return {**found, **changes}
 
@@ -110,8 +110,8 @@ def content(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        (content(), "has 10 on validation episodes, with the network 20; 25.0%"),
-        (content(residual={"kept": False, "share": 0.0}), "no network was better"),
+        (content(), "has 10 on validation episodes, with the network 20"),
+        (content(residual={"kept": False}), "no network was better"),
         (content(program={"validation": {"outcome": "crashed", "mean_return": None}}), "fails on validation"),
     ],
 )
@@ -140,20 +140,6 @@ def test_who_trains_follows_from_the_actions_or_from_the_run(tmp_path: Path) -> 
     save_settings(TrainingSettings("trpo", box, 600), tmp_path)
     assert trainer_for("auto", box, tmp_path) == "trpo"
     assert trainer_for("sac", box, tmp_path) == "sac"
-
-
-def test_the_command_that_goes_on_names_what_was_given(tmp_path: Path) -> None:
-    """All settings that differ from what they are by default, so that the same run is meant."""
-    task = Task("CartPole-v1", max_episode_steps=40)
-    settings = TrainingSettings(
-        "trpo", task, 600, seed=3, hyperparameters="ours", validation_episodes=4,
-        prior={"run": "own.py", "scale": 0.5, "allow_weaker": False},
-    )  # fmt: skip
-    save_settings(settings, tmp_path)
-    assert resuming(tmp_path) == (
-        "promptpo refine own.py --env CartPole-v1 --max-episode-steps 40 --algorithm trpo --seed 3 "
-        f"--validation-episodes 4 --scale 0.5 --out {tmp_path} --resume --steps MORE"
-    )
 
 
 def test_the_run_of_a_baseline_is_signed(tmp_path: Path) -> None:

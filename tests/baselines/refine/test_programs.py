@@ -1,4 +1,4 @@
-"""Programs of all kinds beside a network: their names, constructors, notes and mishaps."""
+"""Programs of all kinds beside a network: their names, constructors and mishaps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptpo.output.exporting import Provenance, exported, policy_part
 from promptpo.program import Program
 from promptpo_baselines.refine.environments import GUIDED, GuidedBox, ProgramEnvs, flat_envs
 from promptpo_baselines.refine.files import refined_source
-from promptpo_baselines.refine.programs import Prior, note_names, program_steps
+from promptpo_baselines.refine.programs import Prior, program_steps
 from promptpo_baselines.refine.start import without_header
 from promptpo_baselines.refine.weights import Layer, Network
 from promptpo_sandbox import Sandbox, Trial, check_source
@@ -104,29 +104,6 @@ def test_a_program_rests_where_it_is_not_asked(prior_box: Sandbox) -> None:
     given = np.zeros(2)
     answers = [asked.act({0: prior.asked(given, act=act)})[0][0] for act in (True, False, False, True)]
     assert answers == [0.5, 0.5, 0.5, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("debug", "names"),
-    [
-        ('{"b": 1, "a": 2.5, "word": "x", "vector": np.zeros(3), "flag": True}', ("a", "b", "flag")),
-        ("[1, 2]", ()),
-        ("None", ()),
-    ],
-)
-def test_the_probe_finds_the_numbers_of_debug(debug: str, names: tuple[str, ...], prior_box: Sandbox) -> None:
-    """By name, in order; what is no number is left out, and so is what is no dict."""
-    source = f"import numpy as np\n{PLAIN}        \n"
-    source = source.replace("return [obs[0]]", f"self.debug = {debug}\n        return [obs[0]]")
-    prior = Prior(source, OBSERVED, ACTIONS)
-    found = prior_box.call(prior.probe_source, "Probe.names", np.zeros(2))
-    assert found.failure is None
-    assert note_names(found.value or "") == names
-    noted = Prior(source, OBSERVED, ACTIONS, names)
-    asked = prior_box.asked(noted.training_source, noted.asked_space, noted.answer_space)
-    asked.start({0: Trial(0)})
-    answer = asked.act({0: noted.asked(np.zeros(2), act=True)})[0]
-    assert answer[1:-1].tolist() == [{"a": 2.5, "b": 1.0, "flag": 1.0}[name] for name in names]
 
 
 def test_other_observations_than_vectors_reach_the_program_as_they_are(prior_box: Sandbox) -> None:

@@ -93,7 +93,7 @@ def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **chang
 
 @pytest.fixture(scope="module")
 def pendulum(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished refinement of a program with parameters and notes."""
+    """A finished refinement of a program with parameters."""
     folder = tmp_path_factory.mktemp("pendulum")
     run(folder, SWING, "Pendulum-v1")
     return folder
@@ -132,11 +132,6 @@ def test_steps_are_counted_by_purpose(pendulum: Path) -> None:
         "total": 256 + 1200 + 600,
         "program": 0,
     }
-
-
-def test_the_numbers_of_debug_are_what_the_network_reads(pendulum: Path) -> None:
-    """Words are left out."""
-    assert result_of(pendulum)["program"]["notes"] == ["time"]
 
 
 def test_the_program_alone_is_still_in_the_file(pendulum: Path, tmp_path: Path) -> None:
@@ -187,7 +182,7 @@ def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
 def test_what_is_refined_is_trained_on_rather_than_refined(pendulum: Path) -> None:
     """In a sentence with the command for it."""
     with pytest.raises(
-        UsageError, match=r"is refined already; go on with its training: promptpo refine .* --resume"
+        UsageError, match=r"is refined already; go on with its training, with more --steps: test --resume"
     ):
         prior_of(pendulum / "out", None, scale=1.0)
 
@@ -206,7 +201,7 @@ def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
     """CartPole: hardly trained, the network plays what the program plays."""
     result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=256, validation_episodes=1, test_episodes=1)
     assert result["validation"]["mean_return"] == result["curve"][-1]["mean_return"] == 500
-    assert (result["residual"]["kept"], result["residual"]["share"]) == (False, 0), "no network is better"
+    assert not result["residual"]["kept"], "no network is better"
     assert "No network" in (tmp_path / "out" / "best.py").read_text()
     assert "NETWORK" not in (tmp_path / "out" / "best.py").read_text()
     text = _with_network(tmp_path)
@@ -280,12 +275,6 @@ def test_discrete_actions_want_an_on_policy_learner(tmp_path: Path) -> None:
     """SAC and its kin act in boxes."""
     with pytest.raises(UnsupportedSpaceError, match="TQC acts in continuous spaces"):
         run(tmp_path, BALANCE, "CartPole-v1", algorithm="tqc", hyperparameters="default")
-
-
-def test_a_refined_run_is_not_refined_again(pendulum: Path) -> None:
-    """The sentence says how to go on with it."""
-    with pytest.raises(UsageError, match="--resume"):
-        prior_of(pendulum / "out", None, scale=1.0, allow_weaker=False)
 
 
 COMMAND = "import sys; from promptpo_baselines.refine.cli import app; app(sys.argv[1:])"

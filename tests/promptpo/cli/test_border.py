@@ -15,7 +15,7 @@ from promptpo.cli.terminal import print_json, release, reserve_for_json
 from promptpo.run.journal import JOURNAL
 from promptpo_sandbox.text import clean, clean_line
 from tests.promptpo.cli.test_command_line import QUICK, ROOT, promptpo
-from tests.promptpo.cli.test_terminal import on_terminal
+from tests.promptpo.display.test_terminal import on_terminal
 
 TITLE = "\x1b]0;owned\x07"
 CLIPBOARD = "\x1b]52;c;cm0gLXJmIH4=\x07"

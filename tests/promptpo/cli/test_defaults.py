@@ -151,7 +151,7 @@ def test_the_version_has_one_place() -> None:
     import promptpo
 
     data = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert data["tool"]["hatch"]["version"]["path"] == "promptpo/__init__.py"
+    assert data["tool"]["hatch"]["version"]["path"] == "promptpo/version.py"
     done = subprocess.run(
         [sys.executable, "-m", "promptpo", "--version"], capture_output=True, text=True, check=True, cwd=ROOT
     )

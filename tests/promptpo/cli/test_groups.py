@@ -1,15 +1,13 @@
 """Groups of flags: what a user sees is one flag for each field."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from promptpo.cli.groups import grouped
-from promptpo.cli.run_flags import AskingFlags, TryingFlags
-from promptpo.run.config import Config
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,19 +52,3 @@ def test_two_flags_of_one_name_are_refused() -> None:
 
     with pytest.raises(TypeError, match="same name"):
         grouped(go)
-
-
-@pytest.mark.parametrize(
-    ("group", "flag", "field"),
-    [
-        (AskingFlags, "recipe", "recipe"),
-        (AskingFlags, "reveal", "reveal"),
-        (TryingFlags, "tune", "tune"),
-        (TryingFlags, "executor", "executor"),
-    ],
-)
-def test_the_words_that_a_flag_takes_are_those_of_the_configuration(
-    group: Any, flag: str, field: str
-) -> None:
-    """They are written out twice, so that --help is quick."""
-    assert get_args(get_type_hints(group)[flag]) == get_args(get_type_hints(Config)[field])

@@ -9,6 +9,8 @@ import pytest
 
 from promptpo.cli.app import run
 from promptpo.output.runs import find_runs, read_line
+from promptpo.run.config import load_config
+from promptpo.run.origin import save_own
 from tests.promptpo.cli.test_command_line import ROOT
 from tests.promptpo.output.report.test_page import parsed
 
@@ -187,7 +189,9 @@ def test_what_is_no_page_is_left_alone(runs: Any, capsys: pytest.CaptureFixture[
     (runs.parent / "compare-2.html").write_bytes(b"\xff\xfe")
     assert run(["compare", "runs/search", "runs/ppo"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "wrote compare-3.html"
+    save_own(load_config(runs / "search" / "config.toml"), runs / "search")
     (runs / "search" / "report.html").write_bytes(b"\xff\xfe")
+    save_own(load_config(runs / "search" / "config.toml"), runs / "search")
     assert run(["report", "runs/search", "--no-film"]) == 0
     assert (runs / "search" / "report.html").read_text().startswith("<!DOCTYPE html>")
 

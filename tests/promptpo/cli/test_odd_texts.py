@@ -14,7 +14,7 @@ from promptpo.output.exporting import MARKER
 from promptpo.run.journal import JOURNAL
 from tests.promptpo.cli.test_border import FORGED, NASTY, shown_raw
 from tests.promptpo.cli.test_command_line import SHORT
-from tests.promptpo.cli.test_terminal import on_terminal
+from tests.promptpo.display.test_terminal import on_terminal
 
 HUGE = "0x" + "f" * 6000
 POLICIES = {

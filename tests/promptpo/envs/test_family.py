@@ -13,7 +13,8 @@ from promptpo.envs.family import united
 from promptpo.envs.task import HELD_OUT_SEEDS, Task, Variant
 from promptpo.envs.task_file import read_tasks
 from promptpo.errors import UsageError
-from promptpo.run.config import Config, with_episodes
+from promptpo.run.config import Config
+from promptpo.run.episodes import with_episodes
 from promptpo.run.records import Seeds
 from promptpo.spec import describe
 

@@ -66,7 +66,6 @@ def test_ids_of_our_own_environments_need_no_module(env_id: str, tmp_path: Path)
     ("env_id", "words"),
     [
         ("Breakout-v0", "ale_py:ALE/Breakout-v5"),
-        ("pong", "ale_py:ALE/Pong-v5"),
         ("MsPacmanNoFrameskip-v4", "ale_py:ALE/MsPacman-v5"),
         ("Pong-ramDeterministic-v4", "ale_py:ALE/Pong-v5"),
         ("HalfCheetah-v2", "use HalfCheetah-v5"),

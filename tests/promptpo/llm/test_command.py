@@ -109,6 +109,22 @@ def test_program_that_does_not_read() -> None:
     assert ask(CommandLLM("echo hello"), big)[0].text == "hello\n"
 
 
+@pytest.mark.parametrize("after", [0.0, 0.002, 0.005])
+def test_a_start_that_is_cancelled_leaves_nothing(after: float) -> None:
+    """At whatever instant: what the program has started does not keep the event loop waiting."""
+
+    async def run() -> None:
+        task = asyncio.ensure_future(CommandLLM("sh -c 'sleep 60 & wait'", timeout=60).complete(REQUEST))
+        await asyncio.sleep(after)
+        task.cancel()
+        await task
+
+    started = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(run())
+    assert time.monotonic() - started < 10
+
+
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
 def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
     """Neither the program nor what it started outlives a timeout or a cancellation."""

@@ -125,6 +125,7 @@ def test_a_model_of_the_responses_api(openai: Provider, server: WireServer) -> N
         "instructions": "You write policies.",
         "input": [{"role": turn.role, "content": turn.content} for turn in turns],
         "store": False,
+        "stream": True,
         "max_output_tokens": 1000,
         "temperature": 0.3,
         "reasoning": {"effort": "high"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -28,6 +29,9 @@ class Reply:
         thought: Tokens of reasoning, of the 10 that were generated.
         cached: Prompt tokens read from the cache, of 100.
         written: Prompt tokens written to the cache, of 100.
+        whole: Answer whole although a stream was asked for, as some servers do.
+        break_after: Send so many events of a stream, then close the connection; None sends all.
+        pause: Seconds between the events of a stream.
     """
 
     text: str = "an answer"
@@ -41,6 +45,9 @@ class Reply:
     thought: int = 0
     cached: int = 0
     written: int = 0
+    whole: bool = False
+    break_after: int | None = None
+    pause: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -108,38 +115,68 @@ class WireServer:
         return reply
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        server = self
+        return type("Handler", (_Handler,), {"wire": self})
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
 
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                reply = server.answer(Seen(self.path, dict(self.headers), body, time.monotonic()))
-                if reply.drop:
-                    self.close_connection = True
-                    self.connection.close()
-                    return
-                content = BODIES[self.path.rpartition("/")[2]](reply, body["model"])
-                payload = json.dumps(content).encode() if reply.raw is None else reply.raw
-                try:
-                    self.send_response(reply.status)
-                    self.send_header(
-                        "content-type",
-                        "text/html" if (reply.raw or b"").startswith(b"<") else "application/json",
-                    )
-                    self.send_header("content-length", str(len(payload)))
-                    for name, value in reply.headers.items():
-                        self.send_header(name, value)
-                    self.end_headers()
-                    self.wfile.write(payload)
-                except (BrokenPipeError, ConnectionResetError):
-                    pass  # the client has given up
+class _Handler(BaseHTTPRequestHandler):
+    """Speaks for a `WireServer`."""
 
-            def log_message(self, *_: object) -> None:
-                """Stay silent."""
+    wire: WireServer
+    protocol_version = "HTTP/1.1"
 
-        return Handler
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        reply = self.wire.answer(Seen(self.path, dict(self.headers), body, time.monotonic()))
+        if reply.drop:
+            self.close_connection = True
+            self.connection.close()
+            return
+        kind = self.path.rpartition("/")[2]
+        content = BODIES[kind](reply, body["model"])
+        if body.get("stream") and reply.status < 400 and reply.raw is None and not reply.whole:
+            self.stream(reply, STREAMS[kind](content, body))
+            return
+        payload = json.dumps(content).encode() if reply.raw is None else reply.raw
+        try:
+            self.send_response(reply.status)
+            self.send_header(
+                "content-type",
+                "text/html" if (reply.raw or b"").startswith(b"<") else "application/json",
+            )
+            self.send_header("content-length", str(len(payload)))
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(payload)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the client has given up
+
+    def stream(self, reply: Reply, events: list[dict[str, Any]]) -> None:
+        """Server-sent events in chunks, as the services send them."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            for event in events[: reply.break_after]:
+                name = f"event: {event['type']}\n" if "type" in event else ""
+                self.chunk(f"{name}data: {json.dumps(event)}\n\n")
+                time.sleep(reply.pause)
+            if reply.break_after is not None:
+                self.close_connection = True
+                self.connection.close()
+                return
+            if "type" not in events[0]:
+                self.chunk("data: [DONE]\n\n")
+            self.chunk("")
+
+    def chunk(self, text: str) -> None:
+        """One chunk; an empty one ends the response."""
+        self.wfile.write(f"{len(text.encode()):x}\r\n{text}\r\n".encode())
+        self.wfile.flush()
+
+    def log_message(self, *_: object) -> None:
+        """Stay silent."""
 
 
 def openai_body(reply: Reply, model: str) -> dict[str, Any]:
@@ -230,3 +267,65 @@ def responses_body(reply: Reply, model: str) -> dict[str, Any]:
 
 BODIES = {"messages": anthropic_body, "completions": openai_body, "responses": responses_body}
 """The last part of a path to what answers there."""
+
+
+def _pieces(text: str) -> list[str]:
+    """A text in a few pieces."""
+    size = max(1, -(-len(text) // 4))
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def openai_stream(content: dict[str, Any], body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The events of a streamed chat completion; the tokens are counted where that was asked for."""
+    choice = content["choices"][0]
+    head = {**content, "object": "chat.completion.chunk", "usage": None}
+    field_name = "refusal" if "refusal" in choice["message"] else "content"
+    deltas = [{field_name: piece} for piece in _pieces(choice["message"][field_name] or "")]
+    events = [
+        {
+            **head,
+            "choices": [
+                {"index": 0, "delta": delta, "finish_reason": None, "logprobs": choice.get("logprobs")}
+            ],
+        }
+        for delta in [{"role": "assistant"}, *deltas]
+    ]
+    events.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
+    if (body.get("stream_options") or {}).get("include_usage"):
+        events.append({**head, "choices": [], "usage": content["usage"]})
+    return events
+
+
+def anthropic_stream(content: dict[str, Any], _: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The events of a streamed message; what was generated is counted at its end."""
+    begun = {**content, "content": [], "stop_reason": None, "usage": {**content["usage"], "output_tokens": 1}}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
+    for index, block in enumerate(content["content"]):
+        kind = block["type"]
+        empty = {"type": kind, kind: "", **({"signature": ""} if kind == "thinking" else {})}
+        events.append({"type": "content_block_start", "index": index, "content_block": empty})
+        for piece in _pieces(block[kind]):
+            delta = {"type": f"{kind}_delta", kind: piece}
+            events.append({"type": "content_block_delta", "index": index, "delta": delta})
+        events.append({"type": "content_block_stop", "index": index})
+    ended = {"stop_reason": content["stop_reason"], "stop_sequence": None}
+    counted = {name: content["usage"][name] for name in ("output_tokens", "output_tokens_details")}
+    return [*events, {"type": "message_delta", "delta": ended, "usage": counted}, {"type": "message_stop"}]
+
+
+def responses_stream(content: dict[str, Any], _: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The events of a streamed response, the last of which holds all of it."""
+    parts = [part for item in content["output"] if item["type"] == "message" for part in item["content"]]
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": {**content, "output": []}}]
+    for part in parts:
+        kind, text = (
+            ("refusal", part["refusal"]) if part["type"] == "refusal" else ("output_text", part["text"])
+        )
+        where = {"item_id": "msg_1", "output_index": 1, "content_index": 0}
+        events += [{"type": f"response.{kind}.delta", **where, "delta": piece} for piece in _pieces(text)]
+    events.append({"type": f"response.{content['status']}", "response": content})
+    return [{**event, "sequence_number": n} for n, event in enumerate(events)]
+
+
+STREAMS = {"messages": anthropic_stream, "completions": openai_stream, "responses": responses_stream}
+"""The last part of a path to the events of what answers there."""

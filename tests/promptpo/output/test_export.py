@@ -25,7 +25,7 @@ from promptpo.output.exporting import (
     reward_of,
     task_of,
 )
-from promptpo.program.export_options import constant
+from promptpo.program import Program
 from promptpo.program.reward_program import reward_program
 
 BARE = """class Policy:
@@ -347,8 +347,8 @@ def test_a_reward_comes_back_from_the_file(odd: str, special: str) -> None:
     assert policy_part(text).rstrip().endswith(BARE.rstrip())
     assert task_of(text) == Task("CartPole-v1")
     namespace: dict[str, Any] = {}
-    assert constant(text, "REWARD").strip() == source.strip()
-    exec(constant(text, "REWARD"), namespace)  # noqa: S102 - of this test
+    assert Program.parse(text).constant("REWARD").strip() == source.strip()
+    exec(Program.parse(text).constant("REWARD"), namespace)  # noqa: S102 - of this test
     assert namespace["ODD"] == odd + special
 
 

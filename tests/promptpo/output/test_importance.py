@@ -43,7 +43,6 @@ def test_an_array_is_one_row() -> None:
     assert told["parameters"] == [
         {"name": "W", "value": 1.5, "low": -4, "high": 4, "share": 0.5, "at_bound": "", "shape": (2,)}
     ]
-    assert importances(one)[0][0].label == "W (2 numbers)"
 
 
 def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
@@ -56,7 +55,7 @@ def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
         "Which numbers moved the return in 240 tuning episodes: kp 62%, kd 20% (at its upper bound); 2 others little or "
         "nothing clear; also at a bound: gain."
     )
-    assert [each.name for each in importances(one)[0]] == ["kp", "kd", "bias", "gain"]
+    assert [each["name"] for each in importances(one)[0]] == ["kp", "kd", "bias", "gain"]
     told = importance_json(one)
     assert told is not None
     assert told["episodes"] == 240

@@ -17,9 +17,9 @@ from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError
 from promptpo.output.film import record
 from promptpo.output.judging import PersonJudge
-from promptpo.output.live import ADDRESS
+from promptpo.output.observer import Observer
+from promptpo.output.serving import ADDRESS
 from promptpo.run.journal import read_run
-from promptpo.run.observer import Observer
 from tests.promptpo.optimizing import optimize
 from tests.promptpo.test_goals import FENCED, SETTINGS, TO_THE_LEFT, Judge
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as command_line
-from promptpo.output.live import ADDRESS, PageServer, live_server
+from promptpo.output.live import live_server
+from promptpo.output.serving import ADDRESS, PageServer
 
 RECORDED = Path(__file__).parents[1] / "run" / "recorded" / "search"
 

@@ -15,8 +15,8 @@ import promptpo
 from promptpo.cli.app import run as command
 from promptpo.errors import MissingExtraError, RunError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.observer import Observer
 from promptpo.output.tracking import Several, Tracker, send, tracker
-from promptpo.run.observer import Observer
 from tests.promptpo.policies import GOOD, TUNABLE, WEAK
 
 SETTINGS = {"rounds": 2, "candidates": 1, "episodes": 3, "validation_episodes": 4, "test_episodes": 5}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.cli.display import outcome
 from promptpo.cli.show import overview
+from promptpo.display.results import outcome
 from promptpo.output.report.page import write_report
 from promptpo.output.verdict import Facts, verdict
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -40,10 +40,7 @@ FACTS = st.builds(
     flat=st.one_of(st.none(), st.floats(-5, 5)),
     never_succeeded=st.booleans(),
     constant=st.sampled_from(["", "2", "[0.0, 1.0]"]),
-    longest=st.integers(0, 10_000),
-    budget=st.one_of(st.none(), st.integers(1, 500_000)),
     out_of_steps=st.booleans(),
-    rounds=st.tuples(st.integers(0, 3), st.integers(3, 5)),
 )
 
 
@@ -81,11 +78,10 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
     [
         ({"flat": 0.0, "test": evidence([0, 0, 0])}, "Every episode of every policy earned 0"),
         ({"never_succeeded": True}, "No episode of any policy succeeded"),
-        ({"out_of_steps": True, "budget": 1000, "longest": 400}, "One episode took 400 of the 1,000 steps"),
         ({"constant": "2"}, "It gives the same action in every step (2)"),
-        ({"out_of_steps": True, "rounds": (2, 5)}, "after 2 of 5 rounds"),
+        ({"out_of_steps": True}, "The step budget ended the search: raise --max-steps"),
         ({}, "(--hint)"),
-        ({"language_model": False}, "knows nothing of the task: use a language model"),
+        ({"language_model": False}, "knows nothing of the task. To go on, use a language model"),
     ],
 )
 def test_the_cause_is_named_with_what_to_do(facts: Any, words: str) -> None:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpo.program.answers import extract
-from promptpo.program.identity import digest
-from promptpo.program.tree import parse
+from promptpo.program.confined.identity import digest
+from promptpo.program.confined.tree import parse
 
 POLICY = '''"""Push along the velocity."""
 

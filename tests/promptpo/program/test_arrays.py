@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from promptpo.program import Program
 from promptpo.program.blocks import blocks, bound_of_block, label
-from promptpo_sandbox import Sandbox, Trial
+from promptpo_sandbox import Sandbox, Trial, check_source
 from promptpo_sandbox.arrays import assembled, element_names, read_array
-from promptpo_sandbox.box import check_source
 
 LINEAR = '''"""A linear map, ünïcödé included."""
 import numpy as np

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from promptpo.program import Program
-from promptpo_sandbox import Sandbox, Trial
-from promptpo_sandbox.box import check_source
+from promptpo_sandbox import Sandbox, Trial, check_source
 
 POLICY = """
 

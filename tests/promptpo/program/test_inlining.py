@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from promptpo.program import Program
-from promptpo.program.inlining import inlined
-from promptpo_sandbox.gate import check
+from promptpo_sandbox import check_source
 
 PICTURE = np.zeros((30, 40, 3), np.uint8)
 PICTURE[5:9, 10:16] = (250, 0, 0)
@@ -75,18 +74,18 @@ class Policy:
 @pytest.mark.parametrize("name", MANY)
 def test_it_does_the_same_alone(name: str) -> None:
     """However it imports them, whatever else its names are: the same answer, no import of ours, past the gate."""
-    program = inlined(Program.parse(MANY[name]))
+    program = Program.parse(MANY[name]).inlined
     assert "looking" not in program.imports
-    assert check(program.source) is None
+    assert check_source(program.source) is None
     namespace: dict[str, Any] = {"__name__": "alone"}
     exec(program.source, namespace)  # noqa: S102 - text of this file
     assert namespace["Policy"]().act(PICTURE) == 6
-    assert inlined(program).source == program.source
+    assert program.inlined.source == program.source
 
 
 def test_only_what_is_used_comes_along() -> None:
     """The pieces that the policy asks for and those that they need, behind its imports."""
-    text = inlined(Program.parse(MANY["chosen"])).source
+    text = Program.parse(MANY["chosen"]).inlined.source
     assert [line.split("(")[0] for line in text.splitlines() if line.startswith("def ")] == [
         "def looking_threshold",
         "def looking_coloured",
@@ -104,4 +103,4 @@ def test_other_policies_stay_as_they_are() -> None:
         "from looking import (",
     ):
         program = Program.parse(text)
-        assert inlined(program) is program
+        assert program.inlined is program

@@ -214,7 +214,7 @@ def test_extraction_takes_linear_time(text: Any) -> None:
 )
 def test_thinking_is_cut_out(text: str, kept: str) -> None:
     """Up to the next closing tag of the same name; from one that is never closed on, to the end."""
-    from promptpo.program.answers import _without_thinking
+    from promptpo.program.confined.answers import _without_thinking
 
     assert _without_thinking(text) == kept
 

@@ -189,7 +189,7 @@ def test_the_film_of_the_report_wants_trust(foreign: Any) -> None:
     ("own", "flag", "obeyed"), [(False, False, False), (False, True, True), (True, False, True)]
 )
 def test_weaker_sandboxes_are_accepted_here(
-    foreign: Any, monkeypatch: pytest.MonkeyPatch, own: bool, flag: bool, obeyed: bool
+    foreign: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: bool, flag: bool, obeyed: bool
 ) -> None:
     """A stranger's run cannot accept one in the user's name."""
     from promptpo.output.report import episode, page
@@ -201,7 +201,7 @@ def test_weaker_sandboxes_are_accepted_here(
     monkeypatch.setattr(
         episode, "show_episode", lambda *_, allow_weaker, **__: seen.append(allow_weaker) or "none"
     )
-    page.write_report(directory, trust=True, allow_weaker_sandbox=flag)
+    page.write_report(directory, out=tmp_path / "r.html", trust=True, allow_weaker_sandbox=flag)
     assert seen == [obeyed]
 
 

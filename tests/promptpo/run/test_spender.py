@@ -13,13 +13,14 @@ from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
-from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.spender import Spender, Subject
+from promptpo.run.spender import Spender
+from promptpo.run.subjects import Subject
 from promptpo.run.untold import UNTOLD, values_in
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory, Trial
+from tests.promptpo.rollouts.fake import FakeExecutor
 
 SUBJECT = Subject("class Policy: ...", None, "r1c1")
 
@@ -138,8 +139,8 @@ def test_rollouts_are_made_once_and_counted_by_purpose(tmp_path: Path) -> None:
 def test_what_is_hopeless_early_is_not_rolled_out_further(tmp_path: Path) -> None:
     """Two stages in one event: the others only where the first are worth it."""
     work = Work(tmp_path)
-    poor = asyncio.run(work.roll(first=2, go_on=lambda early: max(early.returns) > 2))
-    good = asyncio.run(work.roll(key="b", first=3, go_on=lambda early: max(early.returns) > 2))
+    poor = asyncio.run(work.roll(early=(2, lambda first: max(first.returns) > 2)))
+    good = asyncio.run(work.roll(key="b", early=(3, lambda first: max(first.returns) > 2)))
     assert (poor.evaluation.returns, good.evaluation.returns) == ((1.0, 2.0), (1.0, 2.0, 3.0, 4.0))
     assert len(list(work.journal.of_kind("evaluation"))) == 2
 

@@ -1,7 +1,6 @@
-"""The read-model of a run: recorded runs of older versions, and the events of today's."""
+"""The state of a run: recorded runs, and events that were made up."""
 
 import json
-import math
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,7 +49,7 @@ def attempt(id_: Any, trained: Any, *, repairs: int = 0, calls: Any = (), **more
 
 @pytest.fixture
 def linked(tmp_path: Path) -> Iterator[Any]:
-    """A run of today's format: names of calls say nothing, links say everything."""
+    """A run whose names of calls say nothing, and whose links say everything."""
     with Journal(tmp_path / "run") as journal:
         save_config(Config(Task("CartPole-v1"), model="demo"), tmp_path / "run" / "config.toml")
         journal.add(
@@ -71,12 +70,12 @@ def linked(tmp_path: Path) -> Iterator[Any]:
         tuning = {"spent": {"tune": 50}, "best_return": 9.0, "rollouts": "", "candidates": ["r1c2"]}
         journal.add("tuning", "r1.t1", tuning)
         look = evaluation(8, 8, first=10**7)
-        journal.add("validation", "1", measured(look, "validation", candidate="r1c1"))
+        journal.add("validation", "d-r1c1.1", measured(look, "validation", candidate="r1c1"))
         journal.add(
-            "validation", "2", measured(evaluation(9, 9, first=10**7), "validation", candidate="r1c2")
+            "validation", "d-r1c2.2", measured(evaluation(9, 9, first=10**7), "validation", candidate="r1c2")
         )
         again = evaluation(1, 1, first=10**7 + 2)
-        journal.add("validation", "3", measured(again, "validation", candidate="r1c2"))
+        journal.add("validation", "d-r1c2.3", measured(again, "validation", candidate="r1c2"))
         journal.add("aside", "?", {"spent": {"thinking": 3}})
         yield journal
 
@@ -87,6 +86,7 @@ def test_links_say_what_belongs_to_whom(linked: Any) -> None:
     mended, other = state.candidates
     assert [call.key for call in mended.calls] == ["a", "c"]
     assert [call.key for call in other.calls] == ["b"]
+    assert [state.failed_programs(one.id) for one in (mended, other)] == [1, 0]
     assert [(s.candidate, s.call, s.evaluation.error) for s in state.stopped] == [("r1c1", "a", "IndexError")]
     assert mended.validation.returns == (8, 8)
     assert other.validation.returns == (9, 9, 1, 1)
@@ -105,37 +105,48 @@ def test_references_and_unknown_events_are_counted(linked: Any) -> None:
     assert state.ledger.cost_usd == 1.5
 
 
-def test_the_best_is_judged_by_all_its_episodes(linked: Any) -> None:
-    """Fresh seeds take back what a lucky look had given; the pooled mean of 7, not 9, is told."""
+def test_the_best_is_as_the_search_judges(linked: Any) -> None:
+    """On the episodes that both have played; the mean that is told is over all of its own."""
     state = RunState(load_config(linked.directory / "config.toml"))
     leaders = []
     for event in linked.events:
         state.add(event)
         leaders.append(state.best and state.best.id)
-    assert leaders[[e.key for e in linked.events].index("2")] == "r1c2"
-    assert state.best.id == "r1c1"
-    assert state.best.evidence.mean_return == 7
-    assert [one.mean_return for one in state.best_so_far] == [7, 7.5, 7]
+    assert leaders[[e.key for e in linked.events].index("d-r1c2.2")] == "r1c2"
+    assert state.best.id == "r1c2"
+    assert state.best.evidence.mean_return == pytest.approx(32 / 6)
+    assert [one.mean_return for one in state.best_so_far] == [7, 7.5, pytest.approx(32 / 6)]
 
 
 def test_a_round_tells_what_the_run_chose(linked: Any) -> None:
-    """The run's own choice is the best, in both spellings of a round's event."""
+    """The run's own choice is the best."""
     linked.add("round", "r1", {"best": "r1c2", "mean_return": 5.2, "standard_error": 1.1, "episodes": 6,
                                "stalled": 2, "unanswered": {"1": "refused"}, "reflection": "Hm."})  # fmt: skip
-    linked.add("round", "r2", {"best": None, "validation_mean_return": None, "stalled": 3, "unanswered": {}})
     state = read_state(linked.directory)
     assert state.best.id == "r1c2"
-    new, old = state.rounds
-    assert (new.number, new.mean_return, new.standard_error, new.episodes) == (1, 5.2, 1.1, 6)
-    assert (new.stalled, new.unanswered, new.reflection) == (2, {"1": "refused"}, "Hm.")
-    assert (old.best, old.episodes, old.reflection) == (None, 0, "")
-    assert math.isnan(old.mean_return)
+    assert state.unanswered == {1: {"1": "refused"}}
+    assert (state.history.rounds, state.history.stalled, state.history.reflections) == (1, 2, ["Hm."])
+
+
+def test_a_candidate_is_one_value_until_something_happens(linked: Any) -> None:
+    """So that whoever lists them can mark the best."""
+    state = read_state(linked.directory)
+    assert [one is state.best for one in state.candidates].count(True) == 1
+    assert state.best is state.candidate(state.best.id)
+
+
+def test_who_takes_the_lead_is_the_best(linked: Any) -> None:
+    """Also before the round ends, and after its last race."""
+    linked.add("lead", "r1.r1c1.r1c2", {"leader": "r1c2", "change": "r1c2 takes the lead from r1c1: +1"})
+    state = read_state(linked.directory)
+    assert state.best.id == "r1c2"
+    assert state.history.changes == ["r1c2 takes the lead from r1c1: +1"]
 
 
 def test_a_candidate_that_fails_in_validation_is_not_the_best(linked: Any) -> None:
     """A crash on a validation seed takes it out of the running."""
     crash = evaluation(100, first=10**7 + 5, outcome="crashed", error="ZeroDivisionError")
-    linked.add("validation", "4", measured(crash, "validation", candidate="r1c1"))
+    linked.add("validation", "d-r1c1.4", measured(crash, "validation", candidate="r1c1"))
     state = read_state(linked.directory)
     assert not state.candidate("r1c1").ran
     assert state.candidate("r1c1").validation.outcome == "crashed"
@@ -149,7 +160,7 @@ def test_what_is_remarked_later_belongs_to_the_candidate(linked: Any) -> None:
         Remark("r1c3", duplicate_of="r1c1"),
         Remark("r9c9", duplicate_of="r1c1"),
     ]
-    linked.add("attempt", "r1c3", attempt("r1c3", evaluation(900, 900)))
+    linked.add("attempt", "r1c3", attempt("r1c3", evaluation(5, 7)))
     for remark in remarks:
         linked.add("remark", f"{remark.candidate}.x", remark)
     state = RunState.of(Config(Task("CartPole-v1")), linked.events)
@@ -172,8 +183,8 @@ def test_a_session_after_the_end_makes_the_run_unfinished(linked: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["search", "model"])
-def test_finished_runs_of_older_versions_stay_readable(name: str) -> None:
-    """Without links the digest tells: the state agrees with the result that the run wrote then."""
+def test_a_recorded_run_agrees_with_its_result(name: str) -> None:
+    """The state is what the run wrote when it ended."""
     state = read_state(RECORDED / name)
     result = json.loads((RECORDED / name / "result.json").read_text())
     assert state.finished
@@ -182,11 +193,11 @@ def test_finished_runs_of_older_versions_stay_readable(name: str) -> None:
     assert state.test.returns == tuple(result["test"]["returns"])
     assert dict(state.ledger.steps).items() <= {**result["steps"]}.items() | {("reference", 0), ("probe", 0)}
     assert len(state.candidates) == result["candidates"]
-    assert len(state.rounds) == result["rounds"]
+    assert state.history.rounds == result["rounds"]
 
 
-def test_an_older_run_knows_its_repairs_and_twins() -> None:
-    """The program that a repair replaced is found by its digest; a twin has its elder's validation."""
+def test_repairs_and_twins() -> None:
+    """The calls of a repaired program are known; a twin has its elder's validation."""
     state = read_state(RECORDED / "model")
     assert [(s.candidate, s.call, s.evaluation.outcome) for s in state.stopped] == [
         ("r1c2", "r1.c2", "crashed")
@@ -195,7 +206,6 @@ def test_an_older_run_knows_its_repairs_and_twins() -> None:
     assert state.candidate("r2c1").attempt.candidate.duplicate_of == "r1c1"
     assert state.candidate("r2c1").validation == state.candidate("r1c1").validation
     assert state.tuning.round == 2
-    assert state.rounds[0].mean_return == 100
 
 
 def test_spending_only_grows(tmp_path: Path) -> None:

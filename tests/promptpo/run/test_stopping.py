@@ -10,14 +10,13 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.rollouts.fake import FakeExecutor
+from promptpo.output.observer import Observer
 from promptpo.run.checking import config_of
-from promptpo.run.config import Budget
 from promptpo.run.control import INTERRUPTED
 from promptpo.run.journal import JOURNAL, read_events
-from promptpo.run.observer import Observer
 from promptpo.session.session import Session
 from tests.promptpo.policies import FEEDBACK, GOOD, TUNABLE, WEAK, variant
+from tests.promptpo.rollouts.fake import FakeExecutor
 
 ANSWERS = {
     "feedback": FEEDBACK,
@@ -97,8 +96,9 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Any:
     from promptpo.session import session
 
     config = config_of(
-        task=Task("CartPole-v1"), candidates=2, episodes=2, validation_episodes=2, test_episodes=2, stop_at=501.0,
-        budget=Budget(rounds=2, steps=4_000),
+        Task("CartPole-v1"),
+        {"candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "stop_at": 501.0,
+         "rounds": 2, "max_steps": 4_000},
     )  # fmt: skip
     spec = session.described(config)
     monkeypatch.setattr(session, "make_executor", lambda *_: FakeExecutor(play, call=lambda _: "told"))

@@ -21,23 +21,23 @@ from promptpo.errors import RenderingError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.film import renderer
 from promptpo.output.film.strip import PICTURES as MOST
-from promptpo.output.film.strip import moments, spread, strip
+from promptpo.output.film.strip import spread, strip
+from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.checking import config_of
+from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.observer import Observer
 from promptpo.run.pictures import PICTURES
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.spender import Spender
 from promptpo.search.filming import Filming
-from promptpo.search.history import History
 from promptpo.search.hooks import PromptSection
-from promptpo.search.planning import Plan
 from promptpo.session import Session
 from promptpo.spec import describe_env
 from promptpo.spec.pictures import MARGIN, with_rulers
+from promptpo.telling.plan import Plan
 from promptpo.telling.run_status import RunStatus
 from promptpo_sandbox import Episode, Rollout, Trajectory
 from tests.promptpo.llm.test_stills import png
@@ -88,7 +88,7 @@ def filming(
     journal: Journal, camera: Any, *, sees: bool | None = True, frames: bool | None = None
 ) -> Filming:
     """For a run on pictures."""
-    config = config_of(task=Task("Pictures-v0"), frames=frames)
+    config = config_of(Task("Pictures-v0"), {"frames": frames})
     llm = ScriptedLLM([], sees=sees)
     spec = describe_env(PictureEnv(), config.task)[0]
     spender = Spender(llm, None, config, journal, Ledger(config.budget, journal.events))
@@ -181,19 +181,6 @@ def test_what_cannot_be_rendered_is_said_once(journal: Journal, caplog: pytest.L
     assert shown(film).note == "No film strips are shown: it cannot be rendered."
 
 
-def test_strips_show_what_was_before_and_after_rare_rewards() -> None:
-    """A lost and a won point with what led to each; evenly where every step earns, or none does."""
-    rewards = [0.0] * 500
-    rewards[99], rewards[299], rewards[399] = -1.0, 1.0, -1.0
-    assert moments(rewards) == (92, 100, 292, 300, 392, 400)
-    assert moments(rewards, most=4) == (92, 100)
-    assert moments([0.0] * 500) == ()
-    assert moments(np.arange(500) * 0.1) == ()
-    last = [0.0] * 20
-    last[-1] = 1.0
-    assert moments(last) == (12,)
-
-
 class Sluggish(gymnasium.Env[Any, Any]):
     """Steps take long when they are rendered."""
 
@@ -219,7 +206,7 @@ class Sluggish(gymnasium.Env[Any, Any]):
 
 
 def test_rendering_ends_where_the_steps_are_slow() -> None:
-    """After little more than its seconds, with what there is until then; quick ones show the chosen steps."""
+    """After little more than its seconds, with what there is until then; quick ones show steps evenly."""
     trajectory = Trajectory([], [0] * 300, [1.0] * 300)
     whole = Episode(1, 300.0, 300, False, True, None, 0, 0.0, trajectory)
     begun = time.monotonic()
@@ -228,8 +215,8 @@ def test_rendering_ends_where_the_steps_are_slow() -> None:
     assert time.monotonic() - begun < 5
     assert not slow["whole"]
     assert [slow["frames"][0][0], 0 < slow["frames"][-1][0] < 300] == [0, True]
-    quick = renderer._pictures(Sluggish(0.0), whole, 10.0, {**wanted, "seconds": 20, "steps": [92, 100]})
-    assert [step for step, _ in quick["frames"]] == [0, 92, 100, 300]
+    quick = renderer._pictures(Sluggish(0.0), whole, 10.0, {**wanted, "seconds": 20})
+    assert [step for step, _ in quick["frames"]] == [0, *range(43, 300, 43), 300]
     assert quick["whole"]
 
 
@@ -281,7 +268,7 @@ def test_pictures_are_in_the_estimate() -> None:
     found = []
     for frames in (True, False):
         session = Session(
-            config_of(task=Task("CartPole-v1"), frames=frames),
+            config_of(Task("CartPole-v1"), {"frames": frames}),
             Path("unused"),
             ScriptedLLM([], sees=True),
             Observer(),
@@ -293,7 +280,7 @@ def test_pictures_are_in_the_estimate() -> None:
 def test_frames_do_not_go_with_hidden_names() -> None:
     """What hides which environment it is refuses what shows it, in one sentence."""
     with pytest.raises(UsageError, match="--frames shows which environment it is"):
-        config_of(task=Task("CartPole-v1"), frames=True, reveal="anonymous")
+        config_of(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
 
 
 @pytest.mark.slow

@@ -17,12 +17,12 @@ from promptpo.errors import BudgetSpentError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Budget, Config
 from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Measured, Seeds
-from promptpo.run.spender import Played
+from promptpo.run.subjects import Played
 from promptpo.search.context import SearchContext
-from promptpo.search.history import History
 from promptpo.search.judge import Judge
 
 CONFIG = Config(Task("CartPole-v1"), episodes=5, validation_episodes=20, budget=Budget(steps=100_000))
@@ -60,9 +60,7 @@ class Field:
             steps = 10 * len(seeds)
             if steps > self.ledger.steps_left():
                 raise BudgetSpentError("no steps")
-            measured = Measured(
-                Evaluation("ok", episodes, steps), "", {"validation": steps}, subject.candidate
-            )
+            measured = Measured(Evaluation("ok", episodes, steps), {"validation": steps}, subject.candidate)
             self.journal.add(kind, key, measured)
             return Played(measured, None)
         return Played(self.journal_value(found), None)
@@ -123,7 +121,7 @@ def test_challengers_play_the_starts_that_the_leader_has_played(tmp_path: Path) 
     field = Field(tmp_path, a=(100, 30), b=(101, 30))
     history = field.judged()
     leader = history.leader_id
-    known = set(history.seeds_of(history.find(leader)))
+    known = {episode.seed for episode in history.evidence(history.find(leader)).episodes}
     history.rounds = 1
     field.asked.clear()
     field.qualities["c"] = (105, 30)
@@ -145,7 +143,6 @@ def test_a_change_of_the_best_is_one_line_with_its_difference(tmp_path: Path) ->
     field.judged(history, 2)
     assert len(history.changes) == 1
     assert history.changes[0].startswith("b takes the lead from a: +")
-    assert history.standing()["changes"] == history.changes
 
 
 def test_those_that_behave_alike_are_looked_at_once(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Budget, Config
+from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.context import SearchContext
-from promptpo.search.history import History
 from promptpo.search.outlook import for_tuning, outlook
 
 CONFIG = Config(

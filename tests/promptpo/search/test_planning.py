@@ -7,14 +7,15 @@ from typing import Any, cast
 import pytest
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.config import RECIPES
+from promptpo.run.history import History
+from promptpo.run.recipe import RECIPES
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search import planning
 from promptpo.search.context import SearchContext
-from promptpo.search.history import History
-from promptpo.search.planning import Plan, island_of
+from promptpo.search.planning import island_of
 from promptpo.telling import prompting, sections
 from promptpo.telling.context import PromptContext
+from promptpo.telling.plan import Plan
 from promptpo.telling.run_status import RunStatus
 
 

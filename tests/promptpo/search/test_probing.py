@@ -17,14 +17,13 @@ from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.rollouts import LocalExecutor, Settings
-from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.allowance import allowance
 from promptpo.run.config import Budget, Config
+from promptpo.run.history import History
 from promptpo.run.journal import Journal, read_run
 from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender
 from promptpo.run.untold import UNTOLD
-from promptpo.search.history import History
 from promptpo.search.hooks import Feature
 from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM
@@ -33,6 +32,7 @@ from promptpo.telling.limits import REPORT
 from promptpo_sandbox import Limits
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK, variant
+from tests.promptpo.rollouts.fake import FakeExecutor
 
 LEVERS = "tests.environments:Test/Levers-v0"
 

@@ -19,7 +19,7 @@ from promptpo.rollouts import evaluation_of
 from promptpo.run.config import Config
 from promptpo.run.journal import read_run
 from promptpo.run.records import Measured, Seeds
-from promptpo.run.spender import Played
+from promptpo.run.subjects import Played
 from promptpo.search.context import SearchContext
 from promptpo.search.hooks import Feature
 from promptpo.search.references import LEARNT_FROM, measured_at_start, programs
@@ -194,7 +194,7 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
                 for seed in seeds
             )  # fmt: skip
             rollout = Rollout(episodes, None, len(episodes), "", 0.0)
-            return Played(Measured(evaluation_of(rollout, 0.0), "", {}), rollout)
+            return Played(Measured(evaluation_of(rollout, 0.0), {}), rollout)
 
         def told(self, key: str) -> None:
             """Nothing is kept twice."""

@@ -9,20 +9,20 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.rollouts.fake import FakeExecutor
 from promptpo.run.config import Budget, Config
+from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender
 from promptpo.search.context import SearchContext
-from promptpo.search.history import History
 from promptpo.search.planning import plan_round
 from promptpo.search.sampler import Sampler
 from promptpo.search.samples import OutOfBudget, Unanswered
 from promptpo.spec import describe
 from promptpo_sandbox import Failure
 from tests.promptpo.policies import CRASH, GOOD, WEAK
+from tests.promptpo.rollouts.fake import FakeExecutor
 
 
 @pytest.fixture(scope="module")

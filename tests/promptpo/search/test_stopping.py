@@ -7,8 +7,8 @@ import pytest
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate
-from promptpo.search.history import History
 from promptpo.search.samples import Ceiling, Sample
 from promptpo.search.stopping import APART, TOGETHER, ceiling_of, distance, prospect
 

@@ -13,16 +13,16 @@ from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config
+from promptpo.run.history import History
 from promptpo.run.journal import Journal, from_json, read_run
 from promptpo.run.ledger import Ledger
 from promptpo.run.packing import inflate
-from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity
+from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity, Tuned
 from promptpo.run.spender import Spender
 from promptpo.run.state import read_state
 from promptpo.search.context import SearchContext
-from promptpo.search.history import History
 from promptpo.search.tuner import Tuner
-from promptpo.search.tuning import Batch, Tuned
+from promptpo.search.tuning import Batch
 from promptpo.telling.tuning_summary import NO_NUMBERS, SPARED
 from promptpo_sandbox import Rollout, Trial
 from tests.promptpo.optimizing import Model, attempts_of, optimize

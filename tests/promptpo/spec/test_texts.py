@@ -14,8 +14,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec import describe, describe_env
 from promptpo.spec.reading import read
-from promptpo_sandbox import Sandbox, Trial
-from promptpo_sandbox.gate import check
+from promptpo_sandbox import Sandbox, Trial, check_source
 
 
 class TextEnv(gymnasium.Env[Any, Any]):
@@ -86,7 +85,7 @@ def test_a_policy_reads_json(box: Sandbox) -> None:
     rollout = box.rollout(source, [TextEnv(lambda n: json.dumps({"n": n}))], [Trial(0, horizon=20)])
     assert rollout.failure is None
     assert rollout.episodes[0].return_ == 20
-    refused = check("from json import dumps\n")
+    refused = check_source("from json import dumps\n")
     assert refused is not None
     assert "json.dumps is not available" in refused.message
 

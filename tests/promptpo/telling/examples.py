@@ -4,11 +4,11 @@ from typing import Any
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Told
-from promptpo.search.history import History
-from promptpo.search.planning import Plan
 from promptpo.telling import feedback
 from promptpo.telling.context import PromptContext
+from promptpo.telling.plan import Plan
 from promptpo.telling.run_status import RunStatus
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.program.identity import skeleton
+from promptpo.program.confined.identity import skeleton
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Candidate
 from promptpo.telling.program_summary import change, changes, idea

@@ -8,9 +8,9 @@ import pytest
 from gymnasium import spaces
 from syrupy.assertion import SnapshotAssertion
 
-from promptpo.search.planning import Plan
 from promptpo.telling import prompting
 from promptpo.telling.picture_guide import on_looking
+from promptpo.telling.plan import Plan
 from tests.promptpo.telling.examples import BEST, PARTNER, known, plan
 
 FORMS = {"spec": "x: float", "observation_form": "an int", "action_form": "an int"}

@@ -6,8 +6,8 @@ import pytest
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate
-from promptpo.search.history import History
 from promptpo.telling import scores
 from promptpo.telling.feedback import brief, endings, with_noise
 

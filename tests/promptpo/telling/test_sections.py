@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.run.history import History
 from promptpo.run.records import Diagnosis, Experiment, Told
-from promptpo.search.history import History
 from promptpo.telling import limits, scores, sections
 from tests.promptpo.telling.examples import BEST, CRASHED, PARTNER, attempt, known
 

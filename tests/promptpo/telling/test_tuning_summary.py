@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from promptpo.program import Program
-from promptpo.run.records import Sensitivity
-from promptpo.search.tuning import Tuned
+from promptpo.run.records import Sensitivity, Tuned
 from promptpo.telling.run_status import RunStatus
 from promptpo.telling.tuning_summary import NOT_PAID, moved_in_words, outcome_in_words
 

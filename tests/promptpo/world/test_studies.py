@@ -17,9 +17,9 @@ from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Budget, Config
 from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.records import Attempt
-from promptpo.search.history import History
 from promptpo.world import search as world_search
 from promptpo.world.modelling import Modelled
 from promptpo.world.search import Found, WorldSearch

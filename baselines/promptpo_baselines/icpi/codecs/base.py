@@ -35,7 +35,6 @@ class Codec(ABC):
         action_suffix: Lines after every action; empty or beginning with a line break.
         step_suffix: Lines that end a step in a trajectory; empty or beginning with a line break.
         done_in_trajectory: Whether trajectories show a termination line per step.
-        prefix: How every state line begins.
     """
 
     header: str
@@ -43,7 +42,6 @@ class Codec(ABC):
     action_suffix: str = ""
     step_suffix: str = ""
     done_in_trajectory: bool = False
-    prefix: str
     pattern: re.Pattern[str]
     """Matches the facts of a state line; what follows must be the end or a hint."""
 
@@ -103,12 +101,6 @@ class Codec(ABC):
             return None
         return self.from_match(match)
 
-    def valid_obs(self, completion: str, *, lenient: bool = False) -> bool:
-        """Whether a completion is a state line; `lenient` looks at its beginning only, as the paper did."""
-        if lenient:
-            return first_line(completion).startswith(self.prefix)
-        return self.parse_obs(completion) is not None
-
 
 class IntegerCodec(Codec):
     """A codec whose `pattern` has one group per integer of the state, in order."""
@@ -118,7 +110,6 @@ class IntegerCodec(Codec):
     def __init_subclass__(cls) -> None:
         parts = [re.escape(part) for part in cls.template.split("{}")]
         cls.pattern = re.compile("assert " + INTEGER.join(parts))
-        cls.prefix = "assert " + cls.template.split("{}", 1)[0]
 
     def facts(self, obs: Obs) -> str:
         """The template with the numbers of the state."""

@@ -73,7 +73,6 @@ class InvadersCodec(Codec):
     actions = ("ship.left()", "reward = ship.shoot(aliens)", "ship.right()")
     step_suffix = "\nfor a in aliens:\n    a.descend()"
     done_in_trajectory = True
-    prefix = "assert ship == C("
     _ALIEN = rf"(?:C\({INTEGER}, {INTEGER}\)|None)"
     pattern = re.compile(rf"assert ship == C\({INTEGER}, 0\) and aliens == \[{_ALIEN}, {_ALIEN}\]")
 
@@ -108,7 +107,6 @@ class PointMassCodec(Codec):
 
     header = "pos, vel = reset()"
     actions = ("pos, vel = decel(pos, vel)", "pos, vel = accel(pos, vel)")
-    prefix = "assert pos == "
     pattern = re.compile(r"assert pos == (-?\d+\.\d+) and vel == (-?\d+)\.0+")
 
     def facts(self, obs: Obs) -> str:

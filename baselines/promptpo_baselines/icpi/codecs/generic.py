@@ -34,7 +34,6 @@ class GenericCodec(Codec):
     """
 
     header = "state, reward = reset()"
-    prefix = "assert state == ["
 
     def __init__(
         self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any], *, decimals: int = 2

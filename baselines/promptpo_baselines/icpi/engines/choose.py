@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
 from promptpo.run.config import Budget
 from promptpo.run.ledger import Ledger
 from promptpo_baselines.icpi.assembly import stream
-from promptpo_baselines.icpi.engines.lookup import LookupEngine
-from promptpo_baselines.icpi.engines.oracle import OracleEngine, OraclePolicy
+from promptpo_baselines.icpi.engines.oracle import OracleEngine
 from promptpo_baselines.icpi.engines.paid import PaidEngine
 
 if TYPE_CHECKING:
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.examples import Measure
     from promptpo_baselines.icpi.setting import Setting
 
-FREE_ENGINES = ("oracle", "lookup")
-RAW_ENGINES = ("completion", "llamacpp", "vllm", "embedded")
+FREE_ENGINE = "oracle"
+RAW_ENGINES = ("completion", "llamacpp", "embedded")
 EMBEDDED = "smollm2"
 HELP = (
-    "oracle (knows the rules), lookup (only copies), completion:MODEL, llamacpp:MODEL or vllm:MODEL (a "
-    "completion server, with --base-url), embedded:smollm2 (a small real model), or any chat model as "
+    "oracle (knows the rules), completion:MODEL (OpenAI's, or a server with --base-url), llamacpp:MODEL (a server of "
+    "llama.cpp), embedded:smollm2 (a small real model), or any chat model as "
     "promptpo writes it: openai:MODEL, anthropic:MODEL, exec:COMMAND."
 )
 
@@ -49,7 +48,7 @@ class ChosenEngine:
 
 def is_paid(name: str) -> bool:
     """Whether an engine's answers cost time or money."""
-    return name.partition(":")[0] not in FREE_ENGINES
+    return name != FREE_ENGINE
 
 
 def choose_engine(
@@ -77,7 +76,7 @@ def choose_engine(
         ProviderError: Its server does not start.
     """
     if not is_paid(name):
-        free = _free(name, setting, seed, base_url)
+        free = _free(setting, seed, base_url)
         return ChosenEngine(free, None, free.close)
     return choose_model(name, base_url=base_url, ledger=ledger, journal=journal)
 
@@ -116,7 +115,7 @@ def check_engine(name: str, setting: Setting, base_url: str | None = None) -> No
         MissingKeyError: It needs a key.
     """
     if not is_paid(name):
-        _free(name, setting, 0, base_url)
+        _free(setting, 0, base_url)
     else:
         check_model(name, base_url)
 
@@ -137,21 +136,14 @@ def _parts(name: str) -> tuple[str, str]:
     return provider.strip(), argument.strip()
 
 
-def _free(name: str, setting: Setting, seed: int, base_url: str | None) -> Engine:
-    provider, argument = _parts(name)
+def _free(setting: Setting, seed: int, base_url: str | None) -> Engine:
     if base_url:
-        raise UsageError(f"--base-url needs an engine that asks a server, not {name}.")
-    if provider == "lookup":
-        return LookupEngine(setting.codec)
+        raise UsageError(f"--base-url needs an engine that asks a server, not {FREE_ENGINE}.")
     if setting.domain is None:
         raise UsageError(
             f"the oracle knows the rules of ICPI's own domains only, not those of {setting.env_id}."
         )
-    policies: tuple[OraclePolicy, ...] = get_args(OraclePolicy)
-    policy = next((p for p in policies if p == (argument or "nn")), None)
-    if policy is None:
-        raise UsageError(f"the oracle's policy is one of {', '.join(policies)}, not {argument!r}.")
-    return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"), policy)
+    return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"))
 
 
 def _completer(
@@ -167,15 +159,14 @@ def _completer(
         model = argument or EMBEDDED
         server = LocalServer(model)
         address = f"{server.start()}/v1"
-        local = CompletionServer(model, base_url=address, dialect="llamacpp", concurrency=PARALLEL)
+        local = CompletionServer(model, base_url=address, llamacpp=True, concurrency=PARALLEL)
         local.name = f"embedded:{model}"  # the same in every run, unlike its address
         return local, tokenizer(address), server.stop
     if not argument:
         raise UsageError(f"{provider} needs to know which model: write {provider}:MODEL.")
     if base_url is None and provider != "completion":
         raise UsageError(f"{provider}:{argument} needs --base-url, the server's address ending in /v1.")
-    dialect = {"llamacpp": "llamacpp", "vllm": "vllm"}.get(provider, "completion")
-    remote = CompletionServer(argument, base_url=base_url, dialect=dialect)  # type: ignore[arg-type] # one of them
+    remote = CompletionServer(argument, base_url=base_url, llamacpp=provider == "llamacpp")
     count = tokenizer(base_url) if provider == "llamacpp" and base_url else None
     return remote, count, lambda: None
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from promptpo_baselines.icpi.engines.base import LocalEngine
 from promptpo_baselines.icpi.engines.reading import PromptReader, ReadPrompt
@@ -19,28 +18,23 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.domains.base import Domain
     from promptpo_baselines.icpi.values import CompletionRequest, Obs
 
-OraclePolicy = Literal["nn", "exact", "random"]
-
 
 class OracleEngine(LocalEngine):
     """Sees the prompt only; answers with the true dynamics, in the codec's words.
 
     Without examples it cannot know what is asked, and answers nothing. As policy it imitates the
-    trajectories in the prompt.
+    trajectories in the prompt: the majority among the states nearest to the question's.
 
     Args:
         domain: The rules.
         codec: The domain's text form.
         rng: For dynamics that are random, and for ties.
-        policy: "nn" takes the majority among the states nearest to the question's; "exact" wants the same
-            state; "random" draws any action.
     """
 
-    def __init__(
-        self, domain: Domain, codec: Codec, rng: np.random.Generator, policy: OraclePolicy = "nn"
-    ) -> None:
-        self.name = "oracle" if policy == "nn" else f"oracle:{policy}"
-        self._domain, self._codec, self._rng, self._policy = domain, codec, rng, policy
+    name = "oracle"
+
+    def __init__(self, domain: Domain, codec: Codec, rng: np.random.Generator) -> None:
+        self._domain, self._codec, self._rng = domain, codec, rng
         self._reader = PromptReader(codec)
 
     def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
@@ -69,13 +63,11 @@ class OracleEngine(LocalEngine):
         return self._codec.obs(state, hint=False)
 
     def _imitate(self, prompt: str, state: Obs) -> str:
-        if self._policy == "random":
-            return self._codec.actions[int(self._rng.integers(len(self._codec.actions)))]
         counts = Counter(self._reader.pairs(prompt))
         distances = {seen: self._domain.distance(seen, state) for seen, _ in counts}
-        nearest = min(distances.values(), default=math.inf)
-        if not counts or (self._policy == "exact" and nearest > 0):
+        if not counts:
             return ""
+        nearest = min(distances.values())
         votes: Counter[int] = Counter()
         for (seen, action), count in counts.items():
             if distances[seen] == nearest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Usage
@@ -15,8 +15,6 @@ from promptpo_baselines.icpi.values import CompletionRequest, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-Dialect = Literal["completion", "llamacpp", "vllm"]
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 TIMEOUT_SECONDS = 300.0
@@ -38,8 +36,8 @@ class CompletionServer:
     Args:
         model: As the server calls it.
         base_url: Its address, ending in ``/v1``; None means OpenAI's own.
-        dialect: What the server takes beyond OpenAI's settings: "llamacpp" is held to the valid answers by
-            a grammar, keeps prefixes and repeats itself without penalty; "vllm" knows closed choices.
+        llamacpp: The server is llama.cpp's, which is held to the valid answers by a grammar, keeps prefixes and
+            repeats itself without penalty.
         timeout: Seconds until a request is given up.
         max_retries: How often the client retries a request.
         concurrency: Requests in flight.
@@ -53,26 +51,27 @@ class CompletionServer:
         model: str,
         *,
         base_url: str | None = None,
-        dialect: Dialect = "completion",
+        llamacpp: bool = False,
         timeout: float = TIMEOUT_SECONDS,
         max_retries: int = MAX_RETRIES,
         concurrency: int = CONCURRENCY,
     ) -> None:
         import openai
 
-        self.name = f"{dialect}:{model}"
+        provider = "llamacpp" if llamacpp else "completion"
+        self.name = f"{provider}:{model}"
         self.concurrency = concurrency
-        self._model, self._dialect, self._sdk = model, dialect, openai
-        key = read_key(KEY_VARIABLE, provider=dialect, placeholder_allowed=base_url is not None)
+        self._model, self._llamacpp, self._sdk = model, llamacpp, openai
+        key = read_key(KEY_VARIABLE, provider=provider, placeholder_allowed=base_url is not None)
         self._client = openai.AsyncOpenAI(
             api_key=key, base_url=base_url, timeout=timeout, max_retries=max_retries
         )
         address = public_address(str(self._client.base_url))
-        self._service = Service(dialect, model, KEY_VARIABLE, address, timeout, key)
+        self._service = Service(provider, model, KEY_VARIABLE, address, timeout, key)
         self._price = price_of("openai", model, listed=base_url is None)
         # llama.cpp counts all tokens before its grammar does, so a label may stand far down.
-        self._likeliest = MANY_LIKELIEST if dialect == "llamacpp" else LIKELIEST[base_url is not None]
-        self._free = base_url is not None and dialect != "completion"
+        self._likeliest = MANY_LIKELIEST if llamacpp else LIKELIEST[base_url is not None]
+        self._free = llamacpp and base_url is not None
 
     async def complete(self, request: CompletionRequest) -> Result:
         """Complete one prompt.
@@ -90,7 +89,7 @@ class CompletionServer:
                 top_p=1.0,
                 stop=list(request.stop),
                 logprobs=self._likeliest if request.score else self._sdk.omit,
-                extra_body=extra_settings(self._dialect, request),
+                extra_body=llamacpp_settings(request) if self._llamacpp else {},
             )
         except self._sdk.APIError as error:
             too_long = isinstance(error, self._sdk.BadRequestError) and "context" in str(error).lower()
@@ -117,19 +116,12 @@ class CompletionServer:
         return Result(choice.text or "", usage, cost, of_choices(tokens, request.choices or ()))
 
 
-def extra_settings(dialect: Dialect, request: CompletionRequest) -> dict[str, Any]:
-    """What a request says in a server's own dialect."""
-    if dialect == "llamacpp":
-        # The server's own defaults would cut the distribution and punish repetition, which is the task.
-        settings: dict[str, Any] = {
-            "cache_prompt": True, "top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0,
-        }  # fmt: skip
-        if request.choices:
-            settings["grammar"] = "root ::= " + " | ".join(json.dumps(choice) for choice in request.choices)
-        return settings
-    if dialect == "vllm" and request.choices:
-        return {"structured_outputs": {"choice": list(request.choices)}}
-    return {}
+def llamacpp_settings(request: CompletionRequest) -> dict[str, Any]:
+    """What llama.cpp is told; its own defaults would cut the distribution and punish repetition, which is the task."""
+    settings: dict[str, Any] = {"cache_prompt": True, "top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0}
+    if request.choices:
+        settings["grammar"] = "root ::= " + " | ".join(json.dumps(choice) for choice in request.choices)
+    return settings
 
 
 def tokenizer(base_url: str) -> Callable[[str], int]:

@@ -2,7 +2,7 @@
 
 Runs are kept in ``--out`` one by one, and runs that are there are not made again, so that a table can be
 interrupted and extended. Each engine has tables of its own: ``curves.md`` is the oracle's, those of others bear
-their names. ``--acceptance`` checks what must hold with the oracle engine.
+their names. ``--acceptance`` checks what must hold with the oracle engine. It runs with the code of revision d9f0641f.
 """
 
 from __future__ import annotations

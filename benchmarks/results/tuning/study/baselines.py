@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo_benchmarks.measuring.cpu import cpu_seconds
+from cpu import cpu_seconds
 from rows import Measurement, now
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo_benchmarks.measuring.cpu import cpu_seconds
+from cpu import cpu_seconds
 from rows import Measurement, now
 from promptpo.api import optimize
 from promptpo.llm.scripted import ScriptedLLM
@@ -23,7 +23,7 @@ from promptpo.output.evaluating import evaluate
 from promptpo.output.report import versions
 from promptpo.program import Program
 from promptpo.program.answers import extract
-from promptpo.run.observer import Observer
+from promptpo.output.observer import Observer
 from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:

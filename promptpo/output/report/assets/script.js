@@ -17,8 +17,8 @@
 
   const data = document.getElementById("frames");
   if (!data) return;
-  const { fps, steps, frames, left, right } = JSON.parse(data.textContent);
-  const [picture, slider, button, label, cursor] = ["frame", "at", "play", "step", "cursor"].map((id) => document.getElementById(id));
+  const { fps, steps, frames } = JSON.parse(data.textContent);
+  const [picture, slider, button, label] = ["frame", "at", "play", "step"].map((id) => document.getElementById(id));
   document.getElementById("controls").hidden = false;
   let timer = 0;
   const show = (n) => {
@@ -27,9 +27,11 @@
     picture.alt = "The environment at step " + step;
     label.value = "step " + step;
     slider.setAttribute("aria-valuetext", "step " + step);
-    const x = left + (right - left) * step / Math.max(1, steps);
-    cursor.setAttribute("x1", x);
-    cursor.setAttribute("x2", x);
+    document.querySelectorAll(".lines .cursor").forEach((cursor) => {
+      const x = 1 + (cursor.ownerSVGElement.viewBox.baseVal.width - 2) * step / Math.max(1, steps);
+      cursor.setAttribute("x1", x);
+      cursor.setAttribute("x2", x);
+    });
   };
   const pause = () => {
     clearInterval(timer);

@@ -142,14 +142,14 @@ def test_the_episode_is_the_typical_test_episode(told_run: Any) -> None:
     assert 'class="series obs"' in text
     assert 'class="series action"' in text
     film = json.loads(re.search(r'id="frames">(.*?)</script>', text)[1])
-    drawn = re.search(
-        r'x1="([\d.]+)" x2="([\d.]+)"[^>]*class="axis"', text[text.index("over the steps of one") :]
-    )
-    assert (film["left"], film["right"]) == (float(drawn[1]), float(drawn[2]))  # where the cursor runs
+    assert film["steps"] == film["frames"][-1][0]
+    assert text.count('class="cursor"') == text.count('class="series ') > 2  # the film's place in every row
 
 
-def test_a_report_is_not_replaced_by_a_poorer_one(told_run: Any, tmp_path: Path) -> None:
-    """The episode of the same policy stays where a new page has none; a stranger's page is put aside, not taken over."""
+def test_a_report_is_not_replaced_by_a_poorer_one(
+    told_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The episode of the same policy stays where a new page has none; a stranger's page stays as it is, and elsewhere."""
     import shutil
 
     told, run = [], tmp_path / "run"
@@ -164,11 +164,15 @@ def test_a_report_is_not_replaced_by_a_poorer_one(told_run: Any, tmp_path: Path)
     (run / "report.html").write_text(
         rich.replace("<h2>An episode</h2>", '<meta http-equiv="refresh" content="0; url=//x">')
     )
-    theirs = write_report(run, tell=told.append).read_text()
+    before = (run / "report.html").read_text()
+    monkeypatch.chdir(tmp_path)
+    page = write_report(run, tell=told.append)
+    assert page.resolve() == tmp_path / "report.html"
+    theirs = page.read_text()
     assert film not in theirs
     assert "refresh" not in theirs
-    assert film in (run / "report-as-it-came.html").read_text()
-    assert "report-as-it-came.html" in told.pop()
+    assert (run / "report.html").read_text() == before
+    assert not told
 
 
 def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(
@@ -196,8 +200,9 @@ def test_an_unfinished_run_has_a_report_too(told_run: Any, tmp_path: Path) -> No
     lines = (told_run.directory / JOURNAL).read_bytes().splitlines(keepends=True)
     for end in range(2, len(lines) - 1, 5):
         (run / JOURNAL).write_bytes(b"".join(lines[:end]))
-        parsed(write_report(run, episode=False))
-        assert "Not finished" in (run / "report.html").read_text()
+        path = tmp_path / "cut.html"
+        parsed(write_report(run, out=path, episode=False))
+        assert "Not finished" in path.read_text()
 
 
 def test_no_run_is_one_sentence(tmp_path: Path) -> None:
@@ -256,7 +261,7 @@ def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.Captu
         journal.add(
             "reference", "random", {"evaluation": to_json(Evaluation("ok", episodes, 40)), "spent": spent}
         )
-    path = write_report(tmp_path / "run", episode=False)
+    path = write_report(tmp_path / "run", out=tmp_path / "page.html", episode=False)
     text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
     assert "Random actions22 ± 2, 2 episodes" in text
     assert "40 reference" in text
@@ -267,14 +272,14 @@ def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("name", ["search", "model"])
-def test_a_run_of_an_older_version_can_be_reported(name: str, tmp_path: Path) -> None:
+def test_a_recorded_run_can_be_reported(name: str, tmp_path: Path) -> None:
     """Its page is well formed and says what was repaired, and which candidate was best."""
     import shutil
 
     from tests.promptpo.cli.test_command_line import ROOT
 
     shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / name, tmp_path / "run")
-    path = write_report(tmp_path / "run", episode=False)
+    path = write_report(tmp_path / "run", out=tmp_path / "page.html", episode=False)
     parsed(path)
     text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
     assert f"Best policy: {'r1c1t' if name == 'search' else 'r1c1'}" in text

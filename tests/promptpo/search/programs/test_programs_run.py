@@ -8,7 +8,8 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.program import Program
-from promptpo.search.programs.library import Genome, structures_for, write_program
+from promptpo.search.programs.library import structures_for, write_program
+from promptpo.search.programs.writer import Genome
 from promptpo_sandbox import Sandbox, Trial
 from tests.promptpo.search.programs.test_library import ACTIONS, OBSERVATIONS
 

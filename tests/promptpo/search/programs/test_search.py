@@ -13,7 +13,8 @@ from promptpo.llm.base import LLM, Message, Request, Situation, Tried
 from promptpo.program import Program
 from promptpo.search.programs import SearchLLM
 from promptpo.search.programs.evolve import narrowed, propose
-from promptpo.search.programs.library import Genome, read_genome, structures_for
+from promptpo.search.programs.library import read_genome, structures_for
+from promptpo.search.programs.writer import Genome
 
 PENDULUM = Situation(
     observation_space=spaces.Box(np.array([-1, -1, -8], np.float32), np.array([1, 1, 8], np.float32)),

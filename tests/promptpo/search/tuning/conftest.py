@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from promptpo.search.tuning import Batch, Start, Tuned, Tuning
+from promptpo.run.records import Tuned
+from promptpo.search.tuning import Batch, Start, Tuning
 from promptpo_sandbox import Episode, Failure, Rollout, Trial
 
 Return = Callable[[Trial], float]

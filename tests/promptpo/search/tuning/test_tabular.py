@@ -8,7 +8,8 @@ import pytest
 
 from promptpo.program import Program
 from promptpo.search.programs.features import key_function
-from promptpo.search.programs.library import Genome, write_program
+from promptpo.search.programs.library import write_program
+from promptpo.search.programs.writer import Genome
 from promptpo.search.tuning import Start, Tuning
 from promptpo.search.tuning.model import TableModel, key_of
 from promptpo_sandbox import Sandbox, Trial

@@ -1,0 +1,114 @@
+"""``--search N``: a learner's hyperparameters, tuned on training seeds with Optuna, within the steps of the run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.errors import UsageError
+from promptpo_baselines.building import build_envs, build_model
+from promptpo_baselines.hyperparameters import ROWS, Hyperparameters, fitted, read_rows, whole_steps
+from promptpo_baselines.progress import Display
+from promptpo_baselines.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    import optuna
+
+TRIALS = "search.log"
+SHARE = 0.5
+"""Of all steps, those of the trials together, at most."""
+FEWEST = 200
+"""Steps of a trial, at least."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search has found.
+
+    Attributes:
+        row: The best hyperparameters.
+        steps: Environment steps that all trials took.
+        told: What it did, for the result.
+    """
+
+    row: Hyperparameters
+    steps: int
+    told: Mapping[str, Any]
+
+
+def search(settings: TrainingSettings, row: Hyperparameters, directory: Path, display: Display) -> Searched:
+    """Try hyperparameters in short trainings, the given ones first; trials that are on disk are not made again.
+
+    A trial is as good as the mean return of the second half of its training episodes, so nothing is played for it beyond
+    its steps.
+
+    Args:
+        settings: Of the run; with how many trials.
+        row: What is begun with, and what holds for all that is not searched.
+        directory: Of the run.
+        display: Told of each trial.
+
+    Raises:
+        UsageError: There are too few steps for so many trials.
+    """
+    import optuna
+    from optuna.storages.journal import JournalFileBackend
+
+    each = int(settings.steps * SHARE) // settings.search
+    if each < FEWEST:
+        raise UsageError(
+            f"--search {settings.search} takes half of --steps, {FEWEST} a trial at least: give --steps "
+            f"{int(settings.search * FEWEST / SHARE):,} or more."
+        )
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(
+        direction="maximize",
+        sampler=optuna.samplers.TPESampler(seed=settings.seed),
+        storage=optuna.storages.JournalStorage(JournalFileBackend(str(directory / TRIALS))),
+        study_name=settings.algorithm,
+        load_if_exists=True,
+    )
+    space = read_rows(ROWS / "search.yml")[settings.algorithm]
+
+    def tried(trial: optuna.Trial) -> float:
+        drawn = {name: _drawn(trial, name, given) for name, given in space.items()} if trial.number else {}
+        mean, steps = _trial(settings, replace(row, values={**row.values, **drawn}), trial.number, each)
+        trial.set_user_attr("steps", steps)
+        display.line(
+            f"  trial {trial.number + 1} of {settings.search}, {steps:,} steps: mean return {mean:.2f}"
+        )
+        return mean
+
+    done = [trial for trial in study.trials if trial.state.is_finished()]
+    study.optimize(tried, n_trials=settings.search - len(done))
+    steps = sum(int(trial.user_attrs.get("steps", 0)) for trial in study.trials)
+    scores = [trial.value for trial in study.trials if trial.value is not None]
+    best = study.best_trial if scores else study.trials[0]
+    source = f"found by --search {settings.search} in {steps:,} steps, from {row.source}"
+    if not best.number:
+        source = f"{row.source}; {steps:,} steps of --search found nothing better"
+    found = replace(row, source=source, values={**row.values, **best.params})
+    told = {"trials": len(study.trials), "steps": steps, "best": dict(best.params), "score": best.value}
+    return Searched(found, steps, told)
+
+
+def _trial(settings: TrainingSettings, row: Hyperparameters, number: int, each: int) -> tuple[float, int]:
+    """Mean return of the second half of a short training's episodes, NaN where none ended; and the steps that it took."""
+    short = fitted(row, settings.algorithm, each)
+    envs = build_envs(settings, short, steps_taken=number * each, saved=None)
+    try:
+        model = build_model(settings, short, envs).learn(whole_steps(short, settings.algorithm, each))
+        played = [returns[len(returns) // 2 :] for returns in envs.env_method("get_episode_rewards")]
+    finally:
+        envs.close()
+    returns = [one for of_env in played for one in of_env]
+    return statistics.fmean(returns) if returns else float("nan"), int(model.num_timesteps)
+
+
+def _drawn(trial: optuna.Trial, name: str, given: Any) -> Any:
+    if isinstance(given, dict):
+        return trial.suggest_float(name, given["low"], given["high"], log=True)
+    return trial.suggest_categorical(name, given)

@@ -1,0 +1,67 @@
+"""Prompts that are written to a folder, answered one by one by whoever, and read again with what was answered."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import UsageError
+from promptpo.program import answers
+
+INDEX = "prompts.jsonl.xz"
+"""Whose each prompt is; not for whoever answers."""
+
+Row = dict[str, Any]
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a folder that has prompts.
+
+    Raises:
+        UsageError: It has.
+    """
+    if (folder / INDEX).exists():
+        raise UsageError(f"{folder} has prompts already; name another folder.")
+
+
+def write_prompts(folder: Path, rows: Sequence[Row]) -> None:
+    """Write DIR/q/NNNN.prompt in shuffled order, and the index; the text of a row is under "text"."""
+    order = [dict(row) for row in rows]
+    random.Random(0).shuffle(order)  # noqa: S311 - an order, no secret
+    (folder / "q").mkdir(parents=True, exist_ok=True)
+    with lzma.open(folder / INDEX, "wt", encoding="utf-8") as file:
+        for n, row in enumerate(order):
+            text = row.pop("text")
+            (folder / "q" / f"{n:04d}.prompt").write_text(text, encoding="utf-8")
+            file.write(json.dumps({"n": n, "characters": len(text), **row}) + "\n")
+
+
+def answered(folder: Path) -> Iterator[tuple[Row, str | None]]:
+    """Rows whose DIR/q/NNNN.answer is there, each with the answer's program; None where it has none."""
+    with lzma.open(folder / INDEX, "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            path = folder / "q" / f"{row['n']:04d}.answer"
+            if path.exists():
+                found = answers.extract(path.read_text(encoding="utf-8"))
+                yield row, None if found.problem else found.source
+
+
+def told_rows(folder: Path, rows: Sequence[Row], table: Callable[[Sequence[Row]], Sequence[str]]) -> None:
+    """Write DIR/rows.jsonl, and print the table of it."""
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    print("\n".join(table(rows)))
+
+
+def command(name: str, doc: str) -> argparse.ArgumentParser:
+    """The command line of such a study; the folder is absolute."""
+    parser = argparse.ArgumentParser(prog=f"python -m promptpo_benchmarks.{name}", description=doc)
+    parser.add_argument(
+        "what", choices=["render", "score"], help="write prompts, or play answers and print the table"
+    )
+    parser.add_argument("folder", type=lambda text: Path(text).absolute(), metavar="DIR")
+    return parser

@@ -1,0 +1,30 @@
+"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.search.racing.AHEAD": 2}' MODULE …`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import runpy
+import sys
+from collections.abc import Mapping
+
+import promptpo.search
+
+
+def change(values: Mapping[str, float]) -> None:
+    """Give constants of `promptpo.search` other values, wherever a module has imported them."""
+    names = [one.name for one in pkgutil.walk_packages(promptpo.search.__path__, "promptpo.search.")]
+    modules = [importlib.import_module(name) for name in names]
+    for path, value in values.items():
+        module, _, name = path.rpartition(".")
+        old = getattr(importlib.import_module(module), name)
+        for one in modules:
+            if vars(one).get(name) is old:
+                setattr(one, name, value)
+
+
+if __name__ == "__main__":
+    change(json.loads(sys.argv[1]))
+    del sys.argv[:2]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -1,0 +1,175 @@
+"""What goes on in a run, in words."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+from promptpo.display.results import many, with_error
+from promptpo.telling.feedback import number
+
+if TYPE_CHECKING:
+    from promptpo.run.journal import Event
+    from promptpo.run.ledger import Ledger
+    from promptpo.run.state import RunState
+    from promptpo.run.state_values import TuningState
+
+
+class RunProgress:
+    """What goes on in a run, in words.
+
+    Args:
+        state: What the journal has told so far; feed new events to `add`, not to the state.
+        ledger: Of the run.
+    """
+
+    def __init__(self, state: RunState, ledger: Ledger) -> None:
+        self.state, self.ledger = state, ledger
+        self.started = time.monotonic()
+        self._now = state.last.t if state.last else time.time()
+        self._clock = time.monotonic()
+        self._asked_at: float | None = None
+        self._tuning_from: tuple[float, float] | None = None
+
+    def add(self, event: Event) -> None:
+        """Take one event into account."""
+        self.state.add(event)
+        self._now, self._clock = event.t, time.monotonic()
+        if event.kind == "prompt" and self._asked_at is None:
+            self._asked_at = event.t
+        elif event.kind == "round":
+            self._asked_at = None
+        elif event.kind == "decision":
+            self._tuning_from = None
+        if event.kind in ("decision", "tuning") and self._tuning_from is None and self.state.tuning:
+            self._tuning_from = (event.t, self.state.tuning.share)
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch, on the clock of the events."""
+        return self._now + time.monotonic() - self._clock
+
+    @property
+    def round(self) -> int:
+        """The round that is going on, from 1."""
+        return min(self.state.config.budget.rounds, self.state.history.rounds + 1)
+
+    @property
+    def seconds(self) -> float:
+        """Since this process began."""
+        return time.monotonic() - self.started
+
+    @property
+    def doing(self) -> str:
+        """What is going on, for a person who waits."""
+        state, last = self.state, str(self.state.last.kind) if self.state.last else ""
+        if last in ("test", "held_out", "stop"):
+            return "writing the result"
+        if state.history.rounds >= state.config.budget.rounds:
+            return f"testing {state.best.id} on held-out episodes" if state.best else "writing the result"
+        if last == "reference" and not state.candidates:
+            return "measuring marks to compare with"
+        if last in ("decision", "tuning") and state.tuning and state.tuning.planned_steps != 0:
+            return self._tuning(state.tuning)
+        if last == "round":
+            return f"preparing round {self.round}"
+        if last == "validation" or (last == "attempt" and state.last and state.last.key.endswith("t")):
+            return "validating the round's best"
+        return self._trying_out()
+
+    def _trying_out(self) -> str:
+        samples = self.samples
+        asking = [name for name, at in samples if at == "asking"]
+        if asking and not self.state.prompts:
+            return "starting"
+        if asking:
+            since = f", {self.now - self._asked_at:.0f} s" if self._asked_at is not None else ""
+            heard = sum(list(self.ledger.arriving.values()))  # they come in another thread
+            arriving = f", {heard:,} characters so far" if heard else ""
+            return f"asking, {len(samples) - len(asking)} of {len(samples)} answered{since}{arriving}"
+        for at, words in (("repairing", "repairing"), ("running", "rolling out")):
+            names = [name for name, state in samples if state == at]
+            if names:
+                return f"{words} {', '.join(names)}"
+        return "choosing what to tune and to validate"
+
+    def _tuning(self, tuning: TuningState) -> str:
+        """For example "tuning r2c1: 4,100 of 12,000 steps, best 1,204, about 25 s left"."""
+        names = ", ".join(tuning.candidates) or "numbers"
+        if tuning.planned_steps:
+            parts = [f"{tuning.steps:,} of {tuning.planned_steps:,} steps"]
+        else:
+            parts = [f"{tuning.steps:,} steps"]
+        if not math.isnan(tuning.best_return):
+            parts.append(f"best {_grouped(tuning.best_return)}")
+        left = self._seconds_left(tuning.share)
+        if left is not None:
+            parts.append(f"about {left:.0f} s left")
+        return f"tuning {names}: {', '.join(parts)}"
+
+    def _seconds_left(self, share: float) -> float | None:
+        """From the pace since this process saw tuning begin; None while there is none."""
+        if self._tuning_from is None:
+            return None
+        began, before = self._tuning_from
+        if share <= before:
+            return None
+        pace = (share - before) / max(1e-3, self._now - began)
+        return max(0.0, (1.0 - share) / pace - (self.now - self._now))
+
+    @property
+    def standing(self) -> str:
+        """The best so far, in words."""
+        best = self.state.best
+        if best is not None:
+            return f"{best.id}: return {with_error(best.evidence)}"
+        count = len(self.state.candidates)
+        return f"none of {many(count, 'policy', 'policies')} ran" if count else "nothing has run yet"
+
+    @property
+    def spending(self) -> str:
+        """Steps that count against the budget, calls, tokens and money so far, of what there is of them."""
+        ledger, budget = self.ledger, self.state.config.budget
+        parts = [_of(f"{ledger.searched_steps:,}", budget.steps, " steps")]
+        if ledger.usage.input_tokens:
+            parts.append(_of(f"{ledger.calls:,}", budget.calls, " call" if ledger.calls == 1 else " calls"))
+            parts.append(_of(f"{ledger.usage.total:,}", budget.tokens, " tokens"))
+        if ledger.cost_usd or budget.usd:
+            parts.append(_of(f"${ledger.cost_usd:.4f}", budget.usd))
+        if ledger.unpriced_calls:
+            parts.append(f"{many(ledger.unpriced_calls, 'call', 'calls')} of unknown price")
+        return ", ".join(parts)
+
+    def lines(self) -> list[str]:
+        """What is kept up to date below what has happened."""
+        rounds = self.state.config.budget.rounds
+        best = f"best {self.standing}" if self.state.best else self.standing
+        return [f"round {self.round} of {rounds} · {self.doing} · {self.seconds:.0f} s", best, self.spending]
+
+    @property
+    def samples(self) -> list[tuple[str, str]]:
+        """(id, state) of each sample of the round."""
+        names = (f"r{self.round}c{n}" for n in range(1, self.state.config.candidates + 1))
+        return [(name, self._at(name)) for name in names]
+
+    def _at(self, name: str) -> str:
+        """What a sample is at: asking, running, repairing, or what it came to."""
+        found = self.state.candidate(name)
+        if found is not None:
+            evaluation = found.attempt.evaluation
+            return number(evaluation.mean_return) if evaluation.outcome == "ok" else evaluation.outcome.replace("_", " ")  # fmt: skip
+        calls = self.state.calls_for(name)
+        if not calls:
+            return "asking"
+        mending = "repair" in calls[-1].key or self.state.failed_programs(name)
+        return "repairing" if mending else "running"
+
+
+def _of(spent: str, limit: float | None, what: str = "") -> str:
+    """What was spent, and of how much, where there is a limit."""
+    return f"{spent}{what}" if limit is None else f"{spent} of {limit:,}{what}"
+
+
+def _grouped(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else number(value)  # noqa: PLR2004 - as `number` does

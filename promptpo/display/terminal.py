@@ -1,0 +1,219 @@
+"""What a person sees while a run goes on: a live view on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from promptpo.display.progress import RunProgress
+from promptpo.display.results import many, outcome
+from promptpo.display.saying import say, wrapped
+from promptpo.errors import PromptPOError, RewardFaultError
+from promptpo.output.observer import Observer
+from promptpo.run.journal import JOURNAL, read_events
+from promptpo.run.preflight import duration, final_test_in_words
+from promptpo.run.state import RunState
+from promptpo.telling.experiments import one_line as experiment_line
+from promptpo.telling.feedback import number, one_line
+from promptpo.telling.step_table import MISSING
+from promptpo_sandbox.text import clean_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from promptpo.output.run_result import RunResult
+    from promptpo.run.config import Config
+    from promptpo.run.journal import Event
+    from promptpo.run.ledger import Ledger
+    from promptpo.run.preflight import Preflight
+    from promptpo.spec import TaskSpec
+
+
+Result = Literal["stdout", "stderr", "brief"]
+
+LONG = 60.0
+"""Seconds of steps to come that are worth a word."""
+
+
+@contextmanager
+def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
+    """A display that fits where the output goes; a brief one says the result in one line, on standard error."""
+    if quiet:
+        yield Observer()
+    else:
+        display = (LiveDisplay if sys.stderr.isatty() else PlainDisplay)("brief" if brief else "stdout")
+        try:
+            yield display
+        except (PromptPOError, OSError) as error:
+            display.close()
+            display.failed(error)
+            raise
+        finally:
+            display.close()
+
+
+class PlainDisplay(Observer):
+    """One line for each thing worth a line, on standard error.
+
+    Args:
+        result: Where the result is said; brief ones are one line on standard error.
+    """
+
+    def __init__(self, result: Result = "stdout") -> None:
+        self._result = result
+        self._progress: RunProgress | None = None
+        self._directory: Path | None = None
+        self._tuned = 0
+        self._missing = False
+
+    def line(self, text: str) -> None:
+        """Print one line."""
+        say(clean_line(text), error=True)
+
+    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+        """Say what begins."""
+        del spec
+        self._directory = directory
+        self._progress = RunProgress(RunState.of(config, read_events(directory / JOURNAL)), ledger)
+        self.line(choice)
+        self.line(
+            f"{config.task.name}: up to {many(config.budget.rounds, 'round', 'rounds')} of "
+            f"{many(config.candidates, 'policy', 'policies')}, in {directory}"
+        )
+        candidates = self._progress.state.candidates
+        if candidates:
+            tried = many(len(candidates), "policy", "policies")
+            self.line(f"so far: {tried} tried; best {self._progress.standing}")
+
+    def prepared(self, preflight: Preflight) -> None:
+        """Say what the run may do and cost."""
+        for line in preflight.brief():
+            self.line(f"  {line}")
+
+    def warn(self, message: str) -> None:
+        """Print the warning."""
+        self.line(message)
+
+    def event(self, event: Event) -> None:
+        """Say what became of each attempt and round, and when tuning begins."""
+        if self._progress is not None:
+            self._progress.add(event)
+            self._tell(event, self._progress)
+
+    def _tell(self, event: Event, progress: RunProgress) -> None:
+        state = progress.state
+        if event.kind == "attempt":
+            found = state.candidate(event.key)
+            if found is not None:
+                self.line(f"  {one_line(found.attempt)}")
+                self._tell_missing(found.attempt.diagnosis.trace)
+        elif event.kind == "decision" and event.key.startswith("test."):
+            for line in final_test_in_words(event.data):
+                self.line(line)
+        elif event.kind == "experiment":
+            self.line(f"  {experiment_line(state.experiments[-1])}")
+        elif event.kind == "lead" and event.data["change"]:
+            self.line(f"  {event.data['change']}")
+        elif event.kind == "round":
+            self._tell_round(event, progress)
+        elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
+            self._tuned = state.tuning.round
+            self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")
+
+    def _tell_round(self, event: Event, progress: RunProgress) -> None:
+        """Say what a round has come to, and how long the others take."""
+        seconds = progress.state.seconds_to_come
+        left = f"; about {duration(seconds)} for the steps that are left" if seconds >= LONG else ""
+        best = "best " if progress.state.best else ""
+        self.line(f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}")
+        if event.data.get("untuned"):
+            self.line(f"  {event.data['untuned']}")
+        if event.data.get("prospect"):
+            self.line(f"  another round? {event.data['prospect']}")
+
+    def _tell_missing(self, trace: str) -> None:
+        """Say once that observations held no numbers where numbers were due."""
+        found = next((line for line in trace.splitlines() if line.startswith(MISSING)), "")
+        if found and not self._missing:
+            self._missing = True
+            self.line(f"  {found} The model is told; programs must bear it, or the environment be mended.")
+
+    def finished(self, run: RunResult) -> None:
+        """Say what came out."""
+        if self._result == "brief":
+            self.line(f"{run.directory}: held-out return {number(run.mean_return)}; {run.stop_reason}")
+        else:
+            say(outcome(run), error=self._result == "stderr", prose=True)
+
+    def failed(self, error: Exception) -> None:
+        """After an error: say how to go on, where something was paid for or rolled out."""
+        if isinstance(error, RewardFaultError):
+            return  # it would fail again; the error says what to do
+        if self._directory is not None and self._progress is not None and self._progress.ledger.calls:
+            self.line(
+                f"What was done is kept; go on with: promptpo resume {shlex.quote(str(self._directory))}"
+            )
+
+    def close(self) -> None:
+        """Give the terminal back."""
+
+
+class LiveDisplay(PlainDisplay):
+    """The attempts as they come; below them a few lines that are kept up to date."""
+
+    def __init__(self, result: Result = "stdout") -> None:
+        super().__init__(result)
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._live = Live(
+            console=self._console, refresh_per_second=8, get_renderable=self._status, transient=True
+        )
+
+    def line(self, text: str) -> None:
+        """Print one line above the live part."""
+        from rich.text import Text
+
+        self._console.print(Text(wrapped(clean_line(text), self._console.width)))
+
+    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+        """Say what begins and start the live part."""
+        super().started(config, directory, choice, spec, ledger)
+        self._live.start()
+
+    def _tell(self, event: Event, progress: RunProgress) -> None:
+        if event.kind != "tuning":  # the live part tells it
+            super()._tell(event, progress)
+
+    def finished(self, run: RunResult) -> None:
+        """Replace the live part by the result."""
+        self.close()
+        super().finished(run)
+
+    def close(self) -> None:
+        """Stop the live part; calling it twice is harmless."""
+        self._live.stop()
+
+    def _status(self) -> Any:
+        return "" if self._progress is None else live_part(self._progress, self._console)
+
+
+def live_part(progress: RunProgress, console: Console) -> RenderableType:
+    """What is kept up to date below the scrolling lines: none is longer than the terminal, ASCII where it knows no more."""
+    from rich.console import Group
+    from rich.spinner import Spinner
+    from rich.text import Text
+
+    plain = console.options.ascii_only
+    lines = [Text(line.replace("·", "-").replace("±", "+-") if plain else line) for line in progress.lines()]
+    for line in (
+        lines
+    ):  # cropped here, since a spinner forgets how its text wants to overflow; two columns are its mark's
+        line.truncate(max(1, console.width - 2), overflow="crop" if plain else "ellipsis")
+    head, *others = lines
+    return Group(Spinner("line" if plain else "dots", text=head), *(Text("  ") + line for line in others))

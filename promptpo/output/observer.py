@@ -1,0 +1,41 @@
+"""Being told what a run does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from promptpo.output.run_result import RunResult
+    from promptpo.run.config import Config
+    from promptpo.run.history import History
+    from promptpo.run.journal import Event
+    from promptpo.run.ledger import Ledger
+    from promptpo.run.preflight import Preflight
+    from promptpo.spec import TaskSpec
+
+
+class Observer:
+    """Told what a run does; override what is of interest."""
+
+    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+        """The run begins or goes on; `choice` says which model was chosen and why."""
+
+    def prepared(self, preflight: Preflight) -> None:
+        """What the run may do and cost, before it does anything."""
+
+    def event(self, event: Event) -> None:
+        """Something was written to the journal."""
+
+    def progress(self, history: History) -> None:
+        """An attempt or a round is complete."""
+
+    def finished(self, run: RunResult) -> None:
+        """The result is written."""
+
+    def warn(self, message: str) -> None:
+        """One line that the user should see."""
+
+
+HOOKS = tuple(name for name in vars(Observer) if not name.startswith("_"))
+"""What an observer is told, by name."""

@@ -1,0 +1,129 @@
+"""Which sources are the same program: digests that do not change with layout and local names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from promptpo.program.confined.tree import parse
+from promptpo.program.confined.tunables import declared_in
+from promptpo.program.identity import text_digest
+
+MOST_BITS = 10_000
+"""Longer integers are dumped as hexadecimal digits, since Python refuses to write them as decimal ones."""
+
+
+def digest(source: str) -> str:
+    """A name for what a source does: equal for sources that differ in comments, layout and local names.
+
+    Docstrings, annotations and the names of variables and arguments do not change it. Numbers, strings,
+    structure and the names of attributes, functions, methods, classes and keyword arguments do. Text that
+    is not Python is digested as it is.
+    """
+    tree = parse(source)  # one of its own, since normalising changes it
+    try:
+        shape = ast.dump(_Normalise().visit(tree)) if tree is not None else source
+    except (RecursionError, MemoryError):
+        shape = source
+    return text_digest(shape)
+
+
+def skeleton(source: str) -> str:
+    """A name for a program without its numbers: equal for those that differ in nothing else."""
+    tree = parse(source)  # one of its own, as above
+    if tree is None:
+        return digest(source)
+    declared = declared_in(tree).values()
+    values: dict[ast.expr, ast.expr] = {}
+    for one in declared:
+        value = ast.Constant(f"{one.shape}" if one.shape else 0)
+        both = [ast.Constant(0), ast.Constant(0)]
+        values[one.node] = ast.Tuple([value, *both], ast.Load()) if one.whole else value
+    try:
+        return digest(ast.unparse(ast.fix_missing_locations(_WithoutNumbers(values).visit(tree))))
+    except (RecursionError, MemoryError):
+        return digest(source)
+
+
+class _Normalise(ast.NodeTransformer):
+    """Drops what does not change behaviour and numbers the names that the policy chose itself."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.own: set[str] = set()
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        self.own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        keywords = {k.arg for n in ast.walk(node) if isinstance(n, ast.Call) for k in n.keywords}
+        self.own -= {"PARAMS", "TABLE", "self", "Policy"} | {k for k in keywords if k}
+        return self._without_docstring(node)
+
+    def _without_docstring(self, node: ast.AST) -> ast.AST:
+        body = getattr(node, "body", [])
+        first = body[0] if body else None
+        text = first.value if isinstance(first, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined] # only called on nodes with one
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._without_docstring(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self._without_docstring(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        node.arg = self._name(node.arg)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self._name(node.id)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if isinstance(node.value, int) and node.value.bit_length() > MOST_BITS:
+            node.value = hex(node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        if node.value is None:
+            return None
+        return self.generic_visit(ast.Assign(targets=[node.target], value=node.value))
+
+    def _name(self, name: str) -> str:
+        if name not in self.own:
+            return name
+        return self.names.setdefault(name, f"v{len(self.names)}")
+
+
+class _WithoutNumbers(ast.NodeTransformer):
+    """Numbers become 0, and an array in ``PARAMS`` its shape, however they are written."""
+
+    def __init__(self, declared: Mapping[ast.expr, ast.expr]) -> None:
+        self._declared: dict[ast.AST, ast.expr] = dict(declared.items())
+
+    def visit(self, node: ast.AST) -> Any:
+        if node not in self._declared:
+            return super().visit(node)
+        return ast.copy_location(self._declared[node], node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        is_number = isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+        return ast.copy_location(ast.Constant(0), node) if is_number else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        inner = self.visit(node.operand)
+        if isinstance(node.op, ast.USub) and isinstance(inner, ast.Constant):
+            return inner
+        node.operand = inner
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        if any(isinstance(target, ast.Name) and target.id == "TABLE" for target in node.targets):
+            node.value = ast.copy_location(ast.Constant(0), node.value)
+            return node
+        return self.generic_visit(node)

@@ -1,0 +1,101 @@
+"""Policies that import ``looking`` as modules that stand alone: the pieces that they use become part of them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+
+from promptpo.program.confined.tree import Text, docstring_of, parse
+from promptpo_sandbox.guest import looking
+
+MODULE = "looking"
+
+_Import = ast.Import | ast.ImportFrom
+
+
+def inlined(source: str) -> str:
+    """The same policy with the pieces of ``looking`` that it uses in the place of their imports.
+
+    They have names that nothing else in the policy has; what was imported is set to them where the import stood.
+    """
+    tree = parse(source)
+    nodes = ast.walk(tree) if tree else ()
+    found = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) and _ours(node)]
+    if tree is None or not found:
+        return source
+    prefix = f"{MODULE}_"
+    while prefix in source:
+        prefix += "_"
+    whole = any(isinstance(node, ast.Import) for node in found)
+    chosen = {alias.name for node in found if isinstance(node, ast.ImportFrom) for alias in node.names}
+    wanted = _with_needed(set(_PIECES) if whole else chosen)
+    text = Text(source)
+    place = _behind_imports(tree, text)
+    edits = [(text.start(node), text.end(node), _assignments(node, prefix)) for node in found]
+    top = [edit for edit in edits if edit[0] < place]  # what they are set to has to stand before it
+    moved = [
+        (start, end, "pass" if text.data[end:].lstrip(b" ")[:1] == b";" else "") for start, end, _ in top
+    ]
+    lines = "\n".join(new for _, _, new in top)
+    block = f"\n{_block(wanted, prefix, whole=whole)}\n\n\n{lines}\n"
+    return text.replaced([*moved, *(edit for edit in edits if edit not in top), (place, place, block)])
+
+
+def _ours(node: _Import) -> bool:
+    """Whether a statement imports the module or pieces of it."""
+    if isinstance(node, ast.ImportFrom):
+        return node.module == MODULE and not node.level and all(a.name in _PIECES for a in node.names)
+    return any(alias.name == MODULE for alias in node.names)
+
+
+def _assignments(node: _Import, prefix: str) -> str:
+    """What stands in an import's place."""
+    if isinstance(node, ast.ImportFrom):
+        return "; ".join(f"{alias.asname or alias.name} = {prefix}{alias.name}" for alias in node.names)
+    others = [ast.unparse(ast.Import([alias])) for alias in node.names if alias.name != MODULE]
+    return "; ".join(
+        [
+            *others,
+            *(f"{alias.asname or MODULE} = {prefix}all" for alias in node.names if alias.name == MODULE),
+        ]
+    )
+
+
+_PIECES = {
+    name: inspect.getsource(piece) for name, piece in vars(looking).items() if inspect.isfunction(piece)
+}
+"""The functions of the module by name, in its order; read while there are files to read."""
+
+
+def _with_needed(wanted: set[str]) -> list[str]:
+    """The names of pieces with those that they call, in the module's order."""
+    pieces = _PIECES
+    needed = {other for name in wanted for other in pieces if re.search(rf"\b{other}\(", pieces[name])}
+    return [name for name in pieces if name in wanted] if needed <= wanted else _with_needed(wanted | needed)
+
+
+def _block(wanted: list[str], prefix: str, *, whole: bool) -> str:
+    """The pieces as text, under names of their own; as one object, too, where the whole module is asked for."""
+    text = "\n\n\n".join(_PIECES[name].strip() for name in wanted)
+    for name in wanted:
+        text = re.sub(rf"\b{name}\(", f"{prefix}{name}(", text)
+    text = re.sub(r"\bnp\.", f"{prefix}np.", text)
+    together = [f"    {name} = staticmethod({prefix}{name})" for name in wanted]
+    module = "\n".join([f"\n\n\nclass {prefix}all:", *together]) if whole else ""
+    note = f"# Pieces for looking at pictures, as promptpo's module `{MODULE}` has them."
+    return f"import numpy as {prefix}np\n\n\n{note}\n\n\n{text}{module}"
+
+
+def _behind_imports(tree: ast.Module, text: Text) -> int:
+    """The offset of the line behind the imports that the module begins with."""
+    last: ast.stmt | None = docstring_of(tree)
+    for node in tree.body:
+        if isinstance(node, _Import):
+            last = node
+        elif node is not last:
+            break
+    if last is None:
+        return 0
+    end = text.data.find(b"\n", text.end(last))
+    return len(text.data) if end < 0 else end + 1

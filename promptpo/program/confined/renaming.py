@@ -1,0 +1,97 @@
+"""Giving a top-level name of a module another name, everywhere it is meant."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from promptpo.program.confined.tree import Text, bound_by, bound_here, parse
+
+
+def rename(source: str, old: str, new: str) -> str:
+    """The same module with a top-level name changed; local variables of that name change with it.
+
+    Layout and comments stay, except where a name stands in a place whose position Python does not tell
+    (inside of some f-strings): there the module is written anew from its syntax tree.
+
+    Args:
+        source: A module that parses.
+        old: A name that it binds at its top level.
+        new: A name that occurs nowhere in it.
+    """
+    tree = parse(source)
+    if tree is None:
+        return source
+    text, nodes = Text(source), list(_meant(tree, old))
+    edits = [edit for node in nodes if (edit := _edit(text, node, old, new)) is not None]
+    for node in nodes:
+        _apply(node, old, new)
+    renamed = text.replaced(edits)
+    again = parse(renamed)
+    try:
+        same = again is not None and ast.dump(again) == ast.dump(tree)
+        return renamed if same else ast.unparse(tree) + "\n"
+    except ValueError:  # an integer that Python refuses to write
+        return renamed if again is not None else source
+
+
+def _meant(node: ast.AST, name: str, *, attribute: bool | None = None) -> Iterator[ast.AST]:
+    """The nodes that carry a name, but for arguments and attributes of classes that are called so.
+
+    Args:
+        node: Where to look.
+        name: The name.
+        attribute: Of the body of a class: whether the name is an attribute of the class already; else None.
+    """
+    outside, inside = _parts(node, name)
+    carried = name in bound_by(node) or (isinstance(node, ast.Global | ast.Nonlocal) and name in node.names)
+    read = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    if (carried and attribute is None) or (read and not attribute):
+        yield node
+    for part in outside:
+        yield from _meant(part, name, attribute=attribute)
+    if isinstance(node, ast.ClassDef):
+        own = False
+        for statement in inside:
+            yield from _meant(statement, name, attribute=own)
+            own = own or name in set(bound_here([statement]))
+    else:
+        for part in inside:
+            yield from _meant(part, name)
+
+
+def _parts(node: ast.AST, name: str) -> tuple[list[ast.AST], list[ast.AST]]:
+    """The children of a node: those in the scope around it, and those in its own where the name is no argument there."""
+    children = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.ClassDef):
+        return [one for one in children if one not in node.body], list(node.body)
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return children, []
+    own = {child.arg for child in ast.walk(node.args) if isinstance(child, ast.arg)}
+    body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
+    return [one for one in children if one not in body], [] if name in own else body
+
+
+def _edit(text: Text, node: ast.AST, old: str, new: str) -> tuple[int, int, str] | None:
+    """The change of text that renames a node; None where it is not found."""
+    if isinstance(node, ast.alias):
+        end = text.end(node)
+        return (end - len(old.encode()), end, new) if node.asname else (end, end, f" as {new}")
+    if not isinstance(node, ast.expr | ast.stmt | ast.ExceptHandler):
+        return None
+    word = re.compile(rb"\b" + re.escape(old.encode()) + rb"\b")
+    found = word.search(text.data, text.start(node) + (0 if isinstance(node, ast.Name) else len("def")))
+    return (found.start(), found.end(), new) if found else None
+
+
+def _apply(node: ast.AST, old: str, new: str) -> None:
+    """Rename in the tree."""
+    if isinstance(node, ast.alias):
+        node.asname = new
+        return
+    for field, value in ast.iter_fields(node):
+        if field in {"id", "name", "rest"} and value == old:
+            setattr(node, field, new)
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        node.names = [new if name == old else name for name in node.names]

@@ -1,0 +1,23 @@
+"""Where texts of models, guests and strangers are parsed: in the reader, a confined process; the host gets plain data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from promptpo_sandbox.reader import UnreadableError, reader
+
+__all__ = ["UnreadableError", "read"]
+
+_READING = "promptpo.program.confined.reading"
+
+reader.know(_READING, str(Path(__file__).parents[1]))
+
+
+def read(function: str, *arguments: Any) -> Any:
+    """What a function of `promptpo.program.confined.reading` returns.
+
+    Raises:
+        UnreadableError: The text cannot be read within the reader's limits.
+    """
+    return reader.read(_READING, function, *arguments)

@@ -1,0 +1,104 @@
+"""What a person meets of a field of `promptpo.run.config.Config`: flag, keyword, bounds and help, said once.
+
+The flags of `optimize` and `resume`, the keywords of `promptpo.optimize` and its reference are made of this.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, GroupedMetadata, Gt
+
+from promptpo.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class RunSetting(GroupedMetadata):
+    """One setting of a run; pydantic keeps to its bounds.
+
+    Attributes:
+        help: What it does.
+        group: The title under which ``--help-all`` shows its flag; empty for what is set in another way.
+        keyword: Of `promptpo.optimize`; the field's name when empty.
+        flags: As typer takes them; made of the keyword when empty. One that begins with ``--no-`` means false.
+        metavar: What stands for its value in help.
+        least: The least that a number may be.
+        above: What a number must be more than.
+        words: Type on the command line, where it is not the field's.
+        read: Makes the field's value of what the command line gives.
+        resumed: Its help where a run goes on; empty where it stays what it was.
+        name: Of the field.
+        type: Of the field.
+        default: Of the field.
+    """
+
+    help: str = ""
+    group: str = ""
+    keyword: str = ""
+    flags: str = ""
+    metavar: str | None = None
+    least: float | None = None
+    above: float | None = None
+    words: Any = None
+    read: Callable[[Any], Any] | None = None
+    resumed: str = ""
+    name: str = ""
+    type: Any = None
+    default: Any = None
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.least is not None:
+            yield Ge(self.least)
+        if self.above is not None:
+            yield Gt(self.above)
+
+    @property
+    def negated(self) -> bool:
+        """Whether its flag means false."""
+        return self.flags.startswith("--no-")
+
+    @property
+    def meaning(self) -> str:
+        """Its help for a keyword."""
+        return f"False: {self.help}" if self.negated else self.help
+
+
+def settings_of(kind: Any) -> Iterator[RunSetting]:
+    """The settings that a dataclass and those in its fields have, in their order."""
+    hints = get_type_hints(kind, include_extras=True)
+    for one in fields(kind):
+        of, *more = (
+            get_args(hints[one.name]) if get_origin(hints[one.name]) is Annotated else [hints[one.name]]
+        )
+        for found in more:
+            yield replace(
+                found, keyword=found.keyword or one.name, name=one.name, type=of, default=one.default
+            )
+        if is_dataclass(of) and one.default_factory is not MISSING:
+            yield from settings_of(of)
+
+
+def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:
+    """``NAME=VALUE`` pairs as a dict; values are read as JSON where they are JSON.
+
+    Raises:
+        UsageError: A pair has no ``=``.
+    """
+    options: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise UsageError(f"--option takes NAME=VALUE, not {pair!r}.")
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            options[name] = value
+    return options
+
+
+def in_reference(settings: Iterable[RunSetting]) -> str:
+    """Settings as a docstring lists arguments."""
+    return "\n".join(f"        {one.keyword}: {one.meaning}" for one in settings)

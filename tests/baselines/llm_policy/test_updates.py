@@ -1,0 +1,51 @@
+"""Training of a language model: thinned updates, and what products are computed in."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("stable_baselines3")
+
+from promptpo.envs.task import Task
+from promptpo_baselines.llm_policy.design import Design
+from tests.baselines.test_pausing import piece, settings
+
+
+def test_an_update_may_take_a_part_of_the_rollout(tiny_gpt2: Any, tmp_path: Path) -> None:
+    """TRPO on a network that is trained whole, with every fourth observation, as the report's rows have it."""
+    design = Design(tiny_gpt2, tune="full", numbers="raw", state="raw", layers=1)
+    rows = tmp_path / "thin.yml"
+    rows.write_text("default: {n_envs: 1, n_steps: 16, sub_sampling_factor: 4, cg_max_steps: 2}")
+    chosen = settings(
+        tmp_path, "trpo", language=design.as_data(), steps=16, eval_every=16, hyperparameters=str(rows)
+    )
+    short = replace(chosen, task=Task("Pendulum-v1", {}, 8), test_episodes=1)
+    assert piece(short, tmp_path / "run")["steps"]["train"] == 16
+
+
+def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:
+    """Before the network is built, by every run anew."""
+    import torch
+
+    from promptpo_baselines.progress import Display
+    from promptpo_baselines.training import train
+
+    seen = []
+
+    def kind(*_: Any) -> Any:
+        seen.append(torch.get_float32_matmul_precision())
+        raise InterruptedError
+
+    before = torch.get_float32_matmul_precision()
+    try:
+        for n, matmul in enumerate(("bfloat16", "tf32", "float32")):
+            language = Design(matmul=matmul).as_data()
+            chosen = settings(tmp_path, "ppo", language=language)
+            with pytest.raises(InterruptedError):
+                train(chosen, tmp_path / str(n), resume=False, display=Display(), command="", kind=kind)
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert seen == ["medium", "high", "highest"]

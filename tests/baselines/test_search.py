@@ -1,0 +1,59 @@
+"""``--search``: hyperparameters are tried on training seeds, within the steps of the run, which are all counted."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("optuna")
+
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo_baselines.hyperparameters import ROWS, fitted, read_rows, resolve
+from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.training import train
+from tests.baselines.test_pausing import Telling
+
+
+def run(directory: Path, told: Telling, **changes: Any) -> Any:
+    """A short run with three trials of 200 steps."""
+    settings = TrainingSettings(
+        "ppo", Task("CartPole-v1", {}, 50), **{"steps": 1200, "search": 3, "hyperparameters": "default", **changes},
+        eval_every=10_000, validation_episodes=1, test_episodes=1,
+    )  # fmt: skip
+    return train(settings, directory, resume=True, display=told, command="test")
+
+
+def test_a_search_stays_within_the_steps_and_says_what_it_cost(tmp_path: Path) -> None:
+    """Trials and training together; a run that is gone on with makes no trial again."""
+    told = Telling(stop_at=300)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", told)
+    trials = [line for line in told.lines if line.startswith("  trial")]
+    assert len(trials) == 3
+    again = Telling()
+    result = run(tmp_path / "run", again)
+    assert not [line for line in again.lines if line.startswith("  trial")]
+    steps = result["steps"]
+    assert 600 >= steps["tune"] == result["search"]["steps"] > 300
+    assert steps["train"] + steps["tune"] <= 1200
+    assert steps["total"] == sum(steps[name] for name in ("train", "tune", "validation", "test"))
+    assert result["search"]["trials"] == 3
+    assert "--search" in result["hyperparameters"]["source"]
+
+
+def test_too_few_steps_for_so_many_trials_are_told(tmp_path: Path) -> None:
+    """With how many it takes."""
+    with pytest.raises(UsageError, match="give --steps 4,000 or more"):
+        run(tmp_path / "run", Telling(), search=10)
+
+
+@pytest.mark.parametrize("algorithm", read_rows(ROWS / "search.yml"))
+def test_what_is_searched_is_what_learners_take(algorithm: str, tmp_path: Path) -> None:
+    """Every name is an argument of the learner, and the row that it makes can be used."""
+    space = read_rows(ROWS / "search.yml")[algorithm]
+    chosen = {name: given["low"] if isinstance(given, dict) else given[0] for name, given in space.items()}
+    path = tmp_path / "rows.yml"
+    path.write_text(f"default: {chosen}")
+    row = resolve(algorithm, Task("CartPole-v1"), str(path))
+    assert set(space) <= set(fitted(row, algorithm, 1000).values)

@@ -1,0 +1,194 @@
+"""The live part of the display: what it shows at each width, fed by a real run's events."""
+
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import promptpo
+from promptpo.display.progress import RunProgress
+from promptpo.display.terminal import live_part
+from promptpo.envs.task import Task
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.config import Config, load_config
+from promptpo.run.journal import JOURNAL, Event, read_events
+from promptpo.run.ledger import Ledger
+from promptpo.run.state import RunState
+from tests.promptpo.policies import GOOD, SYNTAX_ERROR, WEAK
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Events of a run of two rounds of two candidates."""
+    answers = {"r1.c1": WEAK, "r1.c2": SYNTAX_ERROR, "r2.c2": GOOD}
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda r: answers.get(r.key, SYNTAX_ERROR)),
+        out=tmp_path_factory.mktemp("dashboard") / "run",
+        rounds=2,
+        candidates=2,
+        episodes=2,
+        validation_episodes=2,
+        test_episodes=2,
+        repairs=0,
+        stop_at=501.0,
+        max_usd=2.0,
+    )
+    return load_config(run.directory / "config.toml"), read_events(run.directory / JOURNAL)
+
+
+def progress_after(events: Any, kind: Any, key: Any) -> Any:
+    """The state when this event has been seen."""
+    config, log = events
+    ledger = Ledger(config.budget)
+    progress = RunProgress(RunState(config), ledger)
+    for event in log:
+        ledger.add(event)
+        progress.add(event)
+        if (event.kind, event.key) == (kind, key):
+            return progress
+    raise AssertionError(f"no {kind} {key}")
+
+
+def drawn(progress: Any, *, width: Any, plain: Any) -> Any:
+    """The lines as the terminal gets them."""
+    console = Console(
+        file=TextIOWrapper(BytesIO(), "ascii" if plain else "utf-8", write_through=True), width=width
+    )
+    console.print(live_part(progress, console))
+    written = console.file.buffer.getvalue().decode()
+    return [line.rstrip() for line in written.splitlines()]
+
+
+def test_a_run_that_goes_on_counts_what_its_limit_does(events: Any) -> None:
+    """Steps on test seeds, which a run that ended before has taken, are not told as the search's."""
+    config, log = events
+    ledger = Ledger(config.budget, log)
+    assert ledger.steps["test"] > 0
+    told = RunProgress(RunState.of(config, log), ledger).spending
+    assert told.startswith(f"{ledger.searched_steps:,} of 500,000 steps")
+
+
+def test_samples_are_followed(events: Any) -> None:
+    """Asked, answered, done: each sample shows what it is at, and a new round begins anew."""
+    asked = next(event.key for event in events[1] if event.kind == "prompt")
+    assert dict(progress_after(events, "prompt", asked).samples) == {
+        "r1c1": "asking",
+        "r1c2": "asking",
+    }
+    answered = progress_after(events, "completion", "r1.c1")
+    assert dict(answered.samples)["r1c1"] == "running"
+    done = dict(progress_after(events, "attempt", "r1c2").samples)
+    assert done["r1c2"] == "rejected"
+    second = progress_after(events, "round", "r1")
+    assert (second.round, dict(second.samples)["r2c1"]) == (2, "asking")
+
+
+def test_the_best_is_followed(events: Any) -> None:
+    """It names the candidate, its return with the standard error, and of how many episodes that is."""
+    progress = progress_after(events, "round", "r2")
+    assert progress.standing == "r2c2: return 500 ± 0 (3 episodes)"
+    assert len(progress.state.best_so_far) == 2
+    assert "nothing has run yet" not in progress_after(events, "attempt", "r1c1").standing
+    assert progress_after(events, "session", "0").standing == "nothing has run yet"
+
+
+def composed(*entries: Any, start: float = 1000.0, candidates: int = 4) -> Any:
+    """What a run is doing after these (seconds, kind, key, data)."""
+    config = Config(Task("CartPole-v1"), candidates=candidates)
+    progress = RunProgress(RunState(config), Ledger(config.budget))
+    for n, (at, kind, key, data) in enumerate(entries):
+        progress.add(Event(n, start + at, kind, key, data))
+    return progress
+
+
+PROMPT = {"system": "s", "messages": []}
+ANSWER = {"purpose": "policy", "prompt": "p", "text": "", "model": "m", "finish": "stop", "cost_usd": None,
+          "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}, "seconds": 1.0}  # fmt: skip
+
+
+def test_waiting_for_answers_says_how_many_and_how_long() -> None:
+    """A slow model is seen to be asked: how many of the answers are here, and for how long it was asked."""
+    progress = composed(
+        (0, "prompt", "p", PROMPT),
+        (30, "completion", "a", {**ANSWER, "candidate": "r1c1"}),
+        (38, "completion", "b", {**ANSWER, "candidate": "r1c4"}),
+    )
+    assert progress.doing == "asking, 2 of 4 answered, 38 s"
+    progress.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
+    assert progress.doing == "asking, 2 of 4 answered, 38 s, 1,234 characters so far"
+    linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "?", {**ANSWER, "candidate": "r1c2"}))
+    assert dict(linked.samples)["r1c2"] == "running"
+    crash = {
+        "evaluation": {"outcome": "crashed", "episodes": [], "steps": 0},
+        "spent": {},
+        "candidate": "r1c2",
+        "repairs": 0,
+    }
+    mending = composed(
+        (0, "prompt", "p", PROMPT),
+        (9, "completion", "r1.c2", {**ANSWER, "candidate": "r1c2"}),
+        (10, "evaluation", "r1c2.0", crash),
+        candidates=2,
+    )
+    assert dict(mending.samples)["r1c2"] == "repairing"
+
+
+def test_tuning_says_how_far_it_is() -> None:
+    """By its steps; the time left follows the pace."""
+    batch = {"spent": {"tune": 1000}, "best_return": 1204.0, "rollouts": "", "candidates": ["r2c1"]}
+    told = composed((0, "decision", "r2.tuning_steps", 4000), (20, "tuning", "r2.t1", batch))
+    assert told.doing == "tuning r2c1: 1,000 of 4,000 steps, best 1,204, about 60 s left"
+    old = {"spent": {"tune": 1000}, "best_return": None, "rollouts": ""}
+    guessed = composed((0, "decision", "r2.tuning_steps", 4000), (10, "tuning", "r2.t1", old))
+    assert guessed.doing == "tuning numbers: 1,000 of 4,000 steps, about 30 s left"
+
+
+def test_no_tuning_is_not_called_tuning() -> None:
+    """Where no steps are left for it, the next thing is named."""
+    assert "tuning numbers" not in composed((0, "decision", "r1.tuning_steps", 0)).doing
+
+
+@pytest.mark.parametrize("name", ["search", "model"])
+def test_at_every_moment_it_says_something_true(name: str) -> None:
+    """Through a whole recorded run: never "nothing has run yet" beside results, and it fits its line."""
+    folder = Path(__file__).parents[1] / "run" / "recorded" / name
+    config, log = load_config(folder / "config.toml"), read_events(folder / JOURNAL)
+    progress, said = RunProgress(RunState(config), Ledger(config.budget)), []
+    for event in log:
+        progress.add(event)
+        said.append(progress.doing)
+        assert (progress.standing == "nothing has run yet") == (not progress.state.candidates)
+        assert "\n" not in said[-1]
+    words = " | ".join(said)
+    for part in (
+        "asking",
+        "rolling out",
+        "tuning numbers:",
+        "validating",
+        "testing r1c1",
+        "writing the result",
+    ):
+        assert part in words
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("width", [30, 40, 80, 160])
+def test_it_fits_every_width(events: Any, width: Any, plain: bool) -> None:
+    """Three lines, none longer than the terminal; ASCII stays ASCII."""
+    lines = drawn(progress_after(events, "round", "r2"), width=width, plain=plain)
+    assert all(len(line) <= width for line in lines)
+    assert len(lines) == 3
+    if plain:
+        assert all(line.isascii() for line in lines)
+
+
+def test_only_limits_that_exist_are_told(events: Any) -> None:
+    """Steps and money here, with what there is of them; no tokens, no time."""
+    progress = progress_after(events, "round", "r1")
+    assert "of 500,000 steps" in progress.spending
+    assert "$0.0000 of 2.0" in progress.spending
+    assert "tokens of" not in progress.spending
+    assert progress.lines()[0].startswith("round 2 of 2 · preparing round 2")

@@ -1,0 +1,81 @@
+"""What a person sees on a terminal: a real pseudo-terminal, wide, narrow and without UTF-8."""
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.display.saying import wrapped
+from tests.promptpo.cli.test_command_line import QUICK
+
+ROOT = Path(__file__).parents[3]
+
+
+def on_terminal(*arguments: Any, columns: Any, cwd: Any, **more: Any) -> Any:
+    """Run a command with a terminal of this width; returns what it showed and its exit code."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+    environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")} | {
+        "TERM": "xterm",
+        **more,
+    }
+    environment.pop("COLUMNS", None)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "promptpo", *arguments],
+        cwd=cwd,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        shown += chunk
+    os.close(ours)
+    return shown.decode("utf-8", "replace"), process.wait()
+
+
+def test_long_lines_break_between_words() -> None:
+    """Indented ones go on further in; paths and commands that one copies stay whole, short lines as they are."""
+    path = "/a/very/long/path/of/a/run"
+    text = f"  Steps: of 600 at most 240 try four\nshort  line\ngo on with: promptpo resume {path} --json\n\n{path}"
+    assert wrapped(text, 20).splitlines() == [
+        "  Steps: of 600 at",
+        "    most 240 try",
+        "    four",
+        "short  line",
+        "go on with:",
+        f"promptpo resume {path} --json",
+        "",
+        path,
+    ]
+    assert wrapped(text, 200) == text
+
+
+@pytest.mark.parametrize(
+    ("columns", "more"),
+    [(40, {}), (80, {"NO_COLOR": "1", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"})],
+    ids=["narrow", "neither colours nor utf-8"],
+)
+def test_the_live_view_survives_every_terminal(tmp_path: Path, columns: int, more: Any) -> None:
+    """The run ends with its result on the screen, without a traceback; test_odd_texts has a wide one."""
+    shown, code = on_terminal("optimize", "CartPole-v1", *QUICK, columns=columns, cwd=tmp_path, **more)
+    assert code == 0, shown
+    assert "Traceback" not in shown
+    assert "Held-out return" in shown
+    result = shown[shown.index("Stopped: ") :].splitlines()
+    assert all(len(line) <= columns for line in result if " " in line)

@@ -1,0 +1,124 @@
+"""Runs with mutated files: whatever is asked of them ends in a sentence, and their neighbours are read all the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.cli.app import run
+from promptpo.run.config import load_config
+from promptpo.run.origin import save_own
+
+RECORDED = Path(__file__).parents[1] / "run" / "recorded"
+ODD: tuple[Any, ...] = (
+    None, True, 0, -1, 2**70, 1e308, float("nan"), float("inf"), "", "x", "../../x", "\u202e\x1b[2J", "9" * 5000,
+    [], {}, [[]], [None] * 3, {"a": {}}, {"": None}, [1, "a", {}],
+)  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The path to every value inside of a JSON value."""
+    found = [path] if path else []
+    if isinstance(value, dict):
+        return found + [inner for key, item in value.items() for inner in places(item, (*path, key))]
+    if isinstance(value, list):
+        return found + [inner for n, item in enumerate(value[:6]) for inner in places(item, (*path, n))]
+    return found
+
+
+def mutated(chance: random.Random, value: Any) -> Any:
+    """The value with one to three of its parts taken out or replaced."""
+    value = copy.deepcopy(value)
+    for _ in range(chance.randrange(1, 4)):
+        known = places(value)
+        if not known:
+            return chance.choice(ODD)
+        *path, last = chance.choice(known)
+        inner = value
+        for step in path:
+            inner = inner[step]
+        what = chance.randrange(4)
+        if what == 0:
+            del inner[last]
+        elif what == 1 and isinstance(inner, dict):
+            inner[str(last) + "x"] = inner.pop(last)
+        else:
+            inner[last] = copy.deepcopy(chance.choice(ODD))
+    return value
+
+
+def mutate(chance: random.Random, directory: Path) -> None:
+    """Change one to five lines of a journal, or the result."""
+    result, journal = directory / "result.json", directory / "journal.jsonl"
+    if chance.random() < 0.25:
+        result.write_text(json.dumps(mutated(chance, json.loads(result.read_text()))))
+        return
+    if chance.random() < 0.5:
+        result.unlink()
+    lines = journal.read_text().splitlines()
+    for _ in range(chance.randrange(1, 6)):
+        n = chance.randrange(len(lines))
+        event = json.loads(lines[n]) or {}
+        event["data"] = mutated(chance, event.get("data"))
+        if chance.random() < 0.1:
+            event = mutated(chance, event)
+        lines[n] = json.dumps(event)
+    if chance.random() < 0.1:
+        del lines[chance.randrange(len(lines))]
+    journal.write_text("\n".join(lines) + "\n")
+
+
+def asked(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command says; it ends with a code, never with a traceback."""
+    code = run(arguments)
+    said = capsys.readouterr()
+    assert code in {0, 1, 2}
+    assert "Traceback" not in said.out + said.err
+    assert "\x1b[2J" not in said.out + said.err
+    return said.out
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("name", ["model", "search"])
+def test_mutated_runs_end_in_a_sentence(
+    name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Looked at in every way, a run that holds anything is a sentence; beside it another one is listed."""
+    chance = random.Random(f"{name}{seed}")
+    folder, here = tmp_path / "runs", tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for one in ("bad", "good"):
+        shutil.copytree(RECORDED / name, folder / one)
+    bad = folder / "bad"
+    mutate(chance, bad)
+    before = {path.name: path.read_bytes() for path in bad.iterdir()}
+    asked(["show", str(bad)], capsys)
+    asked(["show", str(bad), "--json"], capsys)
+    listed = json.loads(asked(["list", str(folder), "--json"], capsys))
+    assert str(folder / "good") in [line["run"] for line in listed["runs"]]
+    asked(["list", str(folder), "--html", "-o", str(here / "runs.html")], capsys)
+    asked(["compare", str(folder / "good"), str(bad)], capsys)
+    asked(["report", str(bad), "--no-film"], capsys)
+    asked(["export", str(bad)], capsys)
+    asked(["resume", str(bad)], capsys)
+    assert {path.name: path.read_bytes() for path in bad.iterdir()} == before  # nobody writes into it
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_runs_of_ones_own_go_on_or_end_in_a_sentence(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that was made here executes; what does not fit together in it is a sentence all the same."""
+    chance = random.Random(seed)
+    bad = tmp_path / "bad"
+    shutil.copytree(RECORDED / "search", bad)
+    save_own(load_config(bad / "config.toml"), bad)
+    mutate(chance, bad)
+    asked(["resume", str(bad), "--quiet", "--max-seconds", "5"], capsys)

@@ -1,0 +1,163 @@
+"""Which candidate counts as the best, and who stands for whom."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from promptpo.envs.task import Task
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.config import Config
+from promptpo.run.evidence import Change
+from promptpo.run.history import History
+from promptpo.run.journal import Journal
+from promptpo.run.records import Attempt, Candidate, Measured, Remark
+from promptpo.run.state import RunState
+
+
+def evaluation(*returns: Any, start: int = 0, outcome: str = "ok", success: Any = None) -> Any:
+    """An evaluation with these returns."""
+    episodes = tuple(EpisodeRecord(start + i, value, 10, success) for i, value in enumerate(returns))
+    return Evaluation(outcome, episodes, 10 * len(returns), error="" if outcome == "ok" else "it broke")
+
+
+def attempt(id_: Any, *returns: Any, source: Any = None, **more: Any) -> Any:
+    """An attempt of the round that its id names."""
+    source = source or f"# {id_}"
+    return Attempt(
+        Candidate(id_, source, int(id_[1 : id_.index("c")]), digest=source), evaluation(*returns, **more)
+    )
+
+
+def folded(journal: Journal) -> History:
+    """What a journal tells."""
+    return RunState.of(Config(Task("CartPole-v1")), journal.events).history
+
+
+def test_all_episodes_decide() -> None:
+    """Neither the last round's winner nor the best training score: what was shared, then the mean."""
+    lucky, steady = attempt("r1c1", 50.0, 51.0), attempt("r2c1", 49.0, 50.5)
+    past = History([lucky, steady], rounds=2)
+    past.looks = {
+        "r1c1": [evaluation(10.0, 12.0, 11.0, start=900)],
+        "r2c1": [evaluation(40.0, 42.0, 41.0, start=900)],
+    }
+    assert past.best().id == "r2c1"
+    assert past.evidence(steady).mean_return == (49 + 50.5 + 40 + 42 + 41) / 5
+
+
+def test_few_lucky_episodes_do_not_beat_many() -> None:
+    """A candidate that was looked at less is compared on the episodes that both have played."""
+    often, once = attempt("r1c1", 315.0, 316.0), attempt("r2c1", 300.0, 303.0)
+    past = History([often, once])
+    past.looks = {"r1c1": [evaluation(200.0, 210.0, 205.0, start=900)]}
+    assert past.evidence(often).mean_return < past.evidence(once).mean_return
+    assert past.best().id == "r1c1"
+    assert [a.id for a in past.ranked()] == ["r1c1", "r2c1"]
+
+
+def test_nan_never_wins() -> None:
+    """A NaN return ranks below every number and is never the best, wherever it occurs."""
+    past = History([attempt("r1c1", math.nan), attempt("r1c2", -1000.0), attempt("r1c3", 10.0)])
+    past.looks = {"r1c3": [evaluation(math.nan, start=900)]}
+    assert past.best().id == "r1c2"
+    assert [a.id for a in past.ranked()] == ["r1c2"]
+
+
+def test_ties_go_to_fewer_steps_and_then_to_shorter_code() -> None:
+    """Equal returns: the faster policy; equal steps too: the shorter source."""
+    slow = Attempt(Candidate("r1c1", "x" * 10, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 50),), 50))
+    fast = Attempt(Candidate("r1c2", "x" * 90, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 5),), 5))
+    short = replace(fast, candidate=Candidate("r1c3", "x", 1))
+    assert [a.id for a in History([slow, fast, short]).ranked()] == ["r1c3", "r1c2", "r1c1"]
+
+
+def test_twins_are_ranked_once() -> None:
+    """Two candidates with the same program take one place."""
+    past = History(
+        [attempt("r1c1", 2.0, source="same"), attempt("r1c2", 2.0, source="same"), attempt("r1c3", 1.0)]
+    )
+    assert len(past.ranked()) == 2
+
+
+def test_equal_programs_of_one_round_are_one() -> None:
+    """Whichever answer came first: the first slot stands for the others."""
+    past = History()
+    past.arrived = {2: attempt("r1c3", 2.0, source="same"), 0: attempt("r1c1", 2.0, source="same")}
+    told: list[Remark] = []
+    first, second = past.absorb(keep=lambda remark: told.append(remark) or remark)
+    assert told == [Remark("r1c3", duplicate_of="r1c1")]
+    assert (first.id, first.candidate.duplicate_of) == ("r1c1", None)
+    assert (second.id, second.candidate.duplicate_of) == ("r1c3", "r1c1")
+
+
+def test_who_behaves_alike_is_found() -> None:
+    """Equal returns in every shared episode: the shortest stands for all; the leader for those like it."""
+    long, short = attempt("r1c1", 1.0, 2.0, source="x" * 50), attempt("r1c2", 1.0, 2.0, source="y")
+    other = attempt("r1c3", 1.0, 3.0)
+    past = History([long, short, other])
+    past.find_alike()
+    assert past.alike == {"r1c1": "r1c2"}
+    past.leader_id = "r1c1"
+    past.find_alike()
+    assert past.alike == {"r1c2": "r1c1"}
+
+
+def test_a_round_counts_as_a_gain_only_beyond_noise() -> None:
+    """A best that is not clearly better than the last one leaves the search stalled."""
+    old, same = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 11.0, 19.0, 31.5)
+    past = History([old])
+    past.close_round(None)
+    assert (past.rounds, past.stalled) == (1, 0)
+    past.attempts.append(same)
+    past.leader_id = "r2c1"
+    past.close_round(old)
+    assert (past.rounds, past.stalled) == (2, 1)
+    past.attempts.append(attempt("r3c1", 20.0, 30.0, 41.0))
+    past.leader_id = "r3c1"
+    past.close_round(same)
+    assert past.stalled == 0
+
+
+def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
+    """What the journal holds beyond the history is added; clearly better ones become the best."""
+    old, new = attempt("r1c1", 79.0, 80.0, 81.0), attempt("r1c1t", 338.0, 340.0, 342.0)
+    with Journal(tmp_path) as journal:
+        for one in (old, new):
+            journal.add("attempt", one.id, one)
+        looks = Measured(evaluation(78.0, start=900), candidate="r1c1")
+        journal.add("validation", "# r1c1.900+1", looks)
+        journal.add("validation", "# r1c1t.900+1", Measured(evaluation(341.0, start=900), candidate="r1c1t"))
+        past = History([old], leader_id="r1c1")
+        past.recall(folded(journal))
+    assert past.best().id == "r1c1t"
+    assert past.evidence(new).mean_return == (338 + 340 + 342 + 341) / 4
+    assert past.evidence(old).returns == (79.0, 80.0, 81.0, 78.0)
+    assert past.changes[0].startswith("r1c1t takes the lead from r1c1: +260")
+
+
+def test_what_was_judged_stays_in_its_order(tmp_path: Path) -> None:
+    """A rare bonus on other starts: who was clearly better on the three that all shared is no better for it."""
+    lucky = attempt("r1c2t", -80.0, -56.0, -43.0, *[999.0, -40.0] * 6)
+    brief, plain = attempt("r1c1", -36.0, -44.0, -23.0), attempt("r1c3", *[-11.0] * 15)
+    late = attempt("r2c1", *[-10.0] * 3)
+    with Journal(tmp_path) as journal:
+        for one in (lucky, brief, plain, late):
+            journal.add("attempt", one.id, one)
+        past = History([lucky, brief, plain], leader_id="r1c2t", rounds=1)
+        past.recall(folded(journal))
+    assert past.best().id == "r1c2t"
+    assert "r2c1" in [one.id for one in past.attempts]
+
+
+def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
+    """Folding what was written gives the same leader and the same changes; a repetition adds nothing."""
+    one, other = attempt("r1c1", 1.0, 2.0), attempt("r1c2", 3.0, 4.0)
+    with Journal(tmp_path) as journal:
+        for past in (History([one, other]), History([one, other])):
+            past.take_lead(Change("", "r1c1", past.against(one, one)), journal.once)
+            past.take_lead(Change("r1c1", "r1c2", past.against(other, one)), journal.once)
+        found = folded(journal)
+        assert len(journal.events) == 2
+    assert (found.leader_id, found.changes) == (past.leader_id, past.changes)
+    assert past.changes[0].startswith("r1c2 takes the lead from r1c1: +2")
