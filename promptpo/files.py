@@ -42,12 +42,12 @@ def read_regular(path: Path) -> bytes:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise OSError(errno.EFBIG, "it is too large")
-    return data
+        if about.st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, "it is too large")
+        return file.read(about.st_size)
 
 
 def read_in_run(path: Path) -> str:

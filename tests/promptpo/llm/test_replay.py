@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
+import tracemalloc
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.errors import UsageError
+from promptpo.llm import replay
 from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Usage
 from promptpo.llm.replay import ReplayLLM
 from promptpo.run.journal import Journal
@@ -194,3 +198,19 @@ def test_a_damaged_recording_is_told(tmp_path: Path) -> None:
     file.write_bytes(b'{"text": "plain"}\n')
     with pytest.raises(UsageError, match="damaged or not compressed"):
         ReplayLLM(file)
+
+
+@pytest.mark.parametrize(("ending", "packed"), [("xz", lzma.compress), ("gz", gzip.compress)])
+def test_a_recording_that_unpacks_without_end_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, packed: Any
+) -> None:
+    """Unpacking stops at the bound, however small the file is."""
+    monkeypatch.setattr(replay, "MOST_BYTES", 1 << 20)
+    path = tmp_path / f"bomb.jsonl.{ending}"
+    path.write_bytes(packed(bytes(1 << 24)))
+    tracemalloc.start()
+    with pytest.raises(UsageError, match="holds more than 1 MB"):
+        ReplayLLM(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1 << 23
