@@ -40,3 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "dist", None) == "load" and config.option.markexpr == "not slow":
         config.option.dist = "loadfile"
         config.option.loadscopereorder = False  # by number of tests, which puts the few long ones last
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown() -> None:
+    """Standard output that a test's command kept for one document is given back, before capturing ends."""
+    if "promptpo.cli.terminal" in sys.modules:
+        sys.modules["promptpo.cli.terminal"].release()
