@@ -20,22 +20,20 @@ from promptpo.output.observer import Observer
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
+from promptpo.run.allowance import horizon_within, with_episodes
 from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.control import INTERRUPTED, Control, Interrupts
-from promptpo.run.episodes import horizon_within, with_episodes
+from promptpo.run.control import INTERRUPTED, Control, Interrupts, run_async, run_beside
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import answered, paid_for
 from promptpo.run.ledger import Ledger
 from promptpo.run.origin import made_here
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
-from promptpo.run.threads import run_async, run_beside
 from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
-from promptpo.session.opened import OpenRun, keep
+from promptpo.session.opened import OpenRun, as_begun, described, keep, settings_for
 from promptpo.session.results import write_page, write_results
-from promptpo.session.task import as_begun, described, settings_for
 from promptpo.spec import TaskSpec, with_cut
 from promptpo_sandbox.text import clean_name
 
@@ -102,7 +100,7 @@ class Session:
         )
         config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
         check_goal(config, llm)
-        spec = described(config)
+        spec = described(config, read=llm.language_model)
         for warning in spec.warnings:
             self.observer.warn(warning)
         if config.frames and not config.shows_frames(llm):

@@ -39,11 +39,11 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
 from promptpo.run.state_values import CandidateState
-from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 if TYPE_CHECKING:
     from promptpo.output.report.episode import Shown
+    from promptpo.run.records import Experiment
 
 COLOURED = 60
 """Candidates whose source is coloured; colouring hundreds of them would take seconds."""
@@ -236,7 +236,7 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
         "models": brought(state),
         "ancestors": _ancestors(run),
         "outcome_words": OUTCOME_WORDS,
-        "experiments": [(experiment_line(one), one, highlighted(one.source)) for one in state.experiments],
+        "experiments": _experiments(run) if state.experiments else [],
         "world": world,
         "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
         "episode": episode,
@@ -244,6 +244,13 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
         "episode_rows": episode.rows if episode else [],
         "frames": _frames(episode),
     }
+
+
+def _experiments(run: RunView) -> list[tuple[str, Experiment, Markup]]:
+    """Each experiment in one line, with its report and its source."""
+    from promptpo.telling.experiments import one_line as experiment_line
+
+    return [(experiment_line(one), one, highlighted(one.source)) for one in run.state.experiments]
 
 
 def _reward(run: RunView) -> dict[str, Any] | None:
