@@ -155,15 +155,25 @@ def test_a_folder_that_is_a_link_is_none(name: str, tmp_path: Path) -> None:
 
 
 def test_a_strangers_training_is_not_loaded_without_trust(tmp_path: Path) -> None:
-    """What it has saved would be unpickled: only who trusts it goes on with it."""
-    from promptpo.run.origin import SETTINGS, save_own_settings
-    from promptpo_baselines.flags import PlaceFlags
+    """What it has saved would be unpickled: only who trusts it goes on with it, from Python as by a command."""
+    pytest.importorskip("stable_baselines3")
+    from promptpo.cli.app import run as command
+    from promptpo.envs.task import Task
+    from promptpo.run.origin import ORIGIN, SETTINGS
+    from promptpo_baselines.progress import Display
+    from promptpo_baselines.refine.start import refine
+    from promptpo_baselines.settings import TrainingSettings, save_settings
+    from promptpo_baselines.training import prepare, train
 
-    run = tmp_path / "run"
-    run.mkdir()
-    (run / SETTINGS).write_text("{}")
+    settings = TrainingSettings("ppo", Task("CartPole-v1"), 10)
+    save_settings(settings, tmp_path)
+    prepare(settings, tmp_path, resume=True)
+    (tmp_path / ORIGIN).unlink()
     with pytest.raises(UsageError, match="can run any code"):
-        PlaceFlags(out=run, resume=True)
-    assert PlaceFlags(out=run, resume=True, trust=True).trust
-    save_own_settings("{}", run)
-    assert PlaceFlags(out=run, resume=True).resume
+        train(settings, tmp_path, resume=True, display=Display())
+    with pytest.raises(UsageError, match="can run any code"):
+        refine(settings, "", tmp_path, resume=True, display=Display())
+    asked = ["baseline", "ppo", "CartPole-v1", "--steps", "10", "--out", str(tmp_path), "--resume"]
+    assert command(asked) == 2
+    assert [path.name for path in tmp_path.iterdir()] == [SETTINGS]
+    prepare(settings, tmp_path, resume=True, trust=True)
