@@ -57,7 +57,12 @@ class OpenRun:
     @property
     def resuming(self) -> str:
         """The command that goes on with it."""
-        return f"promptpo resume {shlex.quote(str(self.directory))}"
+        return going_on(self.directory)
+
+
+def going_on(directory: Path) -> str:
+    """The command that goes on with a run."""
+    return f"promptpo resume {shlex.quote(str(directory))}"
 
 
 def keep(config: Config, directory: Path, observer: Observer, then: str) -> None:

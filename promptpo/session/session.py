@@ -33,7 +33,7 @@ from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
 from promptpo.run.threads import run_async, run_beside
 from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
-from promptpo.session.opened import OpenRun, keep
+from promptpo.session.opened import OpenRun, going_on, keep
 from promptpo.session.results import write_page, write_results
 from promptpo.session.task import as_begun, described, settings_for
 from promptpo.spec import TaskSpec, with_cut
@@ -134,23 +134,23 @@ class Session:
             if not (directory / CONFIG).exists():
                 keep(config, directory, self.observer, "the same command again")
             elif config != load_config(directory / CONFIG) or not made_here(directory):
-                keep(config, directory, self.observer, f"promptpo resume {directory}")
-            executor = make_executor(config.executor, settings_for(config), config.jobs)
-            try:
-                status = await executor.status()
-                sandbox = {
-                    "level": status.level,
-                    "active": list(status.active),
-                    "missing": list(status.missing),
-                }
-                spec = as_begun(journal, spec) if not config.goal else spec
-                ledger = Ledger(config.budget, journal.events)
-                run = OpenRun(directory, config, spec, llm, executor, journal, ledger, sandbox)
-                with Interrupts(self.control, run.resuming):
+                keep(config, directory, self.observer, going_on(directory))
+            with Interrupts(self.control, going_on(directory)):
+                executor = make_executor(config.executor, settings_for(config), config.jobs)
+                try:
+                    status = await executor.status()
+                    sandbox = {
+                        "level": status.level,
+                        "active": list(status.active),
+                        "missing": list(status.missing),
+                    }
+                    spec = as_begun(journal, spec) if not config.goal else spec
+                    ledger = Ledger(config.budget, journal.events)
+                    run = OpenRun(directory, config, spec, llm, executor, journal, ledger, sandbox)
                     return await self._search(run, choice)
-            finally:
-                executor.close()
-                await llm.aclose()
+                finally:
+                    executor.close()
+                    await llm.aclose()
 
     async def _try_models(self, run: OpenRun) -> int:
         """Try keys, servers and names of models before environment steps are spent: by lists, else by one small call.
