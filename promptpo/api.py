@@ -155,12 +155,11 @@ def configured(task: Task, options: Mapping[str, Any]) -> Config:
     """
     given = dict(options)
     given["model"], several = one_or_several(given.get("model"))
-    start, teacher = given.pop("start", None), given.get("teacher")
-    if start:
+    if start := given.pop("start", None):
         from promptpo.output.policy_file import policies_in
 
         given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start, task)
-    if teacher is not None:
+    if (teacher := given.get("teacher")) is not None:
         from promptpo.rollouts.agents import agent_file
 
         given["teacher"] = str(agent_file(teacher))

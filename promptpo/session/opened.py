@@ -14,13 +14,15 @@ from promptpo.envs.task import Task
 from promptpo.files import write_atomically
 from promptpo.output.observer import Observer
 from promptpo.rollouts import Settings
+from promptpo.run.allowance import horizon_within
 from promptpo.run.config import Config
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
-from promptpo.run.ledger import Ledger
 from promptpo.run.origin import key_path, save_own
+from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import Spender
-from promptpo.spec import TaskSpec, with_hint
+from promptpo.run.state import RunState
+from promptpo.spec import TaskSpec, with_cut, with_hint
 from promptpo.spec.outline import outline
 from promptpo_sandbox.text import clean
 
@@ -43,7 +45,7 @@ class OpenRun:
         llm: Who writes policies.
         executor: Where they are rolled out.
         journal: What has happened in it.
-        ledger: What it has spent of its budget.
+        state: What has happened in it so far, folded; it follows the journal.
         sandbox: How well policies are walled in here, as the result says it.
     """
 
@@ -53,17 +55,31 @@ class OpenRun:
     llm: LLM
     executor: Executor
     journal: Journal
-    ledger: Ledger
+    state: RunState
     sandbox: Mapping[str, Any]
 
     def spender(self) -> Spender:
         """By which it asks, rolls out and records."""
-        return Spender(self.llm, self.executor, self.config, self.journal, self.ledger)
+        return Spender(self.llm, self.executor, self.config, self.journal, self.state.ledger)
+
+    @property
+    def horizon(self) -> int:
+        """Longest episode, in steps."""
+        return horizon_within(self.config, self.spec.horizon, self.spec.sample_length)
+
+    def ahead(self) -> Preflight:
+        """What is known of it before it is begun."""
+        return preflight(with_cut(self.spec, self.horizon), self.config, self.llm, self.horizon)
 
     @property
     def resuming(self) -> str:
         """The command that goes on with it."""
-        return f"promptpo resume {shlex.quote(str(self.directory))}"
+        return going_on(self.directory)
+
+
+def going_on(directory: Path) -> str:
+    """The command that goes on with a run."""
+    return f"promptpo resume {shlex.quote(str(directory))}"
 
 
 def keep(config: Config, directory: Path, observer: Observer, then: str) -> None:

@@ -43,7 +43,6 @@ from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 if TYPE_CHECKING:
     from promptpo.output.report.episode import Shown
-    from promptpo.run.records import Experiment
 
 COLOURED = 60
 """Candidates whose source is coloured; colouring hundreds of them would take seconds."""
@@ -195,6 +194,8 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
     sandbox, spent = session.get("sandbox") or {}, charts.spending_charts(run)
     episode = None if isinstance(shown, str) else shown
     world = state.worlds[-1] if state.worlds else None
+    if state.experiments:
+        from promptpo.telling.experiments import one_line as experiment_line
     if world:
         from promptpo.output.world import use_of_world
         from promptpo.world import words
@@ -236,7 +237,7 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
         "models": brought(state),
         "ancestors": _ancestors(run),
         "outcome_words": OUTCOME_WORDS,
-        "experiments": _experiments(run) if state.experiments else [],
+        "experiments": [(experiment_line(one), one, highlighted(one.source)) for one in state.experiments],
         "world": world,
         "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
         "episode": episode,
@@ -244,13 +245,6 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
         "episode_rows": episode.rows if episode else [],
         "frames": _frames(episode),
     }
-
-
-def _experiments(run: RunView) -> list[tuple[str, Experiment, Markup]]:
-    """Each experiment in one line, with its report and its source."""
-    from promptpo.telling.experiments import one_line as experiment_line
-
-    return [(experiment_line(one), one, highlighted(one.source)) for one in run.state.experiments]
 
 
 def _reward(run: RunView) -> dict[str, Any] | None:
