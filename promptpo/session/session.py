@@ -27,7 +27,7 @@ from promptpo.run.episodes import horizon_within, with_episodes
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import answered, paid_for
 from promptpo.run.ledger import Ledger
-from promptpo.run.origin import made_here
+from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
 from promptpo.run.threads import run_async, run_beside
@@ -132,6 +132,7 @@ class Session:
         directory = self.directory
         with Journal(directory) as journal:
             if not (directory / CONFIG).exists():
+                config = replace(config, files=digests(config.task))
                 keep(config, directory, self.observer, "the same command again")
             elif config != load_config(directory / CONFIG) or not made_here(directory):
                 keep(config, directory, self.observer, going_on(directory))

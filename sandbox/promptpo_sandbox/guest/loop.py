@@ -250,14 +250,19 @@ class GuestLoop:
     # Steps
 
     def _step(self, observations: Sequence[Any]) -> None:
-        """Ask every lane for its action and send them.
+        """Ask every lane for its action and send them: watchfully where a lane fails, and after a slow round.
 
-        This loop is what a rollout's speed hangs on. It goes on watchfully where a lane fails, and the next
-        round begins so where a round was slow.
+        Either way acts begin at the same depth, since a policy may see how deep it can go.
         """
-        if self._watchful or self.slow_seconds < 0:
-            self._step_watchfully(observations)
-            return
+        error = None
+        if not (self._watchful or self.slow_seconds < 0):
+            error = self._step_quickly(observations)
+            if error is None:
+                return
+        self._step_watchfully(observations, error)
+
+    def _step_quickly(self, observations: Sequence[Any]) -> BaseException | None:
+        """What the first lane has raised that failed. This loop is what a rollout's speed hangs on."""
         batch = self._batch
         add, append, fast_type = batch.add, batch.pending.append, batch.fast_type
         began = perf_counter()
@@ -269,8 +274,7 @@ class GuestLoop:
                 else:
                     add(action)
         except BaseException as error:  # noqa: BLE001 - reported to the host
-            self._step_watchfully(observations, error)
-            return
+            return error
         if self.printed:
             self._flush_output()
         if self.debug:
@@ -278,6 +282,7 @@ class GuestLoop:
                 _send_debug(lane)
         batch.send()
         self._watchful = perf_counter() - began > self.slow_seconds
+        return None
 
     def _step_watchfully(self, observations: Sequence[Any], error: BaseException | None = None) -> None:
         """A round in which slow lanes answer on their own, so that the host can tell the lanes' times apart.
