@@ -22,7 +22,7 @@ from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
 from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.control import INTERRUPTED, Control, Interrupts
+from promptpo.run.control import INTERRUPTED, Control, Interrupts, obey_interrupts
 from promptpo.run.episodes import horizon_within, with_episodes
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import answered, paid_for
@@ -128,6 +128,7 @@ class Session:
 
     async def _run(self) -> RunResult:
         await asyncio.to_thread(self.check)
+        obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
         config, llm, choice, spec = self._prepared()
         directory = self.directory
         with Journal(directory) as journal:

@@ -137,20 +137,16 @@ class GuestLoop:
             data += self._more(HEADER.size - len(data))
         kind, _, _, length = HEADER.unpack_from(data)
         total = HEADER.size + length
-        if len(data) == total:
-            self._rest = b""
-            return kind, data
-        if len(data) > total:
-            self._rest = data[total:]
-            return kind, data[:total]
-        self._rest = b""
-        self.read_size = max(self.read_size, min(total, LARGEST_READ))
-        parts = [data]
         missing = total - len(data)
-        while missing:
-            parts.append(self._more(missing))
-            missing -= len(parts[-1])
-        return kind, b"".join(parts)
+        if missing > 0:
+            self.read_size = max(self.read_size, min(total, LARGEST_READ))
+            parts = [data]
+            while missing:
+                parts.append(self._more(missing))
+                missing -= len(parts[-1])
+            data = b"".join(parts)
+        self._rest = data[total:]
+        return kind, data[:total]
 
     @staticmethod
     def _more(n: int) -> bytes:
@@ -311,8 +307,7 @@ class GuestLoop:
             except BaseException as wrong:  # noqa: BLE001 - reported to the host
                 self._report(wrong, obs)
                 failed.append(lane)
-            if self.printed:
-                self._flush_output()
+            self._flush_output()
             if self.debug:
                 _send_debug(lane)
             now = perf_counter()
