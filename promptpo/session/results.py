@@ -101,7 +101,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
         attempts=len(outcome.history.attempts),
         stop=outcome.stop,
         ledger=state.ledger,
-        models=[one.as_json() for one in brought(state)],
+        models=brought(state),
         sandbox=run.sandbox,
         command=shlex.join(sys.argv),
     )
