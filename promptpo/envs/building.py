@@ -127,7 +127,7 @@ def _one_sentence(task: Task) -> Iterator[None]:
         raise
     except (error.DependencyNotInstalled, ImportError) as fault:
         raise _missing(task, fault) from fault
-    except Exception as fault:  # a foreign constructor: anything can come out of it
+    except (Exception, SystemExit) as fault:  # a foreign constructor: anything can come out of it
         raise EnvironmentFaultError(
             f"the environment {task.name} could not be built: {type(fault).__name__}: {_first_line(fault)}{place_of(fault)}"
         ) from fault
@@ -286,7 +286,7 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
         raise UsageError(
             f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
         ) from fault
-    except Exception as fault:  # the user's own module: anything can come out of it
+    except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
         if isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
             raise UsageError(
                 f"{asked}: there is no module {module!r} on the path or in {Path.cwd()}."
