@@ -66,7 +66,6 @@ class TaskFlags:
             UsageError: A flag's value cannot be read, or the variants do not fit each other.
         """
         from promptpo.envs.task import Task, Variant, Wrapping
-        from promptpo.envs.task_file import read_tasks
 
         objects = [json_object(text, "--env-kwargs") for text in self.env_kwargs or ()]
         base: dict[str, Any] = objects[0] if len(objects) == 1 else {}
@@ -77,6 +76,8 @@ class TaskFlags:
                 raise UsageError(
                     "name the variants in --tasks or by --env-kwargs and --held-out-kwargs, not in both ways."
                 )
+            from promptpo.envs.task_file import read_tasks
+
             variants, held_out = read_tasks(self.tasks)
         elif held_out and not variants:
             base, variants = {}, (Variant(base),)

@@ -103,7 +103,7 @@ def overview_json(run: Path) -> dict[str, Any]:
         "run": str(run),
         "result": view.result,
         "best": view.best.id if view.best else None,
-        "models": [one.as_json() for one in brought(view.state)],
+        "models": brought(view.state),
         "experiments": [_tried_out(one) for one in view.state.experiments],
         "candidates": [_facts(state) for state in view.candidates],
     }

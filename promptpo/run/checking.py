@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.errors import UsageError
 from promptpo.llm.prices import check_price
-from promptpo.run.adapters import adapter
 from promptpo.run.config import Budget, Config
+from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
 from promptpo.run.settings import settings_of
 
@@ -40,19 +40,12 @@ def checked(config: Config) -> Config:
     Raises:
         UsageError: A value cannot be used; the sentence names it and says what it may be.
     """
-    values = {field.name: getattr(config, field.name) for field in fields(Config)}
-    if isinstance(config.spec_file, os.PathLike):
-        values["spec_file"] = os.fspath(config.spec_file)
-    if isinstance(config.budget, Budget):
-        values["budget"] = asdict(config.budget)
     options = config.recipe_options
     if not isinstance(options, Mapping):
         raise UsageError(f"recipe_options must be a mapping of names to values, not {options!r}.")
     check_names(options, (field.name for field in fields(Recipe)), "recipes have no switch")
-    values["task"] = _typed(
-        type(config.task), {f.name: getattr(config.task, f.name) for f in fields(config.task)}
-    ).checked()
-    typed = _typed(Config, values)
+    spec = os.fspath(config.spec_file) if isinstance(config.spec_file, os.PathLike) else config.spec_file
+    typed = _typed(Config, {**asdict(config), "spec_file": spec})
     switches = _typed(Recipe, asdict(typed.switches))
     if typed.price is not None:
         check_price(typed.price)
@@ -65,7 +58,8 @@ def checked(config: Config) -> Config:
     longest = typed.task.max_episode_steps
     if longest is not None and longest < 1:
         raise UsageError(f"max_episode_steps must be at least 1, not {longest}.")
-    return replace(typed, recipe_options={name: getattr(switches, name) for name in options})
+    task = typed.task.checked()
+    return replace(typed, task=task, recipe_options={name: getattr(switches, name) for name in options})
 
 
 def config_of(task: Task, options: Mapping[str, Any], **fixed: Any) -> Config:
@@ -118,7 +112,7 @@ def _typed(of: type[T], values: Mapping[str, Any]) -> T:
 
 def _sentence(error: Mapping[str, Any]) -> str:
     """One of pydantic's errors, as a person would say it."""
-    where = [part for part in error["loc"] if part != "budget"] or error["loc"]
+    where = [part for part in error["loc"] if part not in {"budget", "task"}] or error["loc"]
     name, given, kind = str(where[0]), error["input"], str(error["type"])
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
