@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import inspect
 import io
+import os
 import re
 import sys
 import zlib
@@ -270,6 +271,10 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
     Raises:
         UsageError: There is none, or importing it raised.
     """
+    if os.sep in module and not module.endswith(".py"):
+        raise UsageError(
+            f"{asked}: {module} is no name of a module; of a file write the ending, too: {module}.py"
+        )
     try:
         if module.endswith(".py"):
             return _import_file(Path(module))
