@@ -59,9 +59,7 @@ def train(
     kind: type[TrainingRun] | None = None,
     max_seconds: float | None = None,
 ) -> dict[str, Any]:
-    """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
-
-    The agent that is reported is the best on validation seeds; the final one is tested too.
+    """Train an agent and write ``result.json``, ``best_model.zip`` (best on validation seeds) and ``final/`` into a directory.
 
     Args:
         settings: What to train.
@@ -70,8 +68,7 @@ def train(
         display: Told what happens.
         command: The command line, for the result.
         kind: What trains; `TrainingRun` where none is named.
-        max_seconds: Of this piece of the run; between two rollouts after that it pauses, and the same call with
-            `resume` goes on.
+        max_seconds: Of this piece; between two rollouts after that it pauses, and the same call with `resume` goes on.
 
     Returns:
         The content of ``result.json``; of a run that paused only why it stopped (`PAUSED`) and its steps.
