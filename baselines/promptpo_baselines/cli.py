@@ -135,8 +135,8 @@ def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: flo
             directory,
             resume=place.resume,
             display=display,
-            command=shlex.join(sys.argv),
             max_seconds=max_seconds,
+            trust=place.trust,
         )
     lines = summary(content, directory) if "test" in content else [_paused(content, directory)]
     place.show(content, directory, lines)

@@ -13,7 +13,6 @@ import typer
 from promptpo.cli.arguments import AsJson, Quiet, Trust
 from promptpo.cli.terminal import print_json
 from promptpo.errors import UsageError
-from promptpo.run.origin import SETTINGS, check_trust
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -248,6 +247,3 @@ class PlaceFlags(Place):
     def __post_init__(self) -> None:
         if self.resume and self.out is None:
             raise UsageError("--resume needs the run directory: --out DIR.")
-        if self.resume and self.out is not None and not self.trust and (self.out / SETTINGS).exists():
-            does = "loads what its training has saved, which can run any code"
-            check_trust(self.out, does, ["the same command with --trust"])

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import io
+import os
 import re
 import sys
 import zlib
@@ -21,9 +22,9 @@ from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs import meta_world
 from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for, meant
-from promptpo.envs.objects import OBJECTS
 from promptpo.envs.repeat import repeating
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
+from promptpo.envs.task import OBJECTS
 from promptpo.errors import (
     EnvironmentFaultError,
     MissingExtraError,
@@ -126,7 +127,7 @@ def _one_sentence(task: Task) -> Iterator[None]:
         raise
     except (error.DependencyNotInstalled, ImportError) as fault:
         raise _missing(task, fault) from fault
-    except Exception as fault:  # a foreign constructor: anything can come out of it
+    except (Exception, SystemExit) as fault:  # a foreign constructor: anything can come out of it
         raise EnvironmentFaultError(
             f"the environment {task.name} could not be built: {type(fault).__name__}: {_first_line(fault)}{place_of(fault)}"
         ) from fault
@@ -266,6 +267,10 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
     Raises:
         UsageError: There is none, or importing it raised.
     """
+    if os.sep in module and not module.endswith(".py"):
+        raise UsageError(
+            f"{asked}: {module} is no name of a module; of a file write the ending, too: {module}.py"
+        )
     try:
         if module.endswith(".py"):
             return _import_file(Path(module))
@@ -273,7 +278,7 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
         if here not in sys.path:
             sys.path.append(here)  # last, so that nothing in it can shadow an installed package
         return importlib.import_module(module)
-    except Exception as fault:  # the user's own module: anything can come out of it
+    except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
         why = f"importing {module} {_raised(fault)}"
         if module.endswith(".py") and not Path(module).is_file():
             why = (

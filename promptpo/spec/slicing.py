@@ -168,7 +168,7 @@ def carriers(level: Level) -> set[str]:
         calls = [n.func for n in inner if isinstance(n, ast.Call)]
         if any(isinstance(n, ast.BinOp) for n in inner) or any(value_of(level, one) is None for one in calls):
             continue
-        kept = {ast.unparse(root_of(target)) for target in statement.targets}
+        kept = {name for target in statement.targets if "." in (name := ast.unparse(root_of(target)))}
         names = {n.id for n in inner if isinstance(n, ast.Name)} - {level.me}
         found |= {name for name in names if kept & _sources(level, name)}
     return found

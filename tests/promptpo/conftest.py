@@ -16,6 +16,6 @@ def warm_workers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("promptpo.session.session.make_executor", shelf.make_executor)
         patch.setattr("promptpo.output.evaluating.LocalExecutor", shelf.local)
-        patch.setattr("promptpo.session.task.describe", shelf.describe)
+        patch.setattr("promptpo.spec.describe.describe", shelf.describe)
         yield
     shelf.clear()

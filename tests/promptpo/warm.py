@@ -7,7 +7,8 @@ from typing import Any, Literal
 from promptpo.envs.task import Task
 from promptpo.rollouts import Executor, LocalExecutor, Settings, make_executor
 from promptpo.rollouts.local import usable_cores
-from promptpo.spec import TaskSpec, describe
+from promptpo.spec import TaskSpec
+from promptpo.spec.describe import describe
 from promptpo_sandbox import Limits
 
 SMALL = (
@@ -81,7 +82,7 @@ class Shelf:
             self._kept.pop(0)[1].end()
 
     def describe(self, task: Task, *, spec_file: str | None = None, **how: Any) -> TaskSpec:
-        """What stands for `promptpo.spec.describe`: looks once at an environment that is the same in all tests."""
+        """What stands for `promptpo.spec.describe.describe`: looks once at an environment that is the same in all tests."""
         if task.env_id not in SMALL or task.wrappers or spec_file is not None:
             return describe(task, spec_file=spec_file, **how)
         asked = repr((task, how))

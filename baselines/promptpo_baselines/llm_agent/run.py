@@ -22,7 +22,7 @@ from promptpo.output.policy_file import file_and_task
 from promptpo.output.report import write_result
 from promptpo.run.journal import to_json
 from promptpo.run.records import Seeds
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
 from promptpo_baselines.icpi.engines.choose import choose_engine

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +119,7 @@ def refine_command(
             directory,
             resume=place.resume,
             display=display,
-            command=shlex.join(sys.argv),
+            trust=place.trust,
         )
     place.show(content, directory, [*summary(content, directory), compared(content)])
 

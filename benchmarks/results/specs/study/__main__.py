@@ -19,9 +19,9 @@ from inventions import INVENTIONS
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.run.config import Config
-from promptpo.spec import describe_env
+from promptpo.spec.describe import describe_env
 from promptpo.telling.prompting import render as template
-from promptpo.telling.prompting import system_prompt_for
+from promptpo.telling.prompting import system_prompt
 from promptpo_benchmarks.measuring.answering import (
     Row,
     answered,
@@ -60,7 +60,7 @@ def first_prompt(env_id: str, form: str) -> str:
         experiments="",
     )
     config = Config(task=task, model="inbox:", reveal=FORMS[form].get("reveal", "named"))
-    return f"{system_prompt_for(spec, config)}\n\n{request}"
+    return f"{system_prompt(spec, config)}\n\n{request}"
 
 
 def render(folder: Path, repeats: int) -> None:
