@@ -120,13 +120,16 @@ class EnvFlags(TaskFlags):
             UsageError: No environment is known, there is no policy, or what it names is not trusted.
         """
         from promptpo.output.policy_file import file_and_task, with_changes
-        from promptpo.run.origin import builds, modules_of
+        from promptpo.run.config import CONFIG, load_config
+        from promptpo.run.origin import builds, changed_files, modules_of
 
         if self.env is not None:
             return file_and_task(policy, self.task(self.env))
         path, task = file_and_task(policy, None, trust=self.trust)
         if modules_of(task):
             say(clean_line(f"playing {path} {builds(task)}"), error=True)
+            if (path.parent / CONFIG).exists() and (told := changed_files(load_config(path.parent / CONFIG))):
+                say(told, error=True)
         given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
         return path, with_changes(task, replace(given, show_variant=self.show_variant))
 

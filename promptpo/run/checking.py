@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 import os
 import re
@@ -15,7 +16,7 @@ from promptpo.llm.prices import check_price
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
-from promptpo.run.settings import settings_of
+from promptpo.run.settings import MOST, settings_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -46,6 +47,13 @@ def checked(config: Config) -> Config:
     check_names(options, (field.name for field in fields(Recipe)), "recipes have no switch")
     spec = os.fspath(config.spec_file) if isinstance(config.spec_file, os.PathLike) else config.spec_file
     typed = _typed(Config, {**asdict(config), "spec_file": spec})
+    try:
+        json.dumps(asdict(typed), ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise UsageError(
+            f"{half!r} in the settings is half of a character, which no file can hold."
+        ) from error
     switches = _typed(Recipe, asdict(typed.switches))
     if typed.price is not None:
         check_price(typed.price)
@@ -119,12 +127,15 @@ def _sentence(error: Mapping[str, Any]) -> str:
         near = difflib.get_close_matches(str(given), allowed, 1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return f"{name} takes {', '.join(allowed)}, not {given!r}.{hint}"
+    if str(given) == "nan":
+        return f"{name} must be a number, not NaN."
     if kind.startswith("greater_than"):
         least, above = (error["ctx"].get(bound) for bound in ("ge", "gt"))
-        told = str(given).replace("nan", "NaN")
         if least is None:
-            return f"the limit on {name} must be more than {above:g}, not {told}."
-        return f"{name} must be at least {least:g}, not {told}."
+            return f"the limit on {name} must be more than {above:g}, not {given}."
+        return f"{name} must be at least {least:g}, not {given}."
+    if kind.startswith("less_than"):
+        return f"{name} must be at most {MOST:,}."
     wanted = next((words for begin, words in KINDS if kind.startswith(begin)), None)
     if wanted is None:
         return f"{name} cannot be {given!r}: {error['msg']}."

@@ -96,6 +96,7 @@ class Config:
         models: Several models that write policies, which share the samples in turn; `model` is what they are called together.
         written: How many of `start`, the last ones, the model wrote while the reward for the goal was judged.
         budget: Limits.
+        files: Digests of the files of one's own that the environment is built from, by path, as they were when the run began.
     """
 
     task: Task
@@ -185,6 +186,7 @@ class Config:
         ),
     ] = "model"
     budget: Budget = field(default_factory=Budget)
+    files: Mapping[str, str] = field(default_factory=dict)
     candidates: Annotated[
         int, RunSetting("Policies asked for in each round.", "Budget", flags="--candidates -n", least=1)
     ] = 4
