@@ -51,6 +51,9 @@ MAX_RETRIES = 4
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
 
+LONGEST = 1 << 22
+"""Characters of an answer; a stream that goes on beyond is left."""
+
 MOST_NAMES = 10
 UNKNOWN = 404
 
@@ -364,7 +367,10 @@ class SDKProvider(ABC):
                 async for event in response:
                     reply = self._add(reply, event)
                     request.heard(len(reply.text))
-        except (AttributeError, TypeError, LookupError) as error:
+                    if len(reply.text) > LONGEST:
+                        reply = replace(reply, finish="length")
+                        break
+        except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise not_an_answer(str(error), self._service) from None
         except Exception as error:
             # Anthropic's client lets the errors of its HTTP client through here.

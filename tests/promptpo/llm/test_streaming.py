@@ -86,6 +86,18 @@ def test_a_stream_that_breaks_before_any_text_is_asked_for_again(
         ask(provider.make())
 
 
+def test_a_stream_without_an_end_is_left(
+    provider: Provider, server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What had come by then is an answer that was cut off."""
+    monkeypatch.setattr("promptpo.llm.sdk.LONGEST", 40)
+    server.script(Reply(TEXT * 100))
+    [completion] = ask(provider.make())
+    assert completion.finish == "length"
+    assert TEXT.startswith(completion.text[:50])
+    assert 40 < len(completion.text) < len(TEXT * 100)
+
+
 @pytest.mark.parametrize("name", ["stream", "stream_options"])
 def test_a_refused_stream_is_given_up(server: WireServer, name: str) -> None:
     """Services refuse streams to some accounts, and servers the count of tokens in them."""
