@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -323,8 +322,7 @@ class Config:
 
     def is_written(self, candidate: str) -> bool:
         """Whether a candidate of round 0 was written by the model, while the reward for the goal was judged."""
-        number = re.match(r"r0c(\d+)$", candidate)
-        return number is not None and 0 <= len(self.start) - int(number[1]) < self.written
+        return candidate in {f"r0c{len(self.start) - n}" for n in range(self.written)}
 
     @property
     def switches(self) -> Recipe:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
@@ -59,15 +60,18 @@ class Ledger:
         self.released = asyncio.Event()
         self.seconds = 0.0
         self._last: float | None = None
+        self._works = False
         for event in events:
             self.add(event)
-        self._unpriced_before = self.unpriced_calls
+        self._works, self._last, self._unpriced_before = True, None, self.unpriced_calls
 
     def add(self, event: Event) -> None:
         """Take one event of the journal into account."""
         data: Any = event.data
-        if event.kind == "session":  # the pause before it was nobody's work
-            self._unpriced_before, self._last = self.unpriced_calls, event.t
+        if event.kind == "session":
+            self._unpriced_before = self.unpriced_calls
+        if event.kind == "session" or (self._works and self._last is None):
+            self._last = event.t  # the pause before it was nobody's work
         if self._last is not None:
             self.seconds += event.t - self._last
             self._last = event.t
@@ -84,6 +88,12 @@ class Ledger:
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps
                 on_test = event.kind == "reference" and event.key.endswith(REFERENCE_TEST)
                 self._outside += steps if purpose == "test" or on_test else 0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the time limit; None without one."""
+        since = time.time() - self._last if self._last is not None else 0.0
+        return None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds - since)
 
     @property
     def searched_steps(self) -> int:

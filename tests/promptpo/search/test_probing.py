@@ -21,7 +21,7 @@ from promptpo.run.allowance import allowance
 from promptpo.run.artifacts import UNTOLD
 from promptpo.run.config import Budget, Config
 from promptpo.run.history import History
-from promptpo.run.journal import Journal, read_run
+from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender
 from promptpo.search.hooks import Feature
@@ -30,6 +30,7 @@ from promptpo.search.programs import SearchLLM
 from promptpo.spec.describe import describe
 from promptpo.telling.limits import REPORT
 from promptpo_sandbox import Limits
+from tests.promptpo.journals import read_run
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK, variant
 from tests.promptpo.rollouts.fake import FakeExecutor
