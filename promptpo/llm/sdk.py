@@ -52,7 +52,7 @@ CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
 
 LONGEST = 1 << 22
-"""Characters of an answer; a stream that goes on beyond is left."""
+"""Characters of an answer; of a longer one the rest is left."""
 
 MOST_NAMES = 10
 UNKNOWN = 404
@@ -368,7 +368,6 @@ class SDKProvider(ABC):
                     reply = self._add(reply, event)
                     request.heard(len(reply.text))
                     if len(reply.text) > LONGEST:
-                        reply = replace(reply, finish="length")
                         break
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise not_an_answer(str(error), self._service) from None
@@ -387,6 +386,7 @@ class SDKProvider(ABC):
                 clean_name(self.name),
                 f"{len(reply.text):,}",
             )
+        reply = _cut(reply)
         if reply.usage.total:
             return reply
         # some compatible servers do not count
@@ -401,6 +401,11 @@ class SDKProvider(ABC):
                 return None
             total += cost
         return total
+
+
+def _cut(reply: Reply) -> Reply:
+    """An answer within its longest."""
+    return replace(reply, text=reply.text[:LONGEST], finish="length") if len(reply.text) > LONGEST else reply
 
 
 def _direct_client(sdk: ModuleType, base_url: str | None) -> Any:
