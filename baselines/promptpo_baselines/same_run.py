@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError, UsageError
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
 from promptpo.run.origin import SETTINGS, save_own_settings
 
 if TYPE_CHECKING:
-    from promptpo.run.journal import Journal
-    from promptpo.run.ledger import Ledger
+    from promptpo.run.config import Budget
 
 
 def begin_or_check(
@@ -50,8 +53,26 @@ def begin_or_check(
         )
 
 
-def record(journal: Journal, kind: Any, key: str, value: Any) -> None:
-    """Journal an episode; one that is in the journal already must be the same.
+@contextlib.contextmanager
+def asking_run(
+    directory: Path,
+    wanted: Mapping[str, Any],
+    kind: str,
+    budget: Budget,
+    *,
+    but: frozenset[str] = frozenset(),
+) -> Iterator[tuple[Journal, Ledger]]:
+    """The journal and the ledger of a run that asks a model, new or gone on with; see `begin_or_check`."""
+    with Journal(directory) as journal:
+        begin_or_check(directory, wanted, kind, is_new=not journal.events, but=but)
+        ledger = Ledger(budget, journal.events)
+        number = sum(1 for _ in journal.of_kind("session"))
+        ledger.add(journal.add("session", str(number), {"started": time.time()}))
+        yield journal, ledger
+
+
+def record(journal: Journal, ledger: Ledger, kind: Any, key: str, value: Any) -> None:
+    """Journal an episode, and count its time; one that is in the journal already must be the same.
 
     Raises:
         RunError: It is not.
@@ -59,7 +80,7 @@ def record(journal: Journal, kind: Any, key: str, value: Any) -> None:
     data = json.loads(json.dumps(asdict(value)))
     found = journal.find(kind, key)
     if found is None:
-        journal.add(kind, key, data)
+        ledger.add(journal.add(kind, key, data))
     elif found != data:
         raise RunError(
             f"{journal.directory} does not repeat from episode {key} on, because a package or the code has changed "

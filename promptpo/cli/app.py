@@ -115,13 +115,24 @@ class _Commands(TyperGroup):
             return command
         return None
 
+    def make_context(self, *arguments: Any, **named: Any) -> Any:
+        """Find out what is asked."""
+        with _abortable():
+            return super().make_context(*arguments, **named)
+
     def invoke(self, ctx: Any) -> Any:
-        """Do what is asked; whoever leaves by Ctrl-C is told how to go on."""
-        try:
+        """Do what is asked."""
+        with _abortable():
             return super().invoke(ctx)
-        except KeyboardInterrupt as stop:
-            _complain(f"stopped; {stop}" if str(stop) else "stopped.")
-            raise typer.Exit(130) from stop
+
+
+@contextmanager
+def _abortable() -> Iterator[None]:
+    """Let Ctrl-C, which typer swallows, out with what it says on how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise typer.Abort(*stop.args) from stop
 
 
 app = typer.Typer(
@@ -137,7 +148,7 @@ app = typer.Typer(
 
 
 READERS = frozenset(
-    {"compare", "evaluate", "export", "list", "play", "refine", "report", "resume", "show", "track"}
+    {"compare", "evaluate", "export", "inbox", "list", "play", "refine", "report", "resume", "show", "track"}
 )
 """Commands that read what is on disk, whoever wrote it."""
 
@@ -158,8 +169,8 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except typer.Exit as stop:
         return int(stop.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        _complain("stopped.")
+    except (KeyboardInterrupt, typer.Abort) as stop:
+        _complain(f"stopped; {stop}" if str(stop) else "stopped.")
         return 130
     except PromptPOError as error:
         _complain(str(error))

@@ -11,6 +11,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson
 from promptpo.cli.terminal import print_json
+from promptpo.files import read_in_run
 
 if TYPE_CHECKING:
     from promptpo.llm.inbox import WaitingRequest
@@ -97,7 +98,7 @@ def _facts(question: WaitingRequest) -> dict[str, Any]:
 
 
 def _characters(question: WaitingRequest) -> int:
-    return len(question.path.read_text(encoding="utf-8", errors="replace"))
+    return len(read_in_run(question.path))
 
 
 def _told(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:

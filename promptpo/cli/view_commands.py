@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from promptpo.cli import many_commands
 from promptpo.cli.arguments import (
     AsJson,
     Film,
@@ -165,7 +164,9 @@ def report(
     from promptpo.seeds import begun_runs, is_folder_of_seeds
 
     if is_folder_of_seeds(run):
-        path = many_commands.compare_in(run, begun_runs(run), out)
+        from promptpo.cli.many_commands import compare_in
+
+        path = compare_in(run, begun_runs(run), out)
         _written(run, path, open_=serving.open_, as_json=as_json)
         return
     view = None if is_baseline(run) else read_view(run)

@@ -17,9 +17,8 @@ from promptpo.output.observer import Observer
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.preflight import duration, final_test_in_words
 from promptpo.run.state import RunState
-from promptpo.telling.experiments import one_line as experiment_line
+from promptpo.telling.columns import MISSING
 from promptpo.telling.feedback import number, one_line
-from promptpo.telling.step_table import MISSING
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -115,6 +114,8 @@ class PlainDisplay(Observer):
             for line in final_test_in_words(event.data):
                 self.line(line)
         elif event.kind == "experiment":
+            from promptpo.telling.experiments import one_line as experiment_line
+
             self.line(f"  {experiment_line(state.experiments[-1])}")
         elif event.kind == "lead" and event.data["change"]:
             self.line(f"  {event.data['change']}")

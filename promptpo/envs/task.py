@@ -7,9 +7,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from promptpo.errors import UsageError
+
+Reveal = Literal["source", "named", "anonymous", "bare"]
+"""How much of a task a description tells."""
+
+OBJECTS = "object/"
+"""Namespace of the ids under which objects are registered that no module has."""
 
 HELD_OUT_SEEDS = range(30_000_000, 40_000_000)
 """Episode seeds that play a family's held-out variants; all others play the variants of training."""
@@ -37,7 +43,7 @@ class Wrapping:
         name, brace, rest = text.partition("{")
         try:
             kwargs = json.loads(brace + rest) if brace else {}
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(
                 f"the arguments of the wrapper {name.strip()} are not JSON: {error}; write them as "
                 f"'{name.strip()}{{\"n\": 4}}'."

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
-from promptpo.files import write_atomically
+from promptpo.files import read_regular, write_atomically
 from promptpo.llm.base import ALL_PURPOSES, Completion, estimated_usage
 from promptpo.llm.command import as_text
 from promptpo_sandbox.text import clean
@@ -189,7 +189,7 @@ def questions(directory: Path) -> Iterator[WaitingRequest]:
     """All questions of an inbox, in their order; what a kill has torn is left out."""
     for number, note in sorted(_notes(directory)):
         with contextlib.suppress(ValueError, TypeError, OSError):
-            yield WaitingRequest(directory, number, **json.loads(note.read_text(encoding="utf-8")))
+            yield WaitingRequest(directory, number, **json.loads(read_regular(note)))
 
 
 def _notes(directory: Path) -> list[tuple[int, Path]]:
@@ -218,10 +218,10 @@ def waiting(directory: Path) -> list[WaitingRequest]:
 
 
 def _answer(question: WaitingRequest) -> str:
-    """What its answer's file says now; empty when there is none, or nothing in it."""
+    """What its answer's file says now; empty when there is none that can be read, or nothing in it."""
     try:
-        text = question.answer.read_text(encoding="utf-8-sig", errors="backslashreplace")
-    except FileNotFoundError:
+        text = read_regular(question.answer, links=True).decode("utf-8-sig", "backslashreplace")
+    except OSError:
         return ""
     return text if text.strip() else ""
 

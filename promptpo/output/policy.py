@@ -24,8 +24,8 @@ from promptpo.envs.objects import task_of as task_named
 from promptpo.envs.task import Task
 from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
 from promptpo.files import read_text
-from promptpo.output.exporting import BEST, policy_part
-from promptpo.output.policy_file import file_and_task
+from promptpo.output.exporting import policy_part
+from promptpo.output.policy_file import best_of, file_and_task
 from promptpo.program import Program
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def load_policy(
     from promptpo.envs.building import make_env
 
     path = Path(policy)
-    path = path / BEST if path.is_dir() else path
+    path = best_of(path) if path.is_dir() else path
     given = env_id if isinstance(env_id, Task | None) else task_named(env_id)
     path, task = file_and_task(path, given, trust=trust)
     env = make_env(task)

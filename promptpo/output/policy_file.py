@@ -36,14 +36,9 @@ def file_and_task(
     """
     path, found = Path(policy), None
     if path.is_dir():
-        file = path / BEST
-        if not file.exists():
-            raise UsageError(
-                f"{path} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(path))}"
-            )
         if task is None and (path / CONFIG).exists():
             found = load_config(path / CONFIG).task
-        path = file
+        path = best_of(path)
     if task is not None:
         return path, task
     if found is None and path.suffix != ".zip":
@@ -58,6 +53,19 @@ def file_and_task(
             "add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
         )
     return path, found
+
+
+def best_of(run: Path) -> Path:
+    """The best policy in the directory of a run, which may be a stranger's.
+
+    Raises:
+        UsageError: There is none, or what is there cannot be read, or is a link.
+    """
+    path = run / BEST
+    if not path.exists():
+        raise UsageError(f"{run} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(run))}")
+    read_in_run(path)
+    return path
 
 
 def may_build(path: Path, task: Task) -> bool:
@@ -148,7 +156,7 @@ def policies_in(paths: Sequence[str | os.PathLike[str]], task: Task | None = Non
     """
     found = []
     for path in map(Path, paths):
-        text = read_in_run(path / BEST) if path.is_dir() else read_text(path)
+        text = read_text(best_of(path) if path.is_dir() else path)
         source = policy_part(text)
         if task is not None:
             check_made_for(path, text, task)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from promptpo.envs.task import Task
+from promptpo.envs.task import Reveal, Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.files import read_regular, write_atomically
-from promptpo.levels import Reveal
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
-from promptpo.run.adapters import adapter
 from promptpo.run.budget import TABLE
+from promptpo.run.journal import adapter
 from promptpo.run.recipe import RECIPES, Recipe, RecipeName
 from promptpo.run.settings import RunSetting, options_of
 
@@ -97,6 +95,7 @@ class Config:
         models: Several models that write policies, which share the samples in turn; `model` is what they are called together.
         written: How many of `start`, the last ones, the model wrote while the reward for the goal was judged.
         budget: Limits.
+        files: Digests of the files of one's own that the environment is built from, by path, as they were when the run began.
     """
 
     task: Task
@@ -186,6 +185,7 @@ class Config:
         ),
     ] = "model"
     budget: Budget = field(default_factory=Budget)
+    files: Mapping[str, str] = field(default_factory=dict)
     candidates: Annotated[
         int, RunSetting("Policies asked for in each round.", "Budget", flags="--candidates -n", least=1)
     ] = 4
@@ -321,8 +321,7 @@ class Config:
 
     def is_written(self, candidate: str) -> bool:
         """Whether a candidate of round 0 was written by the model, while the reward for the goal was judged."""
-        number = re.match(r"r0c(\d+)$", candidate)
-        return number is not None and 0 <= len(self.start) - int(number[1]) < self.written
+        return candidate in {f"r0c{len(self.start) - n}" for n in range(self.written)}
 
     @property
     def switches(self) -> Recipe:

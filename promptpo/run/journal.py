@@ -14,14 +14,13 @@ import json
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import read_regular
-from promptpo.run.adapters import adapter
 from promptpo_sandbox.text import clean_values, is_clean
 
 T = TypeVar("T")
@@ -82,6 +81,18 @@ class Event:
     kind: Kind
     key: str
     data: Any
+
+
+_made: dict[Any, Any] = {}
+
+
+def adapter(of: Any) -> Any:
+    """The `pydantic.TypeAdapter` of a type, made once: making it takes longer than a thousand uses."""
+    from pydantic import TypeAdapter  # imported when it is needed
+
+    if of not in _made:
+        _made[of] = TypeAdapter(of)
+    return _made[of]
 
 
 def to_json(value: Any) -> Any:
@@ -268,15 +279,3 @@ class Journal:
             raise RunError(
                 f"cannot write to {self.path}: {error.strerror}. Make room, then: promptpo resume {self.directory}"
             ) from error
-
-
-def read_run(directory: Path) -> Mapping[Kind, list[Event]]:
-    """The events of a run by kind, without taking its lock (for show, export and report).
-
-    Raises:
-        RunError: It is not a readable run.
-    """
-    by_kind: dict[Kind, list[Event]] = {}
-    for event in read_events(directory / JOURNAL):
-        by_kind.setdefault(event.kind, []).append(event)
-    return by_kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,8 +15,8 @@ from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.program.reward_program import reward_program
 from promptpo.rollouts import Job
+from promptpo.run.artifacts import inflate
 from promptpo.run.budget import units
-from promptpo.run.packing import inflate
 from promptpo.run.records import Seeds
 from promptpo.search import references
 from promptpo.search.filming import strips_of
@@ -24,7 +25,7 @@ from promptpo.search.preferring import Preferences
 from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.feedback import number
-from promptpo.telling.preferences import Preference, pairs_of, preferences_in, told
+from promptpo.telling.preferences import Preference, preferences_in, told
 from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
@@ -69,7 +70,6 @@ class GoalReward:
     """Finds the reward program for a goal.
 
     Args:
-        goal: The sentence.
         spec: The task, with the environment's own reward.
         spender: Asks and rolls out.
         config: Of the run.
@@ -81,7 +81,6 @@ class GoalReward:
 
     def __init__(
         self,
-        goal: str,
         spec: TaskSpec,
         spender: Spender,
         config: Config,
@@ -91,11 +90,11 @@ class GoalReward:
         person: AsksPerson | None = None,
         camera: Camera | None = None,
     ) -> None:
-        self._goal, self._spec, self._spender, self._config = goal, spec, spender, config
+        self._spec, self._spender, self._config = spec, spender, config
         self._described, self._horizon, self._person = described, horizon, person
         self._camera = camera if config.shows_frames(spender.llm) else None
         self._names = names_of(spec.text)
-        self._system = system_prompt(goal, spec)
+        self._system = system_prompt(config.goal, spec)
         self._programs = dict(references.programs(spec.action_space))
 
     async def choose(self) -> Chosen:
@@ -143,7 +142,7 @@ class GoalReward:
             said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
             return "", None, {}, f"the answer {said}."
         try:
-            program = reward_program(answer.source, goal=self._goal)
+            program = reward_program(answer.source, goal=self._config.goal)
             episodes = await self.episodes(program)
         except (UsageError, RewardFaultError) as wrong:
             return answer.source, None, {}, str(wrong)
@@ -234,7 +233,7 @@ class GoalReward:
             teacher="",
             experiments="",
         )
-        system = prompting.system_prompt_for(spec, self._config)
+        system = prompting.system_prompt(spec, self._config)
         answer = answers.extract(await self._ask("goal.policy", "policy", asked, system))
         if answer.problem:
             return {}
@@ -254,7 +253,7 @@ class GoalReward:
         return found
 
     async def _compared(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
-        pairs = [(a, b) for a, b in pairs_of(list(episodes)) if a.split()[0] != b.split()[0]]
+        pairs = [(a, b) for a, b in itertools.combinations(episodes, 2) if a.split()[0] != b.split()[0]]
         if self._person is not None:
             return Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
         asked = prompting.render("goal_pairs", episodes=self._tables(episodes), pairs=pairs)

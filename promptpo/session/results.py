@@ -25,7 +25,6 @@ from promptpo.run.models import brought, origin_of
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
-from promptpo.run.state import RunState
 from promptpo.search.final_test import Outcome
 from promptpo.session.opened import OpenRun
 
@@ -85,7 +84,7 @@ def write_page(directory: Path, observer: Observer) -> None:
 def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Mapping[str, Any]:
     """What ``result.json`` holds."""
     config, best = run.config, outcome.best
-    state = RunState.of(config, run.journal.events)
+    state = run.state
     content = result(
         task=config.task,
         horizon=ahead.horizon,
@@ -101,8 +100,8 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
         rounds=outcome.history.rounds,
         attempts=len(outcome.history.attempts),
         stop=outcome.stop,
-        ledger=run.ledger,
-        models=[one.as_json() for one in brought(state)],
+        ledger=state.ledger,
+        models=brought(state),
         sandbox=run.sandbox,
         command=shlex.join(sys.argv),
     )

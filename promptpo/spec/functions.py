@@ -13,7 +13,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -31,6 +31,9 @@ SHORT = 40
 
 LONG = 10
 """Characters from which on a number is rounded to six digits."""
+
+MOST_TREES = 4096
+"""Trees whose names are remembered: a slice asks for those of one many times."""
 
 CHANGING = {"step", "reset", "append", "extend", "pop", "remove", "clear", "update", "add", "seed", "popleft"}
 """Methods that change their object, whatever its class; of local names they are part of a slice."""
@@ -250,13 +253,17 @@ def value_of(level: Level, expression: ast.expr) -> Any:
         return None
 
 
-def locals_of(node: ast.FunctionDef) -> set[str]:
+@lru_cache(maxsize=MOST_TREES)
+def locals_of(node: ast.FunctionDef) -> frozenset[str]:
     """The names that a function assigns, its arguments included."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    names = frozenset(
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
     return names | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
 
 
-def stored_in(node: ast.AST) -> set[str]:
+@lru_cache(maxsize=MOST_TREES)
+def stored_in(node: ast.AST) -> frozenset[str]:
     """Names and attributes that a tree assigns, deletes, or changes in place by an index or a method."""
     found = set()
     for inner in ast.walk(node):
@@ -266,7 +273,7 @@ def stored_in(node: ast.AST) -> set[str]:
             found.add(ast.unparse(root_of(inner)))
         elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
             found |= {ast.unparse(inner.func.value)} if inner.func.attr in CHANGING else set()
-    return found
+    return frozenset(found)
 
 
 def root_of(node: ast.expr) -> ast.expr:
@@ -276,7 +283,8 @@ def root_of(node: ast.expr) -> ast.expr:
     return node
 
 
-def read_in(node: ast.AST, me: str) -> set[str]:
+@lru_cache(maxsize=MOST_TREES)
+def read_in(node: ast.AST, me: str) -> frozenset[str]:
     """Names and attributes of the own object that a tree reads."""
     found = set()
     for inner in ast.walk(node):
@@ -286,7 +294,7 @@ def read_in(node: ast.AST, me: str) -> set[str]:
         )
         if read and ((isinstance(one, ast.Name) and one.id != me) or _is_own(one, me)):
             found.add(ast.unparse(one))
-    return found
+    return frozenset(found)
 
 
 def _is_own(node: Any, me: str) -> bool:

@@ -93,7 +93,7 @@ def _sources(level: Level, name: str) -> set[str]:
                 statement
             ):
                 continue
-            reads = read_in(statement, level.me)
+            reads = set(read_in(statement, level.me))
             for call in (n for n in ast.walk(statement) if isinstance(n, ast.Call)):
                 method = called(level, call)
                 if method is not None and method.owner is level.owner and method.me:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from promptpo.telling.feedback import episodes_in_words
 from promptpo.telling.limits import NAMED
 
 if TYPE_CHECKING:
     from promptpo.run.records import Sensitivity, Tuned
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
-NO_STEPS = "Not tuned, as too few steps are left for it"
+NO_STEPS = "Not tuned, as its round's part of the steps was too small for it"
 NOT_PAID = "Not tuned, as steps were spent on more promising programs"
 SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"
 AT_TARGET = "Not tuned: it is at the threshold as it was written"
@@ -63,5 +64,4 @@ def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
 def _episodes(tuned: Tuned) -> str:
     """How many there were, and how long: short ones do not see what happens late."""
     n = tuned.evaluations
-    length = f" of {tuned.steps / n:,.0f} steps" if tuned.steps else ""
-    return f"1 episode{length}" if n == 1 else f"{n:,} episodes{length}{' on average' if length else ''}"
+    return f"{episodes_in_words(n)} of {tuned.steps / n:,.0f} steps on average"

@@ -24,6 +24,7 @@ class Telling(Display):
     """Keeps the lines that it is told; raises at a step, as Ctrl-C does."""
 
     def __init__(self, stop_at: int = 0) -> None:
+        super().__init__()
         self.lines: list[str] = []
         self._stop_at = stop_at
 
@@ -50,7 +51,7 @@ def settings(tmp_path: Path, algorithm: Any = "ppo", **changes: Any) -> Any:
 
 def piece(chosen: Any, directory: Path, display: Display | None = None, **options: Any) -> Any:
     """One process's work."""
-    return train(chosen, directory, resume=True, display=display or Display(), command="test", **options)
+    return train(chosen, directory, resume=True, display=display or Display(), **options)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ asked for a second time.
 
 from __future__ import annotations
 
+import contextlib
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,22 +20,24 @@ from promptpo.errors import BudgetSpentError, UnsupportedSpaceError, UsageError
 from promptpo.files import read_text
 from promptpo.output.policy_file import file_and_task
 from promptpo.output.report import write_result
-from promptpo.run.journal import Journal, to_json
-from promptpo.run.ledger import Ledger
+from promptpo.run.journal import to_json
 from promptpo.run.records import Seeds
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
+from promptpo_baselines.environments import make_playable
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
-from promptpo_baselines.icpi.engines.choose import choose_model
+from promptpo_baselines.icpi.engines.choose import choose_engine
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
 from promptpo_baselines.llm_agent.agent import LanguageAgent
 from promptpo_baselines.llm_agent.beside import beside_program
-from promptpo_baselines.llm_agent.play import AgentEpisode, make_playable, play
+from promptpo_baselines.llm_agent.play import AgentEpisode, play
 from promptpo_baselines.llm_agent.prompts import Prompts, check_observations
 from promptpo_baselines.llm_agent.results import result_of
 from promptpo_baselines.llm_agent.values import StepValues, values_of_random_play
-from promptpo_baselines.same_run import begin_or_check, record
+from promptpo_baselines.same_run import asking_run, record
 
 if TYPE_CHECKING:
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Ledger
     from promptpo_baselines.icpi.engines.choose import ChosenEngine
 
 SPEC = "spec"
@@ -112,8 +114,6 @@ def run(
     config: AgentConfig,
     directory: Path,
     observe: Observe = lambda *_: None,
-    *,
-    command: str = "",
 ) -> dict[str, Any]:
     """Do a run, or go on with one.
 
@@ -121,7 +121,6 @@ def run(
         config: What to do.
         directory: Where the run lives.
         observe: Told of each episode.
-        command: The command line, for the result.
 
     Returns:
         The content of ``result.json``, which is written after Ctrl-C too.
@@ -131,24 +130,19 @@ def run(
         ProviderError: The engine failed; the same call goes on from there.
     """
     prepare(config)  # what cannot be is told before there is a directory
-    with Journal(directory) as journal:
-        begin_or_check(
-            directory,
-            config.as_json(),
-            "run of llm-agent",
-            is_new=not journal.events,
-            but=frozenset({"task"}),
+    with contextlib.ExitStack() as stack:
+        same = asking_run(
+            directory, config.as_json(), "run of llm-agent", config.budget, but=frozenset({"task"})
         )
+        journal, ledger = stack.enter_context(same)
         ready = prepare(config, journal.find("spec", SPEC))
         if journal.find("spec", SPEC) is None:
             journal.add("spec", SPEC, ready.spec)
-        ledger = Ledger(config.budget, journal.events)
-        journal.add("session", str(sum(1 for _ in journal.of_kind("session"))), {"started": time.time()})
-        chosen = choose_model(str(config.engine), base_url=config.base_url, ledger=ledger, journal=journal)
-        try:
-            return _AgentSession(config, ready, journal, ledger, chosen, observe, command).run()
-        finally:
-            chosen.close()
+        chosen = choose_engine(
+            str(config.engine), None, base_url=config.base_url, ledger=ledger, journal=journal
+        )
+        stack.callback(chosen.close)
+        return _AgentSession(config, ready, journal, ledger, chosen, observe).run()
 
 
 class _AgentSession:
@@ -162,10 +156,9 @@ class _AgentSession:
         ledger: Ledger,
         chosen: ChosenEngine,
         observe: Observe,
-        command: str,
     ) -> None:
         self._config, self._prepared, self._journal, self._ledger = config, prepared, journal, ledger
-        self._chosen, self._observe, self._command = chosen, observe, command
+        self._chosen, self._observe = chosen, observe
         self._test: dict[int, AgentEpisode] = {}
         self._held_out: dict[int, AgentEpisode] = {}
         self._train_steps = self._test_steps = 0
@@ -199,16 +192,13 @@ class _AgentSession:
                 config.task, agent, prepared.actions, seeds,
                 run_seed=config.seed, at_once=config.at_once, on_step=self._stepped,
             ):  # fmt: skip
-                record(self._journal, kind, str(episode.seed), episode)
+                record(self._journal, self._ledger, kind, str(episode.seed), episode)
                 played[episode.seed] = episode
                 self._observe(episode, len(self._test) + len(self._held_out))
 
     def _values(self) -> StepValues:
-        env = make_playable(self._config.task)
-        try:
+        with contextlib.closing(make_playable(self._config.task)) as env:
             values, self._train_steps = values_of_random_play(env, self._config.steps, self._config.seed)
-        finally:
-            env.close()
         return values
 
     def _stepped(self) -> None:
@@ -224,11 +214,9 @@ class _AgentSession:
             steps={"train": self._train_steps, "test": self._test_steps, "spec": self._prepared.spec_steps},
             ledger=self._ledger,
             stop=stop,
-            program=beside_program(config.beside, config.task, config.test_episodes)
-            if config.beside is not None and stop == FINISHED
-            else None,
         )
-        content["command"] = self._command
+        beside = config.beside if stop == FINISHED else None
+        content["program"] = beside and beside_program(beside, config.task, config.test_episodes)
         write_result(self._journal.directory, content)
         return content
 

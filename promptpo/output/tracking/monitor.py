@@ -14,8 +14,8 @@ from promptpo.output.run_result import RunResult
 from promptpo.output.tracking.base import Tracker
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
+from promptpo.run.artifacts import inflate
 from promptpo.run.journal import Event
-from promptpo.run.packing import inflate
 from promptpo.run.state import evaluation_in
 
 

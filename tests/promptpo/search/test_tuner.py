@@ -12,11 +12,11 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.artifacts import inflate
 from promptpo.run.config import Config
 from promptpo.run.history import History
-from promptpo.run.journal import Journal, from_json, read_run
+from promptpo.run.journal import Journal, from_json
 from promptpo.run.ledger import Ledger
-from promptpo.run.packing import inflate
 from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity, Tuned
 from promptpo.run.spender import Spender
 from promptpo.run.state import read_state
@@ -25,7 +25,7 @@ from promptpo.search.tuner import Tuner
 from promptpo.search.tuning import Batch
 from promptpo.telling.tuning_summary import NO_NUMBERS, SPARED
 from promptpo_sandbox import Rollout, Trial
-from tests.promptpo.optimizing import Model, attempts_of, optimize
+from tests.promptpo.optimizing import Model, attempts_of, optimize, read_run
 from tests.promptpo.policies import GOOD, TUNABLE
 
 IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] > 0")
