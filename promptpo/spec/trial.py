@@ -280,12 +280,12 @@ def _chains(lines: Sliced) -> Iterator[str]:
 
 
 def _at(owner: Any, chain: str) -> Any:
-    """What a chain such as ``data.qpos[0]`` holds now; None where it cannot be read, or is no plain value."""
+    """The numbers that a chain such as ``data.qpos[0]`` holds now; None where it holds anything else."""
     try:
-        value = evaluated(f"owner.{chain}", {"owner": owner})
+        found = table_of([evaluated(f"owner.{chain}", {"owner": owner})])
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
-    return _kept(value) if _is_plain(value) else None
+    return None if found is None else found[0]
 
 
 def _is_plain(value: Any) -> bool:
