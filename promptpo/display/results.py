@@ -51,6 +51,13 @@ def families(part: Mapping[str, Any]) -> list[str]:
     return [clean_line(line) for line in table(part.get("by_variant", ()))]
 
 
+def worth(data: Mapping[str, Any]) -> list[str]:
+    """What a result is worth, and does for a goal or after a teacher, a line each."""
+    teacher = data.get("teacher") or {}
+    told = (data.get("verdict"), goal_in_words(data), fidelity_in_words(teacher.get("fidelity")))
+    return [clean_line(line) for line in told if line]
+
+
 def many(count: int, one: str, more: str) -> str:
     """A number with the word for it."""
     return f"{count} {one if count == 1 else more}"
@@ -77,16 +84,7 @@ def outcome(run: RunResult) -> str:
     lines += came_out(data, run.directory)
     if data.get("references"):
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
-    lines.extend(
-        filter(
-            None,
-            [
-                data.get("verdict"),
-                goal_in_words(data),
-                fidelity_in_words((data.get("teacher") or {}).get("fidelity")),
-            ],
-        )
-    )
+    lines += worth(data)
     whence = {
         "user": "Tuned from what was given at the start" if data["best"]["tuned"] else "Given at the start",
         "goal": "Written while its reward was judged",
