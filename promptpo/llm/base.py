@@ -37,6 +37,7 @@ class Usage:
         reasoning_tokens: Those generated that are reasoning and not text, where the provider says so.
         estimated_tokens: How many of the input and output tokens nobody counted; they are estimated
             from the length of the texts.
+        cache_write_tokens: Those of the prompt that were written to a cache.
     """
 
     input_tokens: int = 0
@@ -44,6 +45,7 @@ class Usage:
     output_tokens: int = 0
     reasoning_tokens: int = 0
     estimated_tokens: int = 0
+    cache_write_tokens: int = field(default=0, compare=False)
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))

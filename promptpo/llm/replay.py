@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 JOURNAL = "journal.jsonl"
 TEXT_SUFFIXES = (".md", ".txt")
 
-LINES, COMPRESSED = ".jsonl", (".jsonl.xz", ".jsonl.gz")
+PACKED: Mapping[str, Callable[[io.BytesIO], Any]] = {".xz": lzma.open, ".gz": gzip.open}
+LINES = (".jsonl", *(f".jsonl{ending}" for ending in PACKED))
 
 _FORMS = "a run directory, a .jsonl file of answers (or .jsonl.xz), a .md or .txt file, or a directory of .md files"
 
@@ -109,13 +111,11 @@ class ReplayLLM:
 def _read(path: Path) -> list[RecordedAnswer]:
     """All answers of a recording, in its order."""
     try:
+        if (path / JOURNAL).exists():
+            return list(_read_lines(path / JOURNAL))
         if path.is_dir():
-            journal = path / JOURNAL
-            if journal.exists():
-                return list(_read_lines(journal))
-            files = sorted(file for file in path.iterdir() if file.suffix in TEXT_SUFFIXES)
-            return [_read_text(file) for file in files]
-        if path.name.endswith((LINES, *COMPRESSED)):
+            return [_read_text(file) for file in sorted(path.iterdir()) if file.suffix in TEXT_SUFFIXES]
+        if path.name.endswith(LINES):
             return list(_read_lines(path))
         if path.suffix in TEXT_SUFFIXES:
             return [_read_text(path)]
@@ -142,11 +142,8 @@ def _read_lines(path: Path) -> Iterator[RecordedAnswer]:
             continue
         try:
             event = json.loads(line.decode("utf-8", "surrogatepass"))
-            if "kind" in event:
-                if event["kind"] == "completion":
-                    yield _recorded(event["data"], event["key"])
-            else:
-                yield _recorded(event, event.get("key"))
+            if event.get("kind", "completion") == "completion":
+                yield _recorded(event["data"] if "kind" in event else event, event.get("key"))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if n == len(lines) and path.name == JOURNAL:
                 return
@@ -159,17 +156,10 @@ def _content(path: Path) -> bytes:
     Raises:
         UsageError: It is damaged, or not compressed as its name says.
     """
-    raw = read_regular(path.resolve())
-    packed = io.BytesIO(raw)
+    raw = io.BytesIO(read_regular(path.resolve()))
+    unpacked = PACKED[path.suffix](raw) if path.suffix in PACKED else raw
     try:
-        if path.name.endswith(".xz"):
-            with lzma.LZMAFile(packed) as file:
-                data = file.read(MOST_BYTES + 1)
-        elif path.name.endswith(".gz"):
-            with gzip.GzipFile(fileobj=packed) as zipped:
-                data = zipped.read(MOST_BYTES + 1)
-        else:
-            data = raw
+        data: bytes = unpacked.read(MOST_BYTES + 1)
     except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UsageError(f"{path} is damaged or not compressed as its name says; record it again.") from error
     if len(data) > MOST_BYTES:
