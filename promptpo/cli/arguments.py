@@ -194,12 +194,9 @@ def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None
         PromptPOError: The file cannot be written.
     """
     if output is not None:
-        from promptpo.files import cannot_write, write_atomically
+        from promptpo.files import write_named
 
-        try:
-            write_atomically(output, text)
-        except OSError as error:
-            raise cannot_write(output, error) from error
+        write_named(output, text)
     if facts is not None:
         print_json({**facts, "output": str(output)} if output else {**facts, "text": text})
     elif output is not None:

@@ -31,16 +31,10 @@ class _WithOwnCheck(TyperCommand):
         return list(super().parse_args(ctx, args))
 
 
+COMMAND = _WithOwnCheck
+
 OWN = "."
 """What stands for the generated spec where a file is checked."""
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(
-        cls=_WithOwnCheck,
-        epilog="Example: promptpo spec Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py",
-    )(spec)
 
 
 @grouped

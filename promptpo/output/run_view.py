@@ -101,16 +101,28 @@ class RunView:
         )
 
 
+class _Best(TypedDict, total=False):
+    candidate: str
+
+
+class _Test(TypedDict, total=False):
+    mean_return: float | None
+    ci95: Annotated[list[float | None], Len(2, 2)]
+    success_rate: float | None
+    episodes: int
+    returns: list[float | None]
+
+
 class _Result(TypedDict, total=False):
-    """What every result file has that has it."""
+    """What a result file has that has it."""
 
     env_id: str | None
     env_kwargs: dict[str, Any] | None
     model: str | None
     method: str | None
     seed: int | None
-    best: dict[str, Any] | None
-    test: dict[str, Any] | None
+    best: _Best | None
+    test: _Test | None
     stop_reason: str | None
     llm: dict[str, Any] | None
     steps: dict[str, Any] | None
@@ -119,28 +131,7 @@ class _Result(TypedDict, total=False):
     reward: dict[str, Any] | None
 
 
-class _Best(TypedDict):
-    candidate: str
-
-
-class _Test(TypedDict):
-    mean_return: float | None
-    ci95: Annotated[list[float | None], Len(2, 2)]
-    success_rate: float | None
-    episodes: int
-    returns: list[float | None]
-
-
-class _Search(TypedDict):
-    """What that of a search has, and that of a baseline need not have."""
-
-    env_id: str
-    stop_reason: str
-    best: _Best | None
-    test: _Test | None
-
-
-def read_result(path: Path, kind: type = _Result) -> Mapping[str, Any]:
+def read_result(path: Path) -> Mapping[str, Any]:
     """A result file, wherever it comes from: its texts are clean, its parts are what they must be.
 
     Raises:
@@ -151,7 +142,7 @@ def read_result(path: Path, kind: type = _Result) -> Mapping[str, Any]:
         result = clean_values(json.loads(read_regular(path)))
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply") from error
-    adapter(kind).validate_python(result, strict=True)
+    adapter(_Result).validate_python(result, strict=True)
     return dict(result)
 
 
@@ -165,7 +156,9 @@ def read_view(directory: Path) -> RunView:
     if not path.exists() or (len(state.sessions) > 1 and not state.finished):
         return RunView(directory, state, None)
     try:
-        read_result(path, _Search)
-        return RunView(directory, state, read_result(path))
+        result = read_result(path)
+        if not {"env_id", "stop_reason", "best", "test"} <= result.keys():
+            raise ValueError(path)
+        return RunView(directory, state, result)
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error

@@ -25,29 +25,40 @@ def by_variant(
     """
     if not task.is_family:
         return {}
-    lost = failed or {}
-    rows = []
+    lost, rows = failed or {}, []
     for index in sorted({task.index_of(seed) for seed in (*(episode.seed for episode in episodes), *lost)}):
+        variant = task.playable[index]
         its = [episode for episode in episodes if task.index_of(episode.seed) == index]
-        rows.append(
-            _row(task, index, its, [value for seed, value in lost.items() if task.index_of(seed) == index])
-        )
+        missed = [value for seed, value in lost.items() if task.index_of(seed) == index]
+        row: dict[str, Any] = {
+            "variant": variant.name,
+            "env_id": variant.env_id,
+            "env_kwargs": dict(variant.env_kwargs),
+        }
+        row |= {**of_episodes(its, missed), "failed_episodes": len(missed)}
+        del row["returns"]
+        rows.append({name: value for name, value in row.items() if value or name not in _ONLY_KNOWN})
     return {"by_variant": rows}
 
 
-def _row(task: Task, index: int, episodes: Sequence[EpisodeRecord], lost: Sequence[float]) -> dict[str, Any]:
-    variant = task.playable[index]
-    returns = [*(episode.return_ for episode in episodes), *lost]
+_ONLY_KNOWN = ("env_id", "failed_episodes")
+
+
+def of_episodes(episodes: Sequence[EpisodeRecord], failed: Sequence[float] = ()) -> dict[str, Any]:
+    """Mean, interval, success rate and single returns of episodes.
+
+    Args:
+        episodes: Those that finished.
+        failed: What those count in which the policy failed, and which are no success.
+    """
+    returns = [*(episode.return_ for episode in episodes), *failed]
     known = [float(episode.success) for episode in episodes if episode.success is not None]
     return {
-        "variant": variant.name,
-        **({"env_id": variant.env_id} if variant.env_id else {}),
-        "env_kwargs": dict(variant.env_kwargs),
         "mean_return": finite(statistics.fmean(returns)) if returns else None,
         "ci95": list(map(finite, mean_interval(returns))),
         "episodes": len(returns),
-        "success_rate": sum(known) / (len(known) + len(lost)) if known else None,
-        **({"failed_episodes": len(lost)} if lost else {}),
+        "success_rate": sum(known) / (len(known) + len(failed)) if known else None,
+        "returns": list(map(finite, returns)),
     }
 
 
