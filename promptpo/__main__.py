@@ -10,6 +10,7 @@ def main() -> None:
 
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # before there is a command that could say more
+        print("promptpo: stopped.", file=sys.stderr)
         code = 130
     sys.exit(code)
 

@@ -11,12 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from promptpo.envs.objects import EnvLike, WrapperLike, same_environment, task_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.llm.ensemble import one_or_several
 from promptpo.output.observer import Observer
-from promptpo.output.policy_file import policies_in
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
@@ -25,6 +23,7 @@ from promptpo.run.settings import in_reference, settings_of
 from promptpo.session import Session, default_name
 
 if TYPE_CHECKING:
+    from promptpo.envs.objects import EnvLike, WrapperLike
     from promptpo.llm.base import LLM
     from promptpo.run.preflight import Preflight
 
@@ -121,6 +120,8 @@ def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
     Raises:
         UsageError: There is no such option, or its value cannot be used.
     """
+    from promptpo.envs.objects import task_of
+
     names = {one.keyword for one in settings_of(Config)}
     check_names(options, names | {"llm", *OTHERS, *TASK_OPTIONS}, "optimize has no option")
     llm = options.get("llm")
@@ -154,9 +155,11 @@ def configured(task: Task, options: Mapping[str, Any]) -> Config:
     """
     given = dict(options)
     given["model"], several = one_or_several(given.get("model"))
-    start, teacher = given.get("start", ()), given.get("teacher")
-    given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start or (), task)
-    if teacher is not None:
+    if start := given.pop("start", None):
+        from promptpo.output.policy_file import policies_in
+
+        given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start, task)
+    if (teacher := given.get("teacher")) is not None:
         from promptpo.rollouts.agents import agent_file
 
         given["teacher"] = str(agent_file(teacher))
@@ -258,6 +261,8 @@ def continued(
     directory = _path(run, "run")
     config = _trusted(directory, changes, given=llm is not None)
     if env is not None:
+        from promptpo.envs.objects import same_environment
+
         same_environment(config.task, env)
     if modules_of(config.task) or asks(config) or config.spec_file:
         observer.warn(f"resuming {directory} {resuming(config)}")

@@ -23,7 +23,7 @@ def read_text(path: Path) -> str:
         UsageError: It cannot be read, or is no text.
     """
     try:
-        return clean(path.read_text(encoding="utf-8-sig"))
+        return clean(read_regular(path, links=True).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {path}: it is not text.") from error
     except OSError as error:
@@ -34,13 +34,17 @@ MOST_BYTES = 1 << 28
 """Of a file in a run; what is larger is none of ours."""
 
 
-def read_regular(path: Path) -> bytes:
-    """The content of a file of a run, which may be a stranger's: a regular file of bounded size, reached through no link.
+def read_regular(path: Path, *, links: bool = False) -> bytes:
+    """The content of a file of a run, which may be a stranger's: a regular file of bounded size.
+
+    Args:
+        path: Of the file.
+        links: Whether it may be reached through a link: a person named it, not a run.
 
     Raises:
         OSError: It cannot be read, or is no such file.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):

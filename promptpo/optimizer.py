@@ -21,7 +21,6 @@ from promptpo.run.state import RunState
 from promptpo.search.context import SearchContext
 from promptpo.search.final_test import Outcome, concluded
 from promptpo.search.judge import Judge
-from promptpo.search.opening import opened
 from promptpo.search.planning import plan_round
 from promptpo.search.sampler import Sampler
 from promptpo.search.samples import Sample, what_ends
@@ -82,7 +81,7 @@ class _Loop:
         """Round after round until there is a reason to stop, which is returned."""
         rounds, history = self.context.config.budget.rounds, self.history
         try:
-            await opened(self.context, history, self.sampler)
+            await self.sampler.open(history)
             stop = ""
             while not stop and history.rounds < rounds:
                 stop = await self._round()

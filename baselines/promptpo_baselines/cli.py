@@ -154,8 +154,8 @@ def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: flo
             directory,
             resume=place.resume,
             display=display,
-            command=shlex.join(sys.argv),
             max_seconds=max_seconds,
+            trust=place.trust,
         )
     tell = show if "test" in content else _show_pause
     tell(content, directory, quiet=place.quiet, as_json=place.as_json)

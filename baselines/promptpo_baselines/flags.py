@@ -11,7 +11,6 @@ import typer
 
 from promptpo.cli.arguments import AsJson, Quiet, Trust
 from promptpo.errors import UsageError
-from promptpo.run.origin import SETTINGS, check_trust
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -191,9 +190,6 @@ class PlaceFlags:
     def __post_init__(self) -> None:
         if self.resume and self.out is None:
             raise UsageError("--resume needs the run directory: --out DIR.")
-        if self.resume and self.out is not None and not self.trust and (self.out / SETTINGS).exists():
-            does = "loads what its training has saved, which can run any code"
-            check_trust(self.out, does, ["the same command with --trust"])
 
     def directory(self, task: Task) -> Path:
         """The run's; a new one where none is named."""

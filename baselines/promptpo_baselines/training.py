@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import shutil
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from promptpo.errors import UsageError
 from promptpo.output.report import RESULT, write_atomically, write_result
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.origin import check_trust
 from promptpo.run.records import Seeds
 from promptpo_baselines.algorithms import called
 from promptpo_baselines.building import (
@@ -55,9 +58,9 @@ def train(
     *,
     resume: bool,
     display: Display,
-    command: str,
     kind: type[TrainingRun] | None = None,
     max_seconds: float | None = None,
+    trust: bool = False,
 ) -> dict[str, Any]:
     """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
 
@@ -68,18 +71,18 @@ def train(
         directory: Where to; made if need be.
         resume: Go on with what is there. A run that was complete is not run again, unless it gets more steps.
         display: Told what happens.
-        command: The command line, for the result.
         kind: What trains; `TrainingRun` where none is named.
         max_seconds: Of this piece of the run; between two rollouts after that it pauses, and the same call with
             `resume` goes on.
+        trust: Go on with a run that was not made here, whose saved training can run any code when it is loaded.
 
     Returns:
         The content of ``result.json``; of a run that paused only why it stopped (`PAUSED`) and its steps.
 
     Raises:
-        UsageError: The directory holds something else, or the settings do not fit together.
+        UsageError: The directory holds something else or is not trusted, or the settings do not fit together.
     """
-    prepare(settings, directory, resume=resume)
+    prepare(settings, directory, resume=resume, trust=trust)
     done = read_result(directory)
     if done is not None and load_settings(directory) == settings:
         display.line(f"{directory} is complete.")
@@ -98,7 +101,7 @@ def train(
         save_settings(settings, directory)
         if settings.task.reward is not None:
             write_atomically(directory / REWARD, settings.task.reward.source)
-        content = run.complete(command)
+        content = run.complete(shlex.join(sys.argv))
     except _PausedRun:
         display.line(f"  paused after {run.record.steps:,} of {settings.steps:,} steps")
         return {"stop_reason": PAUSED, "steps": {"train": run.record.steps}}
@@ -119,17 +122,20 @@ class _PausedRun(Exception):  # noqa: N818 - no error
     """The time of this piece is over."""
 
 
-def prepare(settings: TrainingSettings, directory: Path, *, resume: bool) -> None:
+def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust: bool = False) -> None:
     """Make a directory ready for a run.
 
     Raises:
-        UsageError: It holds something else than this run, or `resume` was not said.
+        UsageError: It holds something else than this run, `resume` was not said, or it is neither one's own nor trusted.
     """
     if (directory / CONFIG).exists():
         if not resume:
             raise UsageError(
                 f"{directory} already holds a run; go on with it by --resume, or name another by --out."
             )
+        if not trust:
+            does = "loads what its training has saved, which can run any code"
+            check_trust(directory, does, ["the same with --trust (trust=True from Python)"])
         if not same_run(load_settings(directory), settings):
             raise UsageError(
                 f"{directory} holds a run with other settings (see its {CONFIG}); only --steps may change."

@@ -149,7 +149,7 @@ app = typer.Typer(
 
 
 READERS = frozenset(
-    {"compare", "evaluate", "export", "list", "play", "refine", "report", "resume", "show", "track"}
+    {"compare", "evaluate", "export", "inbox", "list", "play", "refine", "report", "resume", "show", "track"}
 )
 """Commands that read what is on disk, whoever wrote it."""
 

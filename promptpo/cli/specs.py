@@ -59,7 +59,7 @@ def spec(
     reserve_standard_output()
     task, telling = making.task(env_id), settings.read()
     if check is not None and str(check) == OWN:
-        from promptpo.spec import describe
+        from promptpo.spec.describe import describe
 
         checks = describe(task, reveal=telling["reveal"]).checks
         if as_json:
@@ -70,14 +70,14 @@ def spec(
     if check is not None:
         _check(check, task, as_json=as_json)
         return
-    from promptpo.spec import describe
+    from promptpo.spec.describe import describe
 
     text = describe(task, reveal=telling["reveal"]).text
     write_output(text, output, {"env": env_id} if as_json else None)
 
 
 def _check(path: Path, task: Task, *, as_json: bool) -> None:
-    from promptpo.spec import check_spec
+    from promptpo.spec.check import check_spec
 
     text = read_text(path)
     problems = [str(problem) for problem in check_spec(text, task)]

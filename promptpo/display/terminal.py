@@ -20,9 +20,8 @@ from promptpo.output.observer import Observer
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.preflight import duration, final_test_in_words
 from promptpo.run.state import RunState
-from promptpo.telling.experiments import one_line as experiment_line
+from promptpo.telling.columns import MISSING
 from promptpo.telling.feedback import number, one_line
-from promptpo.telling.step_table import MISSING
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -140,6 +139,8 @@ class PlainDisplay(Observer):
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":
+            from promptpo.telling.experiments import one_line as experiment_line
+
             yield f"  {experiment_line(state.experiments[-1])}"
         elif event.kind == "lead" and data["change"]:
             yield f"  {data['change']}"

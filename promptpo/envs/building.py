@@ -22,9 +22,9 @@ from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs import meta_world
 from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for
-from promptpo.envs.objects import OBJECTS
 from promptpo.envs.repeat import repeating
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
+from promptpo.envs.task import OBJECTS
 from promptpo.errors import (
     EnvironmentFaultError,
     MissingExtraError,

@@ -11,11 +11,8 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs.foreign import as_gymnasium, builder_of
-from promptpo.envs.task import Task, Variant, Wrapping
+from promptpo.envs.task import OBJECTS, Task, Variant, Wrapping
 from promptpo.errors import UsageError
-
-OBJECTS = "object/"
-"""Namespace of the ids under which objects are registered that no module has."""
 
 EnvLike: TypeAlias = str | Callable[..., Any] | gymnasium.Env[Any, Any]
 """An environment: its id or name, a class, a function that builds one, or one itself."""

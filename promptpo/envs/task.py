@@ -11,6 +11,9 @@ from typing import Any
 
 from promptpo.errors import UsageError
 
+OBJECTS = "object/"
+"""Namespace of the ids under which objects are registered that no module has."""
+
 HELD_OUT_SEEDS = range(30_000_000, 40_000_000)
 """Episode seeds that play a family's held-out variants; all others play the variants of training."""
 

@@ -112,13 +112,17 @@ def _read(path: Path) -> list[RecordedAnswer]:
     """All answers of a recording, in its order."""
     try:
         if (path / JOURNAL).exists():
-            return list(_read_lines(path / JOURNAL))
+            return list(_read_lines(path / JOURNAL, links=False))
         if path.is_dir():
-            return [_read_text(file) for file in sorted(path.iterdir()) if file.suffix in TEXT_SUFFIXES]
+            return [
+                _read_text(file, links=False)
+                for file in sorted(path.iterdir())
+                if file.suffix in TEXT_SUFFIXES
+            ]
         if path.name.endswith(LINES):
-            return list(_read_lines(path))
+            return list(_read_lines(path, links=True))
         if path.suffix in TEXT_SUFFIXES:
-            return [_read_text(path)]
+            return [_read_text(path, links=True)]
     except OSError as error:
         raise UsageError(
             f"cannot read the recording {path}: {error.strerror}; replay takes {_FORMS}."
@@ -128,15 +132,15 @@ def _read(path: Path) -> list[RecordedAnswer]:
     raise UsageError(f"{path} is not a recording; replay takes {_FORMS}.")
 
 
-def _read_text(path: Path) -> RecordedAnswer:
-    text = path.read_text(encoding="utf-8", errors="backslashreplace")
+def _read_text(path: Path, *, links: bool) -> RecordedAnswer:
+    text = read_regular(path, links=links).decode("utf-8", "backslashreplace")
     return RecordedAnswer(Completion(text, "replay", cost_usd=0.0), purpose="policy")
 
 
-def _read_lines(path: Path) -> Iterator[RecordedAnswer]:
+def _read_lines(path: Path, *, links: bool) -> Iterator[RecordedAnswer]:
     """The answers in a journal, or in a plain file of them; a torn last line is left out."""
     # Only "\n" ends a line: the other line ends that Unicode has may stand in an answer as they are.
-    lines = _content(path).removesuffix(b"\n").split(b"\n")
+    lines = _content(path, links=links).removesuffix(b"\n").split(b"\n")
     for n, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -150,13 +154,13 @@ def _read_lines(path: Path) -> Iterator[RecordedAnswer]:
             raise UsageError(f"line {n} of {path} is not a recorded answer: it needs a text.") from error
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path, *, links: bool) -> bytes:
     """What a file of lines holds.
 
     Raises:
         UsageError: It is damaged, or not compressed as its name says.
     """
-    raw = io.BytesIO(read_regular(path.resolve()))
+    raw = io.BytesIO(read_regular(path, links=links))
     unpacked = PACKED[path.suffix](raw) if path.suffix in PACKED else raw
     try:
         data: bytes = unpacked.read(MOST_BYTES + 1)

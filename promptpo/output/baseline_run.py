@@ -18,9 +18,8 @@ from promptpo.files import read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
-from promptpo.run.adapters import adapter
 from promptpo.run.config import CONFIG
-from promptpo.run.journal import JOURNAL, read_events
+from promptpo.run.journal import JOURNAL, adapter, read_events
 from promptpo.run.origin import SETTINGS
 from promptpo.run.records import Seeds
 from promptpo.telling.feedback import number

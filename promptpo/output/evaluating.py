@@ -26,7 +26,7 @@ from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.budget import UNBOUNDED_HORIZON
-from promptpo.run.threads import run_async
+from promptpo.run.control import run_async
 from promptpo_sandbox import Limits, Trial
 
 

@@ -35,9 +35,7 @@ def file_and_task(
         UsageError: The run has no policy, nobody says which environment it is for, or what it names is not trusted.
     """
     given = Path(policy)
-    path, run = (given / BEST, given) if given.is_dir() else (given, given.parent)
-    if not path.exists() and given.is_dir():
-        raise UsageError(f"{run} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(run))}")
+    path, run = (best_of(given), given) if given.is_dir() else (given, given.parent)
     if task is not None:
         return path, task
     own = made_here(run)
@@ -54,6 +52,19 @@ def file_and_task(
             "add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
         )
     return path, found
+
+
+def best_of(run: Path) -> Path:
+    """The best policy in the directory of a run, which may be a stranger's.
+
+    Raises:
+        UsageError: There is none, or what is there cannot be read, or is a link.
+    """
+    path = run / BEST
+    if not path.exists():
+        raise UsageError(f"{run} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(run))}")
+    read_in_run(path)
+    return path
 
 
 def _task_of_run(directory: Path) -> Task | None:
@@ -122,7 +133,7 @@ def policies_in(paths: Sequence[str | os.PathLike[str]], task: Task | None = Non
     """
     found = []
     for path in map(Path, paths):
-        text = read_in_run(path / BEST) if path.is_dir() else read_text(path)
+        text = read_text(best_of(path) if path.is_dir() else path)
         source = policy_part(text)
         if task is not None:
             check_made_for(path, text, task)

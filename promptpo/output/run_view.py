@@ -15,8 +15,8 @@ from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.adapters import adapter
 from promptpo.run.config import Config
+from promptpo.run.journal import adapter
 from promptpo.run.records import REFERENCE_TEST, Experiment
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState, Spent

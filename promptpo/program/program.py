@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from promptpo.program.identity import text_digest
 from promptpo.program.reader import UnreadableError, read
 from promptpo.program.tunables import Range, format_table
 from promptpo_sandbox.text import clean
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,26 @@ class Contract:
 
     takes_params: bool | None
     resets: bool | None
+
+
+class _Fact(Generic[T]):
+    """A fact about a program's module, which is asked for once.
+
+    Args:
+        kind: What makes it of the reader's plain data.
+        otherwise: What it is made of where the module cannot be read.
+    """
+
+    def __init__(self, kind: Callable[[Any], T], otherwise: Any) -> None:
+        self._kind, self._otherwise = kind, otherwise
+
+    def __set_name__(self, owner: type[Program], name: str) -> None:
+        self._name = name
+
+    def __get__(self, program: Program, owner: type[Program]) -> T:
+        found = self._kind(program._read(self._name, otherwise=self._otherwise))  # noqa: SLF001 - a part of it
+        program.__dict__[self._name] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -61,10 +83,8 @@ class Program:
         source = self._read(how, *arguments, otherwise=self.source)
         return self if source == self.source else Program.parse(source)
 
-    @cached_property
-    def is_python(self) -> bool:
-        """Whether the text parses."""
-        return bool(self._read("is_python", otherwise=False))
+    is_python = _Fact(bool, None)
+    """Whether the text parses."""
 
     @cached_property
     def digest(self) -> str:
@@ -78,15 +98,11 @@ class Program:
 
     # What it declares for tuning
 
-    @cached_property
-    def params(self) -> Mapping[str, Range]:
-        """The declared numbers, name to (value, low, high), in the order of the source; arrays number by number."""
-        return MappingProxyType(self._read("params", otherwise={}))
+    params = _Fact[Mapping[str, Range]](MappingProxyType, {})
+    """The declared numbers, name to (value, low, high), in the order of the source; arrays number by number."""
 
-    @cached_property
-    def arrays(self) -> Mapping[str, tuple[int, ...]]:
-        """The shape of each declared parameter that is an array; its numbers are in `params` as ``W[0,1]``."""
-        return MappingProxyType(self._read("arrays", otherwise={}))
+    arrays = _Fact[Mapping[str, tuple[int, ...]]](MappingProxyType, {})
+    """The shape of each declared parameter that is an array; its numbers are in `params` as ``W[0,1]``."""
 
     @property
     def values(self) -> dict[str, float] | None:
@@ -107,10 +123,8 @@ class Program:
         pairs = self._read("table", otherwise=None)
         return None if pairs is None else MappingProxyType(dict(pairs))
 
-    @cached_property
-    def actions(self) -> tuple[Any, ...]:
-        """What the table may choose from: the ``ACTIONS`` literal, or else the values the table has."""
-        return tuple(self._read("actions", otherwise=()))
+    actions = _Fact[tuple[Any, ...]](tuple, ())
+    """What the table may choose from: the ``ACTIONS`` literal, or else the values the table has."""
 
     def number(self, name: str, default: float) -> float:
         """A top-level number, or a default where it is missing or no finite number."""
@@ -118,31 +132,20 @@ class Program:
 
     # What it is made of
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names that the module binds at its top level."""
-        return frozenset(self._read("names", otherwise=()))
+    names = _Fact[frozenset[str]](frozenset, ())
+    """The names that the module binds at its top level."""
 
-    @cached_property
-    def reads(self) -> frozenset[str]:
-        """The names that are read anywhere in it."""
-        return frozenset(self._read("reads", otherwise=()))
+    reads = _Fact[frozenset[str]](frozenset, ())
+    """The names that are read anywhere in it."""
 
-    @cached_property
-    def imports(self) -> tuple[str, ...]:
-        """The top-level packages that it imports, sorted."""
-        return tuple(self._read("imports", otherwise=()))
+    imports = _Fact[tuple[str, ...]](tuple, ())
+    """The top-level packages that it imports, sorted."""
 
-    @cached_property
-    def contract(self) -> Contract:
-        """How the class ``Policy`` is made for an episode."""
-        return Contract(*self._read("contract", otherwise=(None, None)))
+    contract = _Fact(lambda found: Contract(*found), (None, None))
+    """How the class ``Policy`` is made for an episode."""
 
-    @cached_property
-    def reward(self) -> tuple[bool, bool]:
-        """Whether the class ``Reward`` may have a ``step``, and a ``success``."""
-        has_step, has_success = self._read("reward", otherwise=(False, False))
-        return bool(has_step), bool(has_success)
+    reward = _Fact[tuple[bool, ...]](tuple, (False, False))
+    """Whether the class ``Reward`` may have a ``step``, and a ``success``."""
 
     def lacks(self, class_name: str, *methods: str) -> tuple[str, ...]:
         """Which of some methods a top-level class has not, as far as that is known without running the module."""
@@ -152,10 +155,8 @@ class Program:
         """Names of the positional arguments of a method of a top-level class; empty where it is not there."""
         return tuple(self._read("arguments", class_name, method, otherwise=()))
 
-    @cached_property
-    def docstring(self) -> str:
-        """The module's docstring, as its value, clean; empty without one."""
-        return clean(self._read("docstring", otherwise=""))
+    docstring = _Fact(clean, "")
+    """The module's docstring, as its value, clean; empty without one."""
 
     def class_docstrings(self, name: str = "") -> list[str]:
         """The docstrings of its top-level classes that have one, or of the class of that name."""
@@ -173,10 +174,8 @@ class Program:
         """The source without the module's docstring; what shares a line with it stays."""
         return str(self._read("without_docstring", otherwise=self.source))
 
-    @cached_property
-    def option_defaults(self) -> Mapping[str, Any]:
-        """Name to default of every option that an exported file adds to an ``argparse`` parser by literals."""
-        return MappingProxyType(self._read("option_defaults", otherwise={}))
+    option_defaults = _Fact[Mapping[str, Any]](MappingProxyType, {})
+    """Name to default of every option that an exported file adds to an ``argparse`` parser by literals."""
 
     def constant(self, name: str) -> Any:
         """The literal that it binds to a name at its top level; None where there is none."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.errors import UsageError
 from promptpo.llm.prices import check_price
-from promptpo.run.adapters import adapter
 from promptpo.run.config import Budget, Config
+from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
 from promptpo.run.settings import settings_of
 

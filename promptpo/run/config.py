@@ -15,8 +15,8 @@ from promptpo.files import read_regular, write_atomically
 from promptpo.levels import Reveal
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
-from promptpo.run.adapters import adapter
 from promptpo.run.budget import TABLE
+from promptpo.run.journal import adapter
 from promptpo.run.recipe import RECIPES, Recipe, RecipeName
 from promptpo.run.settings import RunSetting, options_of
 

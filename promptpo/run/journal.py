@@ -21,7 +21,6 @@ from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import read_regular
-from promptpo.run.adapters import adapter
 from promptpo_sandbox.text import clean_values, is_clean
 
 T = TypeVar("T")
@@ -82,6 +81,18 @@ class Event:
     kind: Kind
     key: str
     data: Any
+
+
+_made: dict[Any, Any] = {}
+
+
+def adapter(of: Any) -> Any:
+    """The `pydantic.TypeAdapter` of a type, made once: making it takes longer than a thousand uses."""
+    from pydantic import TypeAdapter  # imported when it is needed
+
+    if of not in _made:
+        _made[of] = TypeAdapter(of)
+    return _made[of]
 
 
 def to_json(value: Any) -> Any:

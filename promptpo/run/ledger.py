@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
@@ -39,6 +38,7 @@ class Ledger:
         events: What the run's journal holds already; feed new ones to `add`.
 
     Attributes:
+        seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
         arriving: Characters that have arrived of each answer that is being written, by the name of its call.
     """
 
@@ -55,22 +55,20 @@ class Ledger:
         self._steps_in_flight = 0
         self._steps_unsettled = 0
         self._released = asyncio.Event()
-        self._seconds_before = 0.0
-        self._started = time.monotonic()
-        session_start = last = None
+        self.seconds = 0.0
+        self._last: float | None = None
         for event in events:
             self.add(event)
-            if event.kind == "session":
-                self._seconds_before += (last - session_start) if session_start and last else 0.0
-                session_start = event.t
-            last = event.t
-        if session_start and last:
-            self._seconds_before += last - session_start
         self._unpriced_before = self.unpriced_calls
 
     def add(self, event: Event) -> None:
         """Take one event of the journal into account."""
         data: Any = event.data
+        if event.kind == "session":  # the pause before it was nobody's work
+            self._unpriced_before, self._last = self.unpriced_calls, event.t
+        if self._last is not None:
+            self.seconds += event.t - self._last
+            self._last = event.t
         if event.kind == "completion":
             self.calls += 1
             usage = data["usage"]
@@ -84,16 +82,6 @@ class Ledger:
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps
                 on_test = event.kind == "reference" and event.key.endswith(REFERENCE_TEST)
                 self._outside += steps if purpose == "test" or on_test else 0
-
-    @property
-    def seconds(self) -> float:
-        """Time that promptpo has worked on the run, in this process and in earlier ones."""
-        return self._seconds_before + time.monotonic() - self._started
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Until the time limit; None without one."""
-        return None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds)
 
     @property
     def searched_steps(self) -> int:

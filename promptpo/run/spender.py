@@ -18,13 +18,10 @@ from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, 
 from promptpo.program.identity import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.artifacts import PICTURES, Untold, deflate, written
 from promptpo.run.journal import Kind as EventKind
 from promptpo.run.journal import from_json
-from promptpo.run.packing import deflate
-from promptpo.run.pictures import PICTURES, written
-from promptpo.run.records import REFERENCE_TEST, Measured, Remark, StepPurpose
-from promptpo.run.subjects import Played, Subject
-from promptpo.run.untold import Untold
+from promptpo.run.records import REFERENCE_TEST, Measured, Played, Remark, StepPurpose, Subject
 from promptpo_sandbox import Record, Rollout, Trial
 from promptpo_sandbox.text import clean_name
 
@@ -258,7 +255,7 @@ class Spender:
             jobs: What is rolled out.
             purpose: What the steps count for; those on test seeds are outside the budget.
             note: What the event says of the rollouts, one for each job.
-            keep: Whether it has the rollouts too, as ``rollouts``; read them with `promptpo.run.packing.inflate`.
+            keep: Whether it has the rollouts too, as ``rollouts``; read them with `promptpo.run.artifacts.inflate`.
 
         Raises:
             BudgetSpentError: No environment steps are left.

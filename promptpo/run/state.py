@@ -90,68 +90,42 @@ class RunState:
     _states: dict[str, CandidateState] = field(default_factory=dict)
     _spent_by: dict[str, Spent] = field(default_factory=dict)
     _failed: list[Stopped] = field(default_factory=list)
-    _seconds: float = 0.0
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.config.budget)
         self.planned_test = self.config.most_tested
-        self._folds: dict[str, Callable[[Event], None]] = {
-            "session": self._session,
-            "spec": self._spec,
-            "prompt": self._prompt,
-            "completion": self._completion,
-            "decision": self._decision,
-            "evaluation": self._evaluation,
-            "tuning": self._tuning,
-            "attempt": self._attempt,
-            "validation": lambda _: self._note_best(),
-            "lead": lambda _: self._note_best(),
-            "reference": self._reference,
-            "constant": self._constant,
-            "teacher": self._teacher,
-            "fidelity": self._fidelity,
-            "round": self._round,
-            "test": self._test,
-            "stop": self._stop,
-            "world": lambda event: self.worlds.append(event.data),
-            "imagined": self._imagined,
-            "promise": lambda event: self.promises.update({event.key: event.data}),
-            "note": lambda event: self.studies.append(
-                f"{'study' if event.key.startswith('w') else 'round'} {event.key[1:]}: {event.data}"
-            ),
-        }
-
-    def _imagined(self, event: Event) -> None:
-        self.imagined += int(event.data)
 
     @classmethod
     def of(cls, config: Config, events: Iterable[Event]) -> RunState:
-        """The state after these events."""
+        """The state after these events.
+
+        Raises:
+            RunError: They are not those of a run.
+        """
         state = cls(config)
-        for event in events:
-            state.add(event)
+        try:
+            for event in events:
+                state.add(event)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise RunError(
+                f"the {JOURNAL} is damaged: its events are not those of a run; restore it from a copy."
+            ) from error
         return state
 
     def add(self, event: Event) -> None:
-        """Take one event into account; kinds that are not known count for what was spent only."""
+        """Take one event into account: by the method ``_on_KIND``, where there is one."""
         self.ledger.add(event)
-        if self.sessions and event.kind != "session" and self.last is not None:
-            self._seconds += event.t - self.last.t
         self.history.add(event)
         self._states.clear()
-        fold = self._folds.get(event.kind)
-        if fold is not None:
-            fold(event)
+        fold: Callable[[Event], None] = getattr(self, f"_on_{event.kind}", _nothing)
+        fold(event)
         self.last = event
 
     @property
     def spent(self) -> Spent:
         """What has been spent so far."""
-        usage = self.ledger.usage
-        tokens = usage.input_tokens + usage.output_tokens
-        return Spent(
-            self.ledger.searched_steps, tokens, self.ledger.cost_usd, self._seconds, self.ledger.calls
-        )
+        one = self.ledger
+        return Spent(one.searched_steps, one.usage.total, one.cost_usd, one.seconds, one.calls)
 
     @property
     def seconds_to_come(self) -> float:
@@ -219,19 +193,19 @@ class RunState:
         """Whether the newest process that worked on the run came to its end."""
         return bool(self.stop)
 
-    def _session(self, event: Event) -> None:
+    def _on_session(self, event: Event) -> None:
         self.sessions.append(event.data)
         self.stop = ""
 
-    def _spec(self, event: Event) -> None:
+    def _on_spec(self, event: Event) -> None:
         self.spec = event.data["text"]
         self.action_space = event.data.get("action_space")
 
-    def _prompt(self, event: Event) -> None:
+    def _on_prompt(self, event: Event) -> None:
         turns = tuple((turn["role"], _with_pictures(turn)) for turn in event.data["messages"])
         self.prompts[event.key] = Prompt(event.key, turns, event.data["system"])
 
-    def _completion(self, event: Event) -> None:
+    def _on_completion(self, event: Event) -> None:
         data = event.data
         if data["purpose"] == "policy" and not self.system and data["prompt"] in self.prompts:
             self.system = self.prompts[data["prompt"]].system
@@ -250,14 +224,14 @@ class RunState:
         )
         self.calls.append(call)
 
-    def _decision(self, event: Event) -> None:
+    def _on_decision(self, event: Event) -> None:
         round_, _, name = event.key.partition(".")
         if round_ == "test":
             self.planned_test = int(event.data["episodes"])
         if name == "tuning_steps":
             self.tuning = TuningState(int(round_[1:]), event.t, planned_steps=int(event.data))
 
-    def _tuning(self, event: Event) -> None:
+    def _on_tuning(self, event: Event) -> None:
         data, round_ = event.data, int(event.key.partition(".")[0][1:])
         if self.tuning is None or self.tuning.round != round_:
             self.tuning = TuningState(round_, event.t)
@@ -267,17 +241,30 @@ class RunState:
         if data.get("best_return") is not None:
             tuning.best_return = max(data["best_return"], tuning.best_return, key=_nan_last)
 
-    def _evaluation(self, event: Event) -> None:
+    def _on_evaluation(self, event: Event) -> None:
         evaluation, owner = evaluation_in(event), event.data["candidate"]
         if evaluation.outcome != "ok":
             written = self.calls_for(owner)
             call = written[-1].key if written else ""
             self._failed.append(Stopped(owner, call, evaluation, event.data["repairs"]))
 
-    def _attempt(self, event: Event) -> None:
+    def _on_attempt(self, event: Event) -> None:
         self._spent_by[event.key] = self.spent
 
-    def _note_best(self) -> None:
+    def _on_world(self, event: Event) -> None:
+        self.worlds.append(event.data)
+
+    def _on_imagined(self, event: Event) -> None:
+        self.imagined += int(event.data)
+
+    def _on_promise(self, event: Event) -> None:
+        self.promises[event.key] = event.data
+
+    def _on_note(self, event: Event) -> None:
+        what = "study" if event.key.startswith("w") else "round"
+        self.studies.append(f"{what} {event.key[1:]}: {event.data}")
+
+    def _note_best(self, _: Event) -> None:
         best = self.best
         if best is None or best.validation is None:
             return
@@ -285,30 +272,36 @@ class RunState:
         if not self.best_so_far or self.best_so_far[-1].mean_return != mean:
             self.best_so_far.append(BestSoFar(self.spent, mean, success))
 
-    def _reference(self, event: Event) -> None:
+    _on_validation = _on_lead = _note_best
+
+    def _on_reference(self, event: Event) -> None:
         self.references[event.key] = evaluation_in(event)
 
-    def _constant(self, event: Event) -> None:
+    def _on_constant(self, event: Event) -> None:
         self.constant_actions[event.data["program"]] = event.data["action"]
 
-    def _teacher(self, event: Event) -> None:
+    def _on_teacher(self, event: Event) -> None:
         if event.key == "episodes":
             self.teacher = event.data["agent"]
 
-    def _fidelity(self, event: Event) -> None:
+    def _on_fidelity(self, event: Event) -> None:
         self.fidelity[event.key] = event.data
 
-    def _round(self, event: Event) -> None:
+    def _on_round(self, event: Event) -> None:
         self.unanswered[int(event.key[1:])] = event.data["unanswered"]
-        self._note_best()
+        self._note_best(event)
 
-    def _test(self, event: Event) -> None:
+    def _on_test(self, event: Event) -> None:
         self.test = evaluation_in(event)
         if self.last is not None:
             self.seconds_per_test_episode = (event.t - self.last.t) / max(1, len(self.test.episodes))
 
-    def _stop(self, event: Event) -> None:
+    def _on_stop(self, event: Event) -> None:
         self.stop = event.data["reason"]
+
+
+def _nothing(_: Event) -> None:
+    """Of other kinds, what was spent counts, and what the search has decided."""
 
 
 def read_state(directory: Path) -> RunState:
@@ -317,13 +310,7 @@ def read_state(directory: Path) -> RunState:
     Raises:
         RunError: It is not a readable run.
     """
-    config, events = load_config(directory / CONFIG), read_events(directory / JOURNAL)
-    try:
-        return RunState.of(config, events)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise RunError(
-            f"{directory / JOURNAL} is damaged: its events are not those of a run; restore it from a copy."
-        ) from error
+    return RunState.of(load_config(directory / CONFIG), read_events(directory / JOURNAL))
 
 
 def evaluation_in(event: Event) -> Evaluation:

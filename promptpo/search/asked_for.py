@@ -10,7 +10,7 @@ from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import Program
 from promptpo.rollouts import Job
-from promptpo.run.packing import inflate
+from promptpo.run.artifacts import inflate
 from promptpo.search import references
 from promptpo.search.filming import strips_of
 from promptpo.search.goal import record_for, system_prompt

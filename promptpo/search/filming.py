@@ -13,8 +13,8 @@ from promptpo.errors import RenderingError
 from promptpo.files import file_name, read_regular
 from promptpo.llm.stills import Still
 from promptpo.program import Program
-from promptpo.run.pictures import PICTURES, written
-from promptpo.run.subjects import Subject
+from promptpo.run.artifacts import PICTURES, written
+from promptpo.run.records import Subject
 from promptpo.search.hooks import Feature, PromptSection
 from promptpo.telling.feedback import number
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from promptpo.run.records import Attempt
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
-    from promptpo.telling.plan import Plan
-    from promptpo.telling.run_status import RunStatus
+    from promptpo.telling.plan import Plan, RunStatus
     from promptpo_sandbox import Episode, Rollout
 
 logger = logging.getLogger(__name__)

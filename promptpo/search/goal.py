@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,8 +15,8 @@ from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.program.reward_program import reward_program
 from promptpo.rollouts import Job
+from promptpo.run.artifacts import inflate
 from promptpo.run.budget import units
-from promptpo.run.packing import inflate
 from promptpo.run.records import Seeds
 from promptpo.search import references
 from promptpo.search.filming import strips_of
@@ -24,7 +25,7 @@ from promptpo.search.preferring import Preferences
 from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.feedback import number
-from promptpo.telling.preferences import Preference, pairs_of, preferences_in, told
+from promptpo.telling.preferences import Preference, preferences_in, told
 from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ class GoalReward:
             teacher="",
             experiments="",
         )
-        system = prompting.system_prompt_for(spec, self._config)
+        system = prompting.system_prompt(spec, self._config)
         answer = answers.extract(await self._ask("goal.policy", "policy", asked, system))
         if answer.problem:
             return {}
@@ -254,7 +255,7 @@ class GoalReward:
         return found
 
     async def _compared(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
-        pairs = [(a, b) for a, b in pairs_of(list(episodes)) if a.split()[0] != b.split()[0]]
+        pairs = [(a, b) for a, b in itertools.combinations(episodes, 2) if a.split()[0] != b.split()[0]]
         if self._person is not None:
             return Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
         asked = prompting.render("goal_pairs", episodes=self._tables(episodes), pairs=pairs)

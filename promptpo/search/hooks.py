@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from promptpo.llm.stills import Still
     from promptpo.run.history import History
     from promptpo.run.records import Attempt
-    from promptpo.telling.plan import Plan
-    from promptpo.telling.run_status import RunStatus
+    from promptpo.telling.plan import Plan, RunStatus
     from promptpo_sandbox import Rollout
 
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from promptpo.envs.pictures import pictures_in
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json, to_json
-from promptpo.run.records import Attempt, Candidate, Diagnosis
-from promptpo.run.subjects import Subject
-from promptpo.search.behaviour import constant_action
+from promptpo.run.records import Attempt, Candidate, Diagnosis, Subject
 from promptpo.search.hooks import Hooks
+from promptpo.spec.reading import names_of
 from promptpo.telling import feedback
+from promptpo.telling.columns import missing
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
-    from promptpo.run.subjects import Played
+    from promptpo.run.records import Played
     from promptpo.search.context import SearchContext
     from promptpo.telling.summaries import Summariser
-    from promptpo_sandbox import Rollout
+    from promptpo_sandbox import Record, Rollout
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
@@ -31,6 +34,10 @@ ANSWER_PROBLEMS = {
     "too_long": "had a module of more than 100,000 bytes",
     "unreadable": "had code that takes too long to read",
 }
+
+
+SHOWN = 60
+"""Characters of a constant action that are kept."""
 
 
 def subject_of(candidate: Candidate) -> Subject:
@@ -44,16 +51,18 @@ class Measurer:
 
     Args:
         context: Of the run.
-        summariser: Says in words what happened in episodes.
+        summariser: Says in words what happened in episodes; None where no model reads it.
 
     Attributes:
         features: See each training rollout.
     """
 
-    def __init__(self, context: SearchContext, summariser: Summariser) -> None:
+    def __init__(self, context: SearchContext, summariser: Summariser | None) -> None:
         self._spender, self._config, self._horizon = context.spender, context.config, context.horizon
         self._recipe, self._seeds = context.config.switches, context.seeds
-        self._journal, self._summariser = context.journal, summariser
+        self._journal, self._summariser, self._spec = context.journal, summariser, context.spec
+        pictures = bool(pictures_in(context.spec.observation_space))
+        self._record: Record = "seen" if pictures else True  # of pictures, what the policy made of them
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
         self.features = Hooks()
 
@@ -126,27 +135,31 @@ class Measurer:
                 self._recipe.racing if bar else 0,
                 lambda first: first.outcome == "ok" and not _hopeless(first, [e.return_ for e in bar]),
             ),
-            record=self._summariser.record,
+            record=self._record,
         )
         self.features.watch(name, candidate.source, played.rollout)
         return played, *await self._told(name, program, played)
 
     async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
-        found = self._journal.find("feedback", name)
-        if found is not None:
-            return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
-        rollout = played.rollout
-        if rollout is None:  # a killed process rolled out and did not come to say anything
-            seeds = [episode.seed for episode in played.evaluation.episodes]
-            rollout = await self._spender.again(
-                name, program, seeds, horizon=self._horizon, record=self._summariser.record
-            )
-        self._note_constant(name, program, rollout)
-        text, diagnosis = await self._summariser.summarise(rollout, played.evaluation)
-        self._journal.add("feedback", name, {"text": text, "diagnosis": to_json(diagnosis)})
+
+        async def say() -> dict[str, Any]:
+            rollout = played.rollout
+            if rollout is None:  # a killed process rolled out and did not come to say anything
+                seeds = [episode.seed for episode in played.evaluation.episodes]
+                rollout = await self._spender.again(
+                    name, program, seeds, horizon=self._horizon, record=self._record
+                )
+            self._note_constant(name, program, rollout)
+            text = feedback.aggregate(played.evaluation)
+            diagnosis = Diagnosis(trace=missing(rollout.episodes, names_of(self._spec.text)))
+            if self._summariser is not None:
+                text, diagnosis = await self._summariser.summarise(rollout, played.evaluation)
+            return {"text": text, "diagnosis": to_json(diagnosis)}
+
+        found = await self._journal.once_async("feedback", name, say)
         self._spender.told(name)
-        return text, diagnosis
+        return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
 
     def _note_constant(self, name: str, program: Subject, rollout: Rollout) -> None:
         """Write down where a policy gave the same action in every step, which its returns do not show."""
@@ -159,6 +172,24 @@ class Measurer:
         """The attempt, in the journal."""
         self._journal.once("attempt", attempt.id, lambda: attempt)
         return attempt
+
+
+def constant_action(rollout: Rollout) -> str:
+    """The action that a policy gave in every step, as text; empty where it gave several, or took one step only."""
+    kept = [one.trajectory.actions for one in rollout.episodes if one.trajectory is not None]
+    actions = [" ".join(str(_plain(action)).split()) for each in kept for action in each]
+    if len(actions) < 2 or len(set(actions)) > 1:  # noqa: PLR2004 - one step shows nothing
+        return ""
+    return actions[0] if len(actions[0]) <= SHOWN else f"{actions[0][: SHOWN - 1]}…"
+
+
+def _plain(action: Any) -> Any:
+    """An action as numbers, texts and collections of them."""
+    if isinstance(action, np.ndarray | np.generic):
+        return action.tolist()
+    if isinstance(action, Mapping):
+        return {key: _plain(action[key]) for key in sorted(action)}
+    return tuple(map(_plain, action)) if isinstance(action, tuple | list) else action
 
 
 def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:

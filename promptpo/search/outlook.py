@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.run.budget import affordable, tuning_steps
-from promptpo.telling.run_status import RunStatus
+from promptpo.telling.plan import RunStatus
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.run.records import Attempt
-from promptpo.telling import scores
-from promptpo.telling.plan import Kind, Plan
+from promptpo.telling.plan import Kind, Plan, faster
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
@@ -43,7 +42,7 @@ def plan_round(context: SearchContext, history: History, *, candidates: int) -> 
         if recipe.history == "parents" and ranked:
             parents = _parents(ranked, recipe, slot, round_, rng)
         elif kind == "mend":
-            fell = scores.faster(history)
+            fell = faster(history)
             parents = (fell, *parents) if fell is not None else parents
         seen[kind] += 1
         may_end = recipe.directions and bool(parents)
@@ -62,7 +61,7 @@ def _kinds(
     structures = (candidates + 1) // 2 if history.stalled else candidates // 3
     differ = not one_start and len(set(history.evidence(ranked[0]).returns)) > 1
     refine: list[Kind] = ["level", "starts"] if differ else ["level"]
-    mending: list[Kind] = ["mend"] if scores.faster(history) is not None else []
+    mending: list[Kind] = ["mend"] if faster(history) is not None else []
     elsewhere: list[Kind] = ["structure"] * structures
     return [*(mending + refine * candidates)[: candidates - structures], *elsewhere]
 

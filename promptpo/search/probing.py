@@ -20,20 +20,17 @@ from promptpo.rollouts.evaluation import extremes
 from promptpo.run.allowance import FIRST, Allowance, allowance
 from promptpo.run.control import together
 from promptpo.run.journal import from_json
-from promptpo.run.records import Experiment, Seeds
-from promptpo.run.subjects import Subject
+from promptpo.run.records import Experiment, Seeds, Subject
 from promptpo.search.hooks import Feature, PromptSection
 from promptpo.telling import experiment_prompts, experiments, feedback, prompting
-from promptpo.telling.limits import REPORT
-from promptpo.telling.shortening import between_words, whole_lines
+from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.history import History
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
-    from promptpo.telling.plan import Plan
-    from promptpo.telling.run_status import RunStatus
+    from promptpo.telling.plan import Plan, RunStatus
     from promptpo_sandbox import Episode
 
 ASKED = "probe"
@@ -167,11 +164,8 @@ class Experimenter(Feature):
                     return
 
     def _recorded(self, one: Experiment) -> Experiment:
-        found = self._journal.find("experiment", one.id)
-        if found is not None:
-            return from_json(Experiment, found)
-        self._journal.add("experiment", one.id, one)
-        return one
+        recorded: Experiment = self._journal.once("experiment", one.id, lambda: one, Experiment)
+        return recorded
 
     async def _experiment(self, id_: str, source: str, call: str) -> Experiment | None:
         """Run one, once in a run; None where the steps for it are spent."""
@@ -191,11 +185,10 @@ class Experimenter(Feature):
             return None
         except EnvironmentFaultError as error:
             fault = _Fault("made the environment fail", str(error))
-        report = experiments.report_of(trial.reports)
         done = Experiment(
             id_,
             trial.source,
-            report=whole_lines(report, REPORT),
+            report=experiments.report_of(trial.reports),
             problem=fault.clause if fault is not None else "",
             episodes=len(trial.episodes),
             steps=trial.steps,

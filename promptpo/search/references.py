@@ -18,8 +18,7 @@ from gymnasium import spaces
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError
 from promptpo.run.budget import allotted, units
 from promptpo.run.evidence import Evidence
-from promptpo.run.records import REFERENCE_TEST
-from promptpo.run.subjects import Subject
+from promptpo.run.records import REFERENCE_TEST, Subject
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
-from promptpo.llm.base import Completion, Message, Situation, Tried
+from promptpo.llm.base import Completion, Message, Purpose, Situation, Tried
 from promptpo.program import Program, answers
+from promptpo.run.control import together
 from promptpo.run.records import Attempt, Candidate
+from promptpo.search import references
 from promptpo.search.hooks import Hooks
-from promptpo.search.measuring import ANSWER_PROBLEMS, Measurer
+from promptpo.search.measuring import Measurer
 from promptpo.search.outlook import outlook
-from promptpo.search.samples import Ceiling, OutOfBudget, Sample, Unanswered
-from promptpo.telling import feedback, program_summary, prompting, replies, scores
-from promptpo.telling.context import PromptContext
-from promptpo.telling.first_observation import start_in_words
-from promptpo.telling.run_status import RunStatus
-from promptpo.telling.summaries import Summariser
+from promptpo.search.samples import GIVEN, Ceiling, OutOfBudget, Sample, Unanswered
+from promptpo.telling.plan import RunStatus
 
 if TYPE_CHECKING:
-    from typing import Any
-
     import gymnasium
 
     from promptpo.run.history import History
     from promptpo.search.context import SearchContext
+    from promptpo.search.conversation import Conversation
     from promptpo.telling.plan import Plan
 
 
@@ -37,20 +35,23 @@ class Sampler:
 
     Attributes:
         horizon: Longest episode, in steps.
-        summariser: Says in words what happened in episodes.
+        conversation: What a language model is told; None for program search, which is told nothing.
         measurer: Tries candidates out.
         features: What the run asks for beside the loop.
+        affordable: Samples of this round that the steps which are left can play.
     """
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._spec, self._spender = context, context.spec, context.spender
-        self._config, self._recipe, self.horizon = context.config, context.config.switches, context.horizon
-        self._journal = context.journal
-        self._system = prompting.system_prompt_for(context.spec, context.config)
-        self.summariser = Summariser(self._spender, self._spec, self._recipe, repairs=self._config.repairs)
-        self.measurer = Measurer(context, self.summariser)
-        self._history_tokens = max(1000, self._config.max_prompt_tokens - prompting.tokens(self._system))
-        self._known: PromptContext | None = None
+        self._config, self.horizon, self._journal = context.config, context.horizon, context.journal
+        self.conversation: Conversation | None = None
+        if context.learns:
+            from promptpo.search.conversation import Conversation
+
+            self.conversation = Conversation(context)
+        summariser = self.conversation.summariser if self.conversation else None
+        self.measurer = Measurer(context, summariser)
+        self.affordable = context.config.candidates
         self.features = self.measurer.features = Hooks()
 
     @property
@@ -58,25 +59,32 @@ class Sampler:
         """What policies see."""
         return self._spec.observation_space
 
+    async def open(self, history: History) -> None:
+        """Do what comes before the first round: marks, the feedback class, features, what the user gave.
+
+        The user's own policies become candidates of round 0, "r0c1" and so on, that nobody was asked for.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+            UsageError: A teacher cannot be played.
+        """
+        features, config = self.features, self._config
+        history.references = await references.measured_at_start(self._context, features)
+        prepare = [self.conversation.summariser.prepare()] if self.conversation else []
+        await together([*prepare, features.before_round(0, history)])
+        for n, source in enumerate(config.start, 1):
+            candidate = Candidate(f"r0c{n}", source, 0)
+            prose = "Written while the reward was judged." if config.is_written(candidate.id) else GIVEN
+            attempt = await self.measurer.measure(candidate, history, prose=prose)
+            history.attempts.append(self.measurer.recorded(attempt))
+
     def begin(self, history: History) -> None:
-        """Begin a round: settle what all its requests are told of where the run is; decided once in a run."""
+        """Begin a round: settle where the run is; decided once in a run."""
         key = f"r{history.rounds + 1}.where"
         where = self._journal.once("decision", key, lambda: outlook(self._context, history), RunStatus)
-        summaries = self.summariser
-        self._known = PromptContext(
-            history,
-            where,
-            legend=summaries.legend,
-            reports_success=self._spec.reports_success,
-            start=start_in_words(self._spec, texts=self._config.reveal in {"source", "named"}),
-            one_start=self._spec.one_start,
-            pictures=summaries.pictures,
-        )
-
-    @property
-    def affordable(self) -> int:
-        """Samples of this round that the steps which are left can play."""
-        return self._config.candidates if self._known is None else self._known.where.candidates
+        self.affordable = where.candidates
+        if self.conversation is not None:
+            self.conversation.begin(history, where)
 
     async def sample(self, plan: Plan, history: History) -> Sample:
         """One sample of a round: what was asked for is tried out as far as the budget allows."""
@@ -90,12 +98,11 @@ class Sampler:
             return OutOfBudget(str(spent))
         except ProviderError as error:
             return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
-        reason = replies.ceiling(answer.prose) if plan.may_end and answer.problem else ""
+        reason = self.conversation.ceiling(plan, answer) if self.conversation else ""
         if reason:
             return Ceiling(reason)
-        id_ = f"r{plan.round}c{plan.slot + 1}"
         parents = tuple(parent.id for parent in plan.parents)
-        candidate = Candidate(id_, answer.source, plan.round, parents=parents, calls=calls)
+        candidate = Candidate(plan.id, answer.source, plan.round, parents=parents, calls=calls)
         try:
             attempt = await self.measurer.measure(
                 candidate, history, prose=answer.prose, problem=answer.problem
@@ -104,34 +111,51 @@ class Sampler:
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
 
+    async def reflect(self, history: History) -> str:
+        """What the model concludes from the round that is about to end; empty where nobody is asked."""
+        return await self.conversation.reflect(history) if self.conversation else ""
+
     async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""
-        if self._known is None:
-            raise RuntimeError("begin the round first")
-        added = self.features.section(plan, self._known.where)
-        known = replace(self._known, probe=added.experiment)
-        prompt = prompting.policy_prompt(plan, known, max_tokens=self._history_tokens)
-        question = Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)
-        who = f"r{plan.round}c{plan.slot + 1}"
-        completion = await self._spender.ask(
-            key,
-            "policy",
-            [question],
-            system=self._system,
-            situation=self._situation(plan, history),
-            candidate=who,
-        )
-        answer = _read(completion)
-        final = bool(answer.problem and plan.may_end and replies.ceiling(answer.prose))
-        if not answer.problem or final or not self._spender.can("repair"):
+        told = self.conversation
+        question = [told.question(plan, self.features)] if told else []
+        answer, completion = await self._ask(key, "policy", question, plan.id, self._situation(plan, history))
+        if (
+            told is None
+            or not answer.problem
+            or told.ceiling(plan, answer)
+            or not self._spender.can("repair")
+        ):
             return answer, (key,)
-        retry = [question, *_once_more(completion, answer)]
         again = f"{key}.again"
         try:
-            completion = await self._spender.ask(again, "repair", retry, system=self._system, candidate=who)
+            retry = told.once_more(question[0], completion, answer)
+            answer, _ = await self._ask(again, "repair", retry, plan.id)
         except (ProviderError, BudgetSpentError):
             return answer, (key,)  # what is there is an outcome, though a poor one
-        return _read(completion), (key, again)
+        return answer, (key, again)
+
+    async def _ask(
+        self,
+        key: str,
+        purpose: Purpose,
+        messages: Sequence[Message],
+        candidate: str,
+        situation: Situation | None = None,
+    ) -> tuple[answers.Answer, Completion]:
+        """One call for a candidate, and what its answer holds."""
+        completion = await self._spender.ask(
+            key,
+            purpose,
+            messages,
+            system=self.conversation.system if self.conversation else "",
+            situation=situation,
+            candidate=candidate,
+        )
+        cut = completion.finish == "length"
+        answer = answers.extract(completion.text, cut=cut)
+        thought = cut and not completion.text.strip()
+        return (replace(answer, problem="thought") if thought else answer), completion
 
     def _situation(self, plan: Plan, history: History) -> Situation:
         return Situation(
@@ -150,79 +174,20 @@ class Sampler:
 
     async def _repaired(self, attempt: Attempt, key: str, history: History) -> Attempt:
         """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
-        if not self._spender.can("repair") or not attempt.candidate.source:
+        told = self.conversation
+        if told is None or not self._spender.can("repair") or not attempt.candidate.source:
             return attempt
         for n in range(1, self._config.repairs + 1):
-            evaluation = attempt.evaluation
-            if evaluation.outcome == "ok":
+            if attempt.evaluation.outcome == "ok":
                 break
-            question = prompting.render(
-                "repair",
-                subject="policy",
-                what=feedback.what_it_did(evaluation),
-                source=attempt.candidate.source.strip(),
-                error=evaluation.error,
-                detail=evaluation.detail[:3000].strip(),
-            )
             call = f"{key}.repair{n}"
             try:
-                completion = await self._spender.ask(
-                    call,
-                    "repair",
-                    [Message("user", question)],
-                    system=self._system,
-                    candidate=attempt.id,
-                )
+                answer, _ = await self._ask(call, "repair", [told.mending(attempt)], attempt.id)
+                if answer.problem or Program.parse(answer.source).digest == attempt.candidate.digest:
+                    break  # the same again: another call would not help
+                calls = (*attempt.candidate.calls, call)
+                candidate = replace(attempt.candidate, source=answer.source, repairs=n, calls=calls)
+                attempt = await self.measurer.measure(candidate, history, prose=attempt.prose)
             except (ProviderError, BudgetSpentError):
                 break
-            answer = _read(completion)
-            if answer.problem or Program.parse(answer.source).digest == attempt.candidate.digest:
-                break  # the same again: another call would not help
-            calls = (*attempt.candidate.calls, call)
-            candidate = replace(attempt.candidate, source=answer.source, repairs=n, calls=calls)
-            try:
-                attempt = await self.measurer.measure(candidate, history, prose=attempt.prose)
-            except BudgetSpentError:
-                break
         return attempt
-
-    async def reflect(self, history: History) -> str:
-        """What the model concludes from the winner of the round that is about to end; empty where nobody is asked."""
-        round_, ranked = history.rounds + 1, history.ranked()
-        places = {one.candidate.digest or one.id: place for place, one in enumerate(ranked)}
-        ran = [one for one in history.of_round(round_) if history.runs(one)]
-        winner = min(ran, key=lambda one: places[one.candidate.digest or one.id], default=None)
-        wanted = self._recipe.reflection and round_ < self._config.budget.rounds
-        if winner is None or not wanted or not self._spender.can("reflection"):
-            return ""
-        others = [attempt for attempt in ranked if attempt.id != winner.id]
-        question = prompting.render(
-            "reflection",
-            title=winner.id,
-            code=winner.candidate.source.strip(),
-            feedback=winner.feedback,
-            earlier=[
-                f"{attempt.id}: return {scores.score(history.evidence(attempt))} ({program_summary.idea(attempt, 140)})"
-                for attempt in others[:10]
-            ],
-        )
-        try:
-            completion = await self._spender.ask(
-                f"r{round_}.reflection", "reflection", [Message("user", question)], system=self._system
-            )
-        except ProviderError:
-            return ""
-        return completion.text.strip()[:2000]
-
-
-def _read(completion: Completion) -> answers.Answer:
-    cut = completion.finish == "length"
-    answer = answers.extract(completion.text, cut=cut)
-    return replace(answer, problem="thought") if cut and not completion.text.strip() else answer
-
-
-def _once_more(completion: Completion, answer: answers.Answer) -> list[Message]:
-    shorter = 120 if answer.problem in {"cut", "too_long"} else None
-    text = prompting.render("continue", what=ANSWER_PROBLEMS[answer.problem or "no_code"], shorter=shorter)
-    said = completion.text.strip()[-4000:] or "(an empty answer)"
-    return [Message("assistant", said), Message("user", text)]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from promptpo.search.references import MARKS
 from promptpo.search.samples import Sample, thoughts_of, told_of
-from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
@@ -140,10 +139,6 @@ def done(context: SearchContext, history: History) -> str:
     return f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
 
 
-SAID = 600
-"""Characters of all reasons together for which a model sees no way to improve."""
-
-
 def ceiling_of(history: History, samples: Sequence[Sample]) -> str:
     """Why the model thinks that nothing better is possible; empty where it does not.
 
@@ -157,6 +152,4 @@ def ceiling_of(history: History, samples: Sequence[Sample]) -> str:
     voices = len(thoughts) + len(history.thoughts[0])
     if not history.stalled or not thoughts or 2 * len(thoughts) < answers or voices < 2:  # noqa: PLR2004
         return ""
-    different = list(dict.fromkeys(thoughts))
-    most = SAID // len(different)
-    return "; ".join(between_words(thought, most) for thought in different)
+    return "; ".join(dict.fromkeys(thoughts))

@@ -24,12 +24,11 @@ from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.program import Program
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.agents import play_agent
+from promptpo.run.artifacts import deflate, inflate, values_in
 from promptpo.run.budget import units
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import from_json
-from promptpo.run.packing import deflate, inflate
 from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Measured, Seeds, Told
-from promptpo.run.untold import values_in
 from promptpo.search.hooks import Feature
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, scores
@@ -312,6 +311,6 @@ class Pupil(Feature):
             return
         evidence = Evidence.of(evaluation_of(self._taught).episodes)
         history.references = {**history.references, TEACHER: evidence}
-        if self._spender.llm.language_model:
-            summariser = self._sampler.summariser
+        if self._sampler.conversation is not None:
+            summariser = self._sampler.conversation.summariser
             history.teacher = await told(self._taught, self._spender, self._spec, evidence, summariser)

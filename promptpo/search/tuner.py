@@ -11,7 +11,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import extremes
-from promptpo.run.packing import inflate
+from promptpo.run.artifacts import inflate
 from promptpo.run.records import Attempt, Remark
 from promptpo.search.outlook import for_tuning
 from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN

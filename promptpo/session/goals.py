@@ -14,15 +14,13 @@ from promptpo.output.film.strip import camera
 from promptpo.output.observer import Observer
 from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.control import Control
-from promptpo.run.episodes import horizon_within
 from promptpo.run.keeping import paid_for, writing
 from promptpo.run.spender import Spender
 from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, asked_for, shown_episodes, unknown
 from promptpo.search.final_test import Outcome
 from promptpo.search.goal import GoalReward
 from promptpo.search.preferring import succeeded_in_words
-from promptpo.session.opened import OpenRun, keep
-from promptpo.session.task import as_begun, described
+from promptpo.session.opened import OpenRun, as_begun, described, keep
 from promptpo.spec import TaskSpec, with_cut
 from promptpo.spec.reading import names_of
 from promptpo.telling.feedback import endings
@@ -43,7 +41,7 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
     config, spec = run.config, run.spec
     if config.task.reward is not None:
         return replace(run, spec=as_begun(run.journal, spec))
-    horizon = horizon_within(config, spec.horizon, spec.sample_length)
+    horizon = run.horizon
     spec = with_cut(spec, horizon)
     taken = spec.sample_steps
 
@@ -79,11 +77,12 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
     )
     spec = as_begun(run.journal, with_reward(chosen.reward))
     keep(config, run.directory, observer, run.resuming)
+    run.state.config = config
     executor = RewardedExecutor(run.executor, chosen.reward.source)
     return replace(run, config=config, spec=spec, executor=executor)
 
 
-async def judged(run: OpenRun, outcome: Outcome, control: Control, horizon: int) -> Outcome:
+async def judged(run: OpenRun, outcome: Outcome, control: Control) -> Outcome:
     """The outcome with whether the best policy does what the goal asks, in how many episodes, and how it looks.
 
     Counted and filmed is also where somebody ended the run; the comparison in pairs is missing then, which is said.
@@ -94,9 +93,9 @@ async def judged(run: OpenRun, outcome: Outcome, control: Control, horizon: int)
     winner = Winner(
         outcome.best.candidate, outcome.test, outcome.held_out, outcome.references, outcome.evidence
     )
-    shown = await control.finished(_filmed(run, spender, winner, horizon), at_least=ITS_OWN)
+    shown = await control.finished(_filmed(run, spender, winner), at_least=ITS_OWN)
     filmed = camera(task) if run.config.shows_frames(run.llm) else None
-    asked = await control.finished(asked_for(run.config.goal, run.spec, spender, winner, horizon, filmed))
+    asked = await control.finished(asked_for(run.config.goal, run.spec, spender, winner, run.horizon, filmed))
     await spender.receive()
     found = asked or unknown(f"{control.reason}, before the model had said; {run.resuming} goes on")
     return replace(outcome, judged={**found, **fulfilled(winner), **(shown or NOT_FILMED)})
@@ -114,11 +113,11 @@ def fulfilled(winner: Winner) -> dict[str, Any]:
     return {"fulfilled": share, "episodes": kind, "otherwise": ended.strip()}
 
 
-async def _filmed(run: OpenRun, spender: Spender, winner: Winner, horizon: int) -> dict[str, Any]:
+async def _filmed(run: OpenRun, spender: Spender, winner: Winner) -> dict[str, Any]:
     """Pictures of its best, median and worst episode, each a file of the run; why there are none where there are none."""
     taken, pictures = camera(run.config.task), []
     try:
-        episodes = await shown_episodes(run.spec, spender, winner, horizon)
+        episodes = await shown_episodes(run.spec, spender, winner, run.horizon)
         for name, role in ROLES.items():
             episode = episodes.get(name)
             file = run.directory / PICTURE.format(role)

@@ -1,22 +1,30 @@
-"""A run that is open: what every part of one process's work on it needs."""
+"""A run that is open: what every part of one process's work on it needs, and what is known of its task."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.recorded_space import recorded
+from promptpo.envs.task import Task
 from promptpo.files import write_atomically
 from promptpo.output.observer import Observer
+from promptpo.rollouts import Settings
+from promptpo.run.allowance import horizon_within
 from promptpo.run.config import Config
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
-from promptpo.run.ledger import Ledger
 from promptpo.run.origin import key_path, save_own
+from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import Spender
-from promptpo.spec import TaskSpec
+from promptpo.run.state import RunState
+from promptpo.spec import TaskSpec, with_cut, with_hint
+from promptpo.spec.outline import outline
+from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -37,7 +45,7 @@ class OpenRun:
         llm: Who writes policies.
         executor: Where they are rolled out.
         journal: What has happened in it.
-        ledger: What it has spent of its budget.
+        state: What has happened in it so far, folded; it follows the journal.
         sandbox: How well policies are walled in here, as the result says it.
     """
 
@@ -47,17 +55,31 @@ class OpenRun:
     llm: LLM
     executor: Executor
     journal: Journal
-    ledger: Ledger
+    state: RunState
     sandbox: Mapping[str, Any]
 
     def spender(self) -> Spender:
         """By which it asks, rolls out and records."""
-        return Spender(self.llm, self.executor, self.config, self.journal, self.ledger)
+        return Spender(self.llm, self.executor, self.config, self.journal, self.state.ledger)
+
+    @property
+    def horizon(self) -> int:
+        """Longest episode, in steps."""
+        return horizon_within(self.config, self.spec.horizon, self.spec.sample_length)
+
+    def ahead(self) -> Preflight:
+        """What is known of it before it is begun."""
+        return preflight(with_cut(self.spec, self.horizon), self.config, self.llm, self.horizon)
 
     @property
     def resuming(self) -> str:
         """The command that goes on with it."""
-        return f"promptpo resume {shlex.quote(str(self.directory))}"
+        return going_on(self.directory)
+
+
+def going_on(directory: Path) -> str:
+    """The command that goes on with a run."""
+    return f"promptpo resume {shlex.quote(str(directory))}"
 
 
 def keep(config: Config, directory: Path, observer: Observer, then: str) -> None:
@@ -81,3 +103,54 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
             f"this run cannot be signed as made here, since {key_path()} cannot be written; "
             "to resume it, --trust will be needed."
         )
+
+
+def described(config: Config, *, read: bool = True) -> TaskSpec:
+    """What is known of a run's task.
+
+    Args:
+        config: Of the run.
+        read: Whether a model reads about it; else only its facts and names are found, but for what the user wrote.
+    """
+    if not read and config.spec_file is None:
+        return outline(config.task, clip_actions=config.clip_actions)
+    from promptpo.spec.describe import describe
+
+    spec = describe(
+        config.task,
+        reveal=config.reveal,
+        spec_file=config.spec_file,
+        clip_actions=config.clip_actions,
+    )
+    return with_hint(spec, config.hint)
+
+
+def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
+    """The spec with the text that the run began with, so that a resumed run's prompts do not change."""
+    found = journal.find("spec", "spec")
+    if found is not None:
+        return replace(spec, text=found["text"], sample_length=found.get("sample_length", spec.sample_length))
+    spec = replace(spec, text=clean(spec.text))
+    journal.add(
+        "spec",
+        "spec",
+        {
+            "text": spec.text,
+            "action_space": recorded(spec.action_space),
+            "sample_length": spec.sample_length,
+            "spent": {"spec": spec.sample_steps},
+        },
+    )
+    return spec
+
+
+def default_name(task: Task) -> str:
+    """The environment's id as a part of a file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", task.label).strip("-")
+
+
+def settings_for(config: Config) -> Settings:
+    """What the rollout workers of a run need to know."""
+    from promptpo_sandbox import Limits
+
+    return Settings(config.task, Limits(), config.allow_weaker_sandbox, config.clip_actions)

@@ -25,7 +25,6 @@ from promptpo.run.models import brought, origin_of
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
-from promptpo.run.state import RunState
 from promptpo.search.final_test import Outcome
 from promptpo.session.opened import OpenRun
 
@@ -85,11 +84,11 @@ def write_page(directory: Path, observer: Observer) -> None:
 def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Mapping[str, Any]:
     """What ``result.json`` holds."""
     config, best = run.config, outcome.best
-    state = RunState.of(config, run.journal.events)
+    state = run.state
     content = result(
         config,
         outcome,
-        run.ledger,
+        state.ledger,
         horizon=ahead.horizon,
         language_model=run.llm.language_model,
         origin=origin_of(state, best.id) if best else "",

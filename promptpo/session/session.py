@@ -20,22 +20,20 @@ from promptpo.output.observer import Observer
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
+from promptpo.run.allowance import horizon_within, with_episodes
 from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.control import INTERRUPTED, Control, Interrupts
-from promptpo.run.episodes import horizon_within, with_episodes
+from promptpo.run.control import INTERRUPTED, Control, Interrupts, run_async, run_beside
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import answered, paid_for
-from promptpo.run.ledger import Ledger
 from promptpo.run.origin import made_here
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
-from promptpo.run.threads import run_async, run_beside
+from promptpo.run.state import RunState
 from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
-from promptpo.session.opened import OpenRun, keep
+from promptpo.session.opened import OpenRun, as_begun, described, going_on, keep, settings_for
 from promptpo.session.results import write_page, write_results
-from promptpo.session.task import as_begun, described, settings_for
 from promptpo.spec import TaskSpec, with_cut
 from promptpo_sandbox.text import clean_name
 
@@ -102,7 +100,7 @@ class Session:
         )
         config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
         check_goal(config, llm)
-        spec = described(config)
+        spec = described(config, read=llm.language_model)
         for warning in spec.warnings:
             self.observer.warn(warning)
         if config.frames and not config.shows_frames(llm):
@@ -134,23 +132,23 @@ class Session:
             if not (directory / CONFIG).exists():
                 keep(config, directory, self.observer, "the same command again")
             elif config != load_config(directory / CONFIG) or not made_here(directory):
-                keep(config, directory, self.observer, f"promptpo resume {directory}")
-            executor = make_executor(config.executor, settings_for(config), config.jobs)
-            try:
-                status = await executor.status()
-                sandbox = {
-                    "level": status.level,
-                    "active": list(status.active),
-                    "missing": list(status.missing),
-                }
-                spec = as_begun(journal, spec) if not config.goal else spec
-                ledger = Ledger(config.budget, journal.events)
-                run = OpenRun(directory, config, spec, llm, executor, journal, ledger, sandbox)
-                with Interrupts(self.control, run.resuming):
+                keep(config, directory, self.observer, going_on(directory))
+            with Interrupts(self.control, going_on(directory)):
+                executor = make_executor(config.executor, settings_for(config), config.jobs)
+                try:
+                    status = await executor.status()
+                    sandbox = {
+                        "level": status.level,
+                        "active": list(status.active),
+                        "missing": list(status.missing),
+                    }
+                    spec = as_begun(journal, spec) if not config.goal else spec
+                    state = RunState.of(config, journal.events)
+                    run = OpenRun(directory, config, spec, llm, executor, journal, state, sandbox)
                     return await self._search(run, choice)
-            finally:
-                executor.close()
-                await llm.aclose()
+                finally:
+                    executor.close()
+                    await llm.aclose()
 
     async def _try_models(self, run: OpenRun) -> int:
         """Try keys, servers and names of models before environment steps are spent: by lists, else by one small call.
@@ -165,51 +163,58 @@ class Session:
                 self.observer.warn(warning)
             elif warning is None:
                 asked = EnsembleLLM((one,)) if hasattr(run.llm, "members") else one
-                spender = Spender(asked, None, run.config, run.journal, run.ledger)
+                spender = Spender(asked, None, run.config, run.journal, run.state.ledger)
                 await spender.ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
-    async def _search(self, run: OpenRun, choice: str) -> RunResult:
+    async def _begun(self, run: OpenRun, choice: str) -> OpenRun:
+        """What comes before a search: the models are tried, and the reward for a goal is written."""
         journal = run.journal
-        journal.listen(run.ledger.add)
+        journal.listen(run.state.add)
         journal.listen(self.observer.event)
         if run.config.task.reward is not None:
             from promptpo.search.rewarding import FlatReward
 
             journal.listen(FlatReward(self.observer.warn).event)
-        sessions = sum(1 for _ in journal.of_kind("session"))
-        journal.add(
-            "session",
-            str(sessions),
-            {
-                "command": shlex.join(sys.argv),
-                "pid": os.getpid(),
-                "versions": versions(),
-                "sandbox": run.sandbox,
-            },
-        )
-        if run.config.check and not any(True for _ in journal.of_kind("completion")):
+        data = {
+            "command": shlex.join(sys.argv),
+            "pid": os.getpid(),
+            "versions": versions(),
+            "sandbox": run.sandbox,
+        }
+        journal.add("session", str(len(run.state.sessions)), data)
+        if run.config.check and not run.state.calls:
             await self.control.begun(self._try_models(run), run.resuming)
-        told = run.config.goal and run.config.task.reward is None
-        if told:
-            self._told_before_the_reward(run, choice)
         self.control.told = lambda: self._tell_the_end(run)
-        if run.config.goal:
-            from promptpo.session.goals import with_goals_reward
+        if not run.config.goal:
+            return run
+        from promptpo.session.goals import with_goals_reward
 
-            run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
-        self.observer.started(run.config, run.directory, choice, run.spec, run.ledger)
+        if run.config.task.reward is None:  # before the first thing that costs
+            self.observer.warn(f"{choice}; first it writes the reward for the goal: {run.config.goal}")
+            self.observer.prepared(run.ahead())
+        return await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
+
+    async def _search(self, run: OpenRun, choice: str) -> RunResult:
+        told = run.config.goal and run.config.task.reward is None
+        run = await self._begun(run, choice)
+        self.observer.started(run.config, run.directory, choice, run.spec, run.state.ledger)
         if run.sandbox["missing"]:
             self.observer.warn(
                 f"sandbox: {run.sandbox['level']}; missing here: {', '.join(run.sandbox['missing'])}"
             )
-        run, horizon = self._cut(run)
-        ahead = preflight(run.spec, run.config, run.llm, horizon)
+        run = replace(run, spec=with_cut(run.spec, run.horizon))
+        if run.spec.horizon is None:
+            self.observer.warn(
+                f"{run.config.task.label} has no time limit: its episodes are cut after {run.horizon:,} steps, "
+                "which the budget pays for; --max-episode-steps sets another limit."
+            )
+        ahead = run.ahead()
         if not told:
             self.observer.prepared(ahead)
         with paid_for(run.directory, asked=run.llm.language_model):
             outcome = await search(
-                SearchContext(run.spec, run.config, run.spender(), horizon, _camera(run)),
+                SearchContext(run.spec, run.config, run.spender(), run.horizon, _camera(run)),
                 self.control,
                 observe=self.observer.progress,
                 tested_so_far=lambda found: write_results(run, found, ahead, self.control.reason),
@@ -217,7 +222,7 @@ class Session:
             if run.config.goal:
                 from promptpo.session.goals import judged
 
-                outcome = await judged(run, outcome, self.control, horizon)
+                outcome = await judged(run, outcome, self.control)
         if self.control.reason and not outcome.stop.startswith(self.control.reason):
             outcome = replace(
                 outcome, stop=f"{self.control.reason} after the search was over ({outcome.stop})"
@@ -227,14 +232,14 @@ class Session:
                 f"{outcome.stop}, and no policy ran since; the result that {run.directory} has is kept."
             )
         written = write_results(run, outcome, ahead, self.control.reason)
-        journal.add("stop", str(sessions), {"reason": outcome.stop})
+        run.journal.add("stop", str(len(run.state.sessions) - 1), {"reason": outcome.stop})
         write_page(run.directory, self.observer)
         self.observer.finished(written)
         return written
 
     def _tell_the_end(self, run: OpenRun) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""
-        awaited = 0 if getattr(run.llm, "repeats", False) else run.ledger.awaited
+        awaited = 0 if getattr(run.llm, "repeats", False) else run.state.ledger.awaited
         what = (
             f"waiting up to {RECEIVING_SECONDS:.0f} s for {awaited} answer{'s'[: awaited > 1]}, then "
             if awaited
@@ -242,25 +247,6 @@ class Session:
         )
         again = f"; again: leave now, {run.resuming}" if self.control.reason == INTERRUPTED else ""
         self.observer.warn(f"ending: {what}testing the best so far{again}")
-
-    def _told_before_the_reward(self, run: OpenRun, choice: str) -> None:
-        """What the run may take is told before the first thing that costs: the reward of its goal."""
-        config, spec = run.config, run.spec
-        horizon = horizon_within(config, spec.horizon, spec.sample_length)
-        self.observer.warn(f"{choice}; first it writes the reward for the goal: {config.goal}")
-        self.observer.prepared(preflight(with_cut(spec, horizon), config, run.llm, horizon))
-
-    def _cut(self, run: OpenRun) -> tuple[OpenRun, int]:
-        """The run whose spec says how long episodes are, and that number of steps."""
-        spec = run.spec
-        horizon = horizon_within(run.config, spec.horizon, spec.sample_length)
-        spec = with_cut(spec, horizon)
-        if spec.horizon is None:
-            self.observer.warn(
-                f"{run.config.task.label} has no time limit: its episodes are cut after {horizon:,} steps, "
-                "which the budget pays for; --max-episode-steps sets another limit."
-            )
-        return replace(run, spec=spec), horizon
 
 
 def _checkable(llm: LLM) -> list[Any]:

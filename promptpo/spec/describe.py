@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from promptpo.envs.building import make_env
 from promptpo.envs.family import ShownVariant
-from promptpo.envs.patience import BUILDING, patience
 from promptpo.errors import UsageError
 from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
@@ -21,6 +18,7 @@ from promptpo.spec.facts import TaskFacts, facts_from
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe
+from promptpo.spec.outline import opened, outlined, seeded
 from promptpo.spec.own_source import source_block
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
@@ -30,8 +28,8 @@ from promptpo.spec.render import render
 from promptpo.spec.reveal import anonymous, bare
 from promptpo.spec.reward import reward_parts
 from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
-from promptpo.spec.seeding import seeding_of
 from promptpo.spec.sides import with_action, with_observation
+from promptpo.spec.task_spec import TaskSpec
 from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
 from promptpo.spec.variants import VARIANTS, variants_of, with_number, without_number
@@ -39,69 +37,16 @@ from promptpo.spec.wrapped import with_wrappers
 from promptpo_sandbox.rewards import numbers_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from promptpo.envs.task import Task
     from promptpo.levels import Reveal
-    from promptpo.spec.horizon import HorizonSource
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field
 
 DESCRIPTION, PROSE = 600, 600
 """Characters of what the task is about, and of how an episode begins and ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskSpec:
-    """A task as a language model sees it.
-
-    Attributes:
-        text: Valid Python that describes observation, action, reward and episode.
-        observation_space: What the policy sees.
-        action_space: What it returns.
-        horizon: Longest episode in steps; None where nothing bounds it.
-        horizon_source: Who bounds it: "user" (--max-episode-steps), "time limit" (registered), "environment"
-            (an attribute of it), "observed" (the common length of episodes), "spec file" (the user's) or "none".
-        reward_threshold: The return from which the registry calls the task solved.
-        reports_success: Whether ``info`` says if an episode succeeded.
-        sample_steps: Environment steps spent on observing.
-        sample_rate: Of these in a second; 0 where it is not known.
-        sample_length: Steps of an episode of random actions that nothing bounds, where one was seen to end; else mean
-            steps of the episodes observed, of which long ones were cut.
-        sources: Part of the text to where it came from: "user", "known" (a table of ours),
-            "documentation", "environment" (names it keeps), "source" (its code) or "space".
-        warnings: What is wrong with the environment, one sentence each.
-        gaps: What could not be found out about it, a few words each.
-        firsts: The first observations of a few episodes.
-        one_start: Whether these are all the same.
-        one_episode: Whether seeds change nothing: the same actions give the same episode.
-        info: Numeric entries of ``info`` with the least and the most that was observed.
-        first_frames: Of observations that are pictures: captions and PNG files, for models that see.
-        cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
-        checks: Which statements were held against steps, and how, one sentence each.
-    """
-
-    text: str
-    observation_space: gymnasium.Space[Any]
-    action_space: gymnasium.Space[Any]
-    horizon: int | None
-    reward_threshold: float | None
-    reports_success: bool
-    horizon_source: HorizonSource = "none"
-    sample_steps: int = 0
-    sample_rate: float = 0.0
-    sample_length: float = math.inf
-    sources: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    gaps: tuple[str, ...] = ()
-    firsts: tuple[Any, ...] = ()
-    one_start: bool = False
-    one_episode: bool = False
-    info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    first_frames: tuple[tuple[str, bytes], ...] = ()
-    cut: int | None = None
-    checks: tuple[str, ...] = ()
 
 
 def describe(
@@ -128,43 +73,10 @@ def describe(
         PromptPOError: Whatever `make_env` raises.
     """
     user = read_spec_file(spec_file) if spec_file is not None else None
-    with patience(BUILDING, f"building {task.name}"):
-        env = make_env(task)
-    try:
+    with opened(task) as env:
         spec, observed = describe_env(env, task, reveal=reveal, user=user, clip_actions=clip_actions)
-        seeding = seeding_of(env, task, observed)
-        spec = replace(
-            spec,
-            one_episode=seeding.one_episode,
-            sample_steps=spec.sample_steps + seeding.steps,
-            warnings=seeding.warnings,
-        )
-    finally:
-        env.close()
+        spec = seeded(spec, env, task, observed)
     return spec if user is None else _agreeing(user, task, spec, observed)
-
-
-def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
-    """The spec with what the user says about the task at its end; the same one where they say nothing."""
-    if not hint.strip():
-        return spec
-    lines = "\n".join(f"# {line}".rstrip() for line in hint.strip().splitlines())
-    return replace(spec, text=f"{spec.text.rstrip()}\n\n\n# What the user says about this task:\n{lines}\n")
-
-
-CUT = "this run cuts episodes there; the environment has no limit of its own"
-
-
-def with_cut(spec: TaskSpec, steps: int) -> TaskSpec:
-    """The spec with the length at which a run cuts episodes that nothing else bounds, where a horizon stands."""
-    if spec.horizon is not None:
-        return spec
-    line = rf'("max_steps": )(?:None,|\d+,  # {CUT})'
-    text, found = re.subn(line, rf"\g<1>{steps},  # {CUT}", spec.text, count=1)
-    if not found:
-        text = re.sub(r"\n+# This run cuts episodes after [\d,]+ steps\.\n", "\n", spec.text)
-        text = f"{text.rstrip()}\n\n\n# This run cuts episodes after {steps:,} steps.\n"
-    return replace(spec, text=text, cut=steps)
 
 
 def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) -> TaskSpec:
@@ -240,21 +152,11 @@ def describe_env(
     if task.reward is not None:
         text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
     named_actions = bool(parts.choices or parts.action_note)
-    spec = TaskSpec(
-        text=text,
-        observation_space=facts.observation_space,
-        action_space=facts.action_space,
-        horizon=facts.horizon,
-        horizon_source=facts.horizon_source,
-        reward_threshold=facts.reward_threshold,
+    spec = replace(
+        outlined(facts, observed, text),
         reports_success=facts.success_key is not None if task.reward is None else task.reward.says_success,
-        sample_steps=observed.spent,
-        sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
-        sample_length=float(observed.whole or len(observed.steps) / max(1, observed.episodes)),
         sources=sources,
         gaps=gaps_in(facts, sources, observed.observations, named_actions=named_actions),
-        firsts=tuple(observed.firsts),
-        one_start=observed.one_start,
         info=_numbers_of_info(observed),
         first_frames=first_frames(within, seen) if reveal in {"source", "named"} else (),
         checks=checks,

@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -19,6 +19,9 @@ from promptpo.envs.family import differing
 
 DEEPEST = 4
 """Functions that call one another on the way to the one that computes the result."""
+
+MOST_TREES = 4096
+"""Trees whose names are remembered: a slice asks for those of one many times."""
 
 CHANGING = {"step", "reset", "append", "extend", "pop", "remove", "clear", "update", "add", "seed", "popleft"}
 """Methods that change their object, whatever its class; of local names they are part of a slice."""
@@ -197,13 +200,17 @@ def value_of(level: Level, expression: ast.expr) -> Any:
         return None
 
 
-def locals_of(node: Function) -> set[str]:
+@lru_cache(maxsize=MOST_TREES)
+def locals_of(node: Function) -> frozenset[str]:
     """The names that a function assigns, its arguments included."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    names = frozenset(
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
     return names | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
 
 
-def stored_in(node: ast.AST) -> set[str]:
+@lru_cache(maxsize=MOST_TREES)
+def stored_in(node: ast.AST) -> frozenset[str]:
     """Names and attributes that a tree assigns, deletes, or changes in place by an index or a method."""
     found = set()
     for inner in ast.walk(node):
@@ -217,7 +224,7 @@ def stored_in(node: ast.AST) -> set[str]:
             and inner.func.attr in CHANGING
         ):
             found.add(ast.unparse(inner.func.value))
-    return found
+    return frozenset(found)
 
 
 def root_of(node: ast.expr) -> ast.expr:
@@ -227,7 +234,8 @@ def root_of(node: ast.expr) -> ast.expr:
     return node
 
 
-def read_in(node: ast.AST, me: str) -> set[str]:
+@lru_cache(maxsize=MOST_TREES)
+def read_in(node: ast.AST, me: str) -> frozenset[str]:
     """Names and attributes of the own object that a tree reads."""
     found = set()
     for inner in ast.walk(node):
@@ -241,7 +249,7 @@ def read_in(node: ast.AST, me: str) -> set[str]:
             and isinstance(inner.ctx, ast.Load)
         ):
             found.add(ast.unparse(inner))
-    return found
+    return frozenset(found)
 
 
 def is_fixed(owner: Any, name: str) -> bool:

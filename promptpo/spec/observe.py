@@ -17,13 +17,14 @@ from promptpo.envs.patience import STEPPING, patience
 from promptpo.envs.spaces import leaves
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.horizon import EpisodeEnd
-from promptpo.spec.trial import SpecTrial
 from promptpo.spec.values import equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import gymnasium
+
+    from promptpo.spec.trial import SpecTrial
 
 SEEDS = (0, 1, 2, 3)
 STARTS = range(100, 140)
@@ -129,6 +130,8 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Obs
     limit = max(STEPS_PER_EPISODE_SLOW, min(limit, MOST_STEPS // len(seeds)))
     trial = None
     if checking:
+        from promptpo.spec.trial import SpecTrial
+
         with patience(STEPPING, f"a reset of {name}"):
             ReturnContract(env, name).reset(env.reset(seed=seeds[0]))
         trial = SpecTrial.of(env.unwrapped)

@@ -168,7 +168,7 @@ def carriers(level: Level) -> set[str]:
         calls = [n.func for n in inner if isinstance(n, ast.Call)]
         if any(isinstance(n, ast.BinOp) for n in inner) or any(value_of(level, one) is None for one in calls):
             continue
-        kept = {ast.unparse(root_of(target)) for target in statement.targets}
+        kept = {name for target in statement.targets if "." in (name := ast.unparse(root_of(target)))}
         names = {n.id for n in inner if isinstance(n, ast.Name)} - {level.me}
         found |= {name for name in names if kept & _sources(level, name)}
     return found
@@ -186,7 +186,7 @@ def _sources(level: Level, name: str) -> set[str]:
         ):
             if one not in stored_in(statement):
                 continue
-            reads = read_in(statement, level.me)
+            reads = set(read_in(statement, level.me))
             for call in (n for n in ast.walk(statement) if isinstance(n, ast.Call)):
                 method = called(level, call, None)
                 if method is not None and method.owner is level.owner and method.me:

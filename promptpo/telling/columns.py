@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.telling.limits import COLUMNS
+
+if TYPE_CHECKING:
+    from promptpo_sandbox import Episode
+
+
+def leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """What an observation or action is made of: arrays, numbers and texts, with a name for each."""
+    if isinstance(value, dict | tuple):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(item, f"{name}[{key!r}]")
+    elif value is not None:  # what a policy did not see
+        yield name, value
 
 
 def components(value: Any, name: str) -> Iterator[tuple[str, float]]:
     """The numbers in an observation or action, with a name for each; text is left out."""
-    import numpy as np
-
-    if value is None:  # what a policy did not see
-        return
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from components(item, f"{name}[{key!r}]")
-    elif isinstance(value, tuple):
-        for i, item in enumerate(value):
-            yield from components(item, f"{name}[{i}]")
-    elif isinstance(value, np.ndarray) and value.ndim:
-        for index, item in np.ndenumerate(value):
-            yield f"{name}[{', '.join(map(str, index))}]", float(item)
-    elif not isinstance(value, (str, bytes)):
-        yield name, float(value)
+    for label, leaf in leaves(value, name):
+        if isinstance(leaf, np.ndarray) and leaf.ndim:
+            for index, item in np.ndenumerate(leaf):
+                yield f"{label}[{', '.join(map(str, index))}]", float(item)
+        elif not isinstance(leaf, str | bytes):
+            yield label, float(leaf)
 
 
 def words(value: Any, name: str) -> Iterator[tuple[str, str]]:
     """The texts in an observation or action, with a name for each."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from words(item, f"{name}[{key!r}]")
-    elif isinstance(value, tuple):
-        for i, item in enumerate(value):
-            yield from words(item, f"{name}[{i}]")
-    elif isinstance(value, str):
-        yield name, value
+    return ((label, leaf) for label, leaf in leaves(value, name) if isinstance(leaf, str))
 
 
 def called(label: str, names: Mapping[str, str]) -> str:
@@ -54,3 +55,28 @@ def called(label: str, names: Mapping[str, str]) -> str:
                 return f"{name}[{int(index) - first}]"
     entry = re.fullmatch(r"(?:obs|action)\['(\w+)'\]", label)
     return entry[1] if entry else label  # a key is a name
+
+
+MISSING = "NaN in observations"
+"""How the sentence on missing numbers begins."""
+
+
+def missing(episodes: Sequence[Episode], names: Mapping[str, str]) -> str:
+    """Which numbers of recorded observations were NaN, how often, and from which step on; empty where none was."""
+    found: dict[str, list[int]] = {}
+    seen = [e.trajectory.observations for e in episodes if e.trajectory is not None]
+    for observations in seen:
+        for t, one in enumerate(observations):
+            for label, value in components(one, "obs") if _holds_nan(one) else ():
+                if math.isnan(value):
+                    found.setdefault(label, []).append(t)
+    told = [
+        f"{called(label, names)} in {len(at)}, at step {min(at)} first"
+        for label, at in list(found.items())[:COLUMNS]
+    ]
+    return f"{MISSING} ({sum(map(len, seen))} in all): {'; '.join(told)}." if told else ""
+
+
+def _holds_nan(value: Any) -> bool:
+    seen = (np.asarray(leaf) for _, leaf in leaves(value, ""))
+    return any(one.dtype.kind == "f" and bool(np.isnan(one).any()) for one in seen)

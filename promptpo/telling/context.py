@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.telling.run_status import RunStatus
+from promptpo.telling.plan import RunStatus
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
@@ -23,7 +23,6 @@ class PromptContext:
         reports_success: Whether episodes of this task succeed or not; in others nothing is said of success.
         start: What a policy sees first, in words; empty where that is not known.
         one_start: Whether all episodes begin with the same observation.
-        probe: What an experiment may take, in words, where requests of this round offer one; else empty.
         pictures: Whether observations are pictures, so that trajectories hold what was perceived.
     """
 
@@ -33,7 +32,6 @@ class PromptContext:
     reports_success: bool = False
     start: str = ""
     one_start: bool = False
-    probe: str = ""
     pictures: bool = False
 
     @property

@@ -9,6 +9,7 @@ from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of
 from promptpo.run.allowance import FIRST
+from promptpo.telling.experiments import FIT
 from promptpo.telling.limits import PICTURE, REPORT
 from promptpo.telling.prompting import form_of_trajectory, render
 
@@ -33,6 +34,7 @@ def system_prompt(spec: TaskSpec, allowed: Allowance, horizon: int) -> str:
         allowance=in_words(allowed, horizon),
         form=form_of_trajectory(spec.reports_success, sees_all=True),
         most=REPORT,
+        fit=FIT,
         example=example(spec.observation_space, spec.action_space).strip(),
     )
 

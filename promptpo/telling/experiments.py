@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
 from promptpo.telling import limits
+from promptpo.telling.feedback import episodes_in_words
 from promptpo.telling.shortening import between_words, sentences, whole_lines
 from promptpo_sandbox.text import clean
 
@@ -18,6 +19,9 @@ TITLE = "# What experiments showed"
 NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
 
 METHODS = ("act", "report")
+
+FIT = "FIT:"
+"""Lines of a report that begin so are told as long as there is room for anything of it."""
 
 
 def modules_in(text: str) -> tuple[str, ...]:
@@ -77,11 +81,14 @@ def tidy(text: str) -> str:
 
 
 def report_of(reports: Sequence[str]) -> str:
-    """What an experiment reported of each of its episodes, as one text."""
-    texts = [tidy(report) for report in reports]
-    if len(texts) == 1:
-        return texts[0]
-    return "\n".join(f"Episode {n}:\n{text}" for n, text in enumerate(texts, 1) if text)
+    """What an experiment reported of its episodes, as one text in which each has an equal part."""
+    each = limits.REPORT // max(1, len(reports))
+    told = (
+        whole_lines(f"Episode {n}:\n{tidy(one)}", each - 2, kept=FIT)
+        for n, one in enumerate(reports, 1)
+        if tidy(one)
+    )
+    return "\n\n".join(told)
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:
@@ -103,7 +110,7 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
         if each < limits.HEAD:
             left_out += 1
             continue
-        texts.append(whole_lines(_in_words(one), each))
+        texts.append(whole_lines(_in_words(one), each, kept=FIT))
         room -= len(texts[-1]) + 2
     last = [f"({left_out} earlier experiments are left out.)"] if left_out and texts else []
     return "\n\n".join([TITLE, *texts, *last]) if texts else ""
@@ -127,8 +134,7 @@ def _idea(one: Experiment, most: int = limits.IDEA) -> str:
 
 
 def _took(one: Experiment) -> str:
-    episodes = f"{one.episodes} episode{'' if one.episodes == 1 else 's'}"
-    took = f"{episodes}, {one.steps:,} step{'' if one.steps == 1 else 's'}"
+    took = f"{episodes_in_words(one.episodes)}, {one.steps:,} step{'' if one.steps == 1 else 's'}"
     if not one.ends:
         return took
     first, last = min(one.ends), max(one.ends)

@@ -229,7 +229,7 @@ def with_noise(mean: float, error: float, *, signed: bool = False) -> str:
 
 def episodes_in_words(n: int) -> str:
     """``1 episode``, ``5 episodes``."""
-    return "1 episode" if n == 1 else f"{n} episodes"
+    return "1 episode" if n == 1 else f"{n:,} episodes"
 
 
 def span(values: Sequence[int]) -> str:

@@ -34,6 +34,7 @@ GIVEN_UP = (
     "labels",
     "numbers",
     "candidates",
+    "ceiling",
     "where",
     "program",
 )

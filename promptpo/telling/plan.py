@@ -1,11 +1,16 @@
-"""What one sample of a round is asked for."""
+"""What one sample of a round is asked for, and where the run is then."""
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from promptpo.run.records import Attempt
+
+if TYPE_CHECKING:
+    from promptpo.run.evidence import Evidence
+    from promptpo.run.history import History
 
 Kind = Literal["first", "level", "starts", "structure", "mend"]
 
@@ -39,3 +44,77 @@ class Plan:
     winners: bool = False
     shown: tuple[Attempt, ...] = ()
     reflections: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Of the candidate that comes of it."""
+        return f"r{self.round}c{self.slot + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """Where a run is when a round begins.
+
+    Attributes:
+        round: Counted from 1.
+        rounds: At most so many.
+        candidates: Requests of the round.
+        starts: Training episodes, the same for all candidates.
+        steps: Limit on environment steps; None without one.
+        steps_left: Of them.
+        calls_left: Model calls; None without a limit.
+        tunes: Whether numbers in ``PARAMS`` are tuned in this run at all.
+        tuning_steps: About so many steps are planned for tuning this round's numbers.
+        length: Steps of an episode, about.
+        threshold: Mean return at which the task counts as solved; None without one.
+    """
+
+    round: int
+    rounds: int
+    candidates: int = 1
+    starts: int = 1
+    steps: int | None = None
+    steps_left: int | None = None
+    calls_left: int | None = None
+    tunes: bool = False
+    tuning_steps: int = 0
+    length: float = 0.0
+    threshold: float | None = None
+
+    @property
+    def number_of_episodes(self) -> int:
+        """Whole episodes for which the planned steps are enough."""
+        return int(self.tuning_steps / self.length) if self.length else 0
+
+
+def faster(history: History) -> Attempt | None:
+    """A program that fell early and yet was far better per step than the leader; of several the best per step.
+
+    It fell early: the environment ended most of its episodes before half of the steps that the leader usually has. It
+    was far better: a step of it earned more than the leader's by at least the size of that.
+    """
+    leader = history.best()
+    if leader is None:
+        return None
+    length, paid = _per_step(history.evidence(leader))
+    found: list[tuple[float, Attempt]] = []
+    for attempt in history.attempts:
+        evidence = history.evidence(attempt)
+        ended = sum(e.terminated and not e.success for e in evidence.episodes)
+        if attempt is leader or not history.runs(attempt) or 2 * ended <= len(evidence.episodes):
+            continue
+        steps, each = _per_step(evidence)
+        if 2 * steps < length and each - paid > abs(paid):
+            found.append((each, attempt))
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def _per_step(evidence: Evidence) -> tuple[float, float]:
+    """Steps of a usual episode, and what a step earns."""
+    steps = [e.steps for e in evidence.episodes]
+    return statistics.median(steps), sum(evidence.returns) / max(1, sum(steps))
+
+
+def per_step(evidence: Evidence) -> float:
+    """What a step earns."""
+    return _per_step(evidence)[1]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -88,11 +87,6 @@ def _most_changing(columns: Mapping[str, np.ndarray], most: int) -> dict[str, np
     return {name: column for name, column in columns.items() if name in chosen}
 
 
-def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Every two of several episodes."""
-    return list(itertools.combinations(names, 2))
-
-
 def preferences_in(text: str, count: int) -> list[Preference | None]:
     """What an answer says of each pair; None where it says nothing that can be read.
 
@@ -114,5 +108,4 @@ def verdict_in(text: str) -> tuple[Fulfilled | None, str]:
     """What an answer says about whether a goal was reached, and why; None where it cannot be read."""
     said = re.search(r"^\W*VERDICT\W*?:\W*(yes|partly|no)\b", text, re.MULTILINE | re.IGNORECASE)
     why = re.search(r"^\W*BECAUSE\W*?:[\s*]*(.+)", text, re.MULTILINE | re.IGNORECASE)
-    words: Mapping[str, Fulfilled] = {"yes": "yes", "partly": "partly", "no": "no"}
-    return (words[said[1].lower()] if said else None), (why[1].strip() if why else "")
+    return cast("Fulfilled", said[1].lower()) if said else None, why[1].strip() if why else ""

@@ -15,7 +15,7 @@ from promptpo.program import Program
 from promptpo.telling import experiments, feedback, limits, scores, sections
 from promptpo.telling.context import PromptContext
 from promptpo.telling.picture_guide import on_looking
-from promptpo.telling.run_status import LIMITS
+from promptpo.telling.run_status import LIMITS, in_words
 from promptpo.telling.shortening import whole_lines
 from promptpo_sandbox.gate.names import allowed_modules
 
@@ -56,70 +56,35 @@ def tokens(text: str) -> int:
     return round(len(text) / limits.CHARACTERS_PER_TOKEN)
 
 
-def system_prompt(  # noqa: PLR0913 - the conditions of the template
-    *,
-    spec: str,
-    horizon: int | None,
-    success: bool,
-    tune: bool,
-    clips: bool,
-    observation: str,
-    action: str,
-    looking: str = "",
-    once: bool = False,
-    tables: bool = True,
-    source: bool = False,
-) -> str:
-    """The part of every request for a policy that never changes in a run.
+_SEEN_AT_RANDOM = re.compile(r"# Always the same in the steps seen:(?:.*[^.\n]\n)*.*\.\n")
+"""What a spec says of its steps of random actions alone."""
+
+
+def system_prompt(spec: TaskSpec, config: Config, *, played: bool = False) -> str:
+    """The part of every request for a policy that never changes in a round.
 
     Args:
-        spec: The text that describes the task.
-        horizon: Longest episode, in steps; None where it is not known.
-        success: Whether success counts before the return.
-        tune: Whether numbers in ``PARAMS`` are tuned.
-        clips: Whether actions are clipped into their bounds.
-        observation: What an observation is, where the spec does not say it.
-        action: The same of an action.
-        looking: On pictures; empty where there are none.
-        once: Nothing is asked for later.
-        tables: Later requests show tables of steps.
-        source: The spec holds the environment's source.
+        spec: Of the task.
+        config: Of the run.
+        played: Whether programs were played already, so that what was the same at random need not be so any more.
     """
-    goal = "the share of episodes that succeed, then the sum of rewards" if success else "the sum of rewards"
+    pictures, once = on_looking(spec.observation_space), config.budget.rounds == 1
+    text = _SEEN_AT_RANDOM.sub("", spec.text) if played else spec.text
+    success = "the share of episodes that succeed, then " if spec.reports_success else ""
     return render(
         "system",
-        spec=spec.strip(),
-        goal=goal,
-        horizon=horizon,
-        tune=tune,
-        clips=clips,
-        observation_form=observation,
-        action_form=action,
-        looking=looking,
-        once=once,
-        source=source,
-        tables=tables and not once,
-        step_seconds=f"{LIMITS.step_seconds:g}",
-        build_seconds=f"{LIMITS.construct_seconds:g}",
-        episode_seconds=f"{LIMITS.episode_seconds:g}",
-    )
-
-
-def system_prompt_for(spec: TaskSpec, config: Config) -> str:
-    """The system prompt of a run."""
-    pictures = on_looking(spec.observation_space)
-    return system_prompt(
-        spec=spec.text,
+        spec=text.strip(),
+        goal=f"{success}the sum of rewards",
         horizon=spec.horizon or spec.cut,
-        success=spec.reports_success,
         tune=config.switches.tune and config.tune != "none",
         clips=config.clip_actions and is_continuous(spec.action_space),
-        observation=_untold(form_of(spec.observation_space), spec.text),
-        action=_untold(form_of(spec.action_space), spec.text),
+        observation_form=_untold(form_of(spec.observation_space), spec.text),
+        action_form=_untold(form_of(spec.action_space), spec.text),
         looking=render("looking", **pictures).strip() if pictures else "",
-        once=config.budget.rounds == 1,
-        tables=config.switches.history != "winners",
+        once=once,
         source=config.reveal == "source",
+        tables=config.switches.history != "winners" and not once,
+        limits=LIMITS,
     )
 
 
@@ -159,12 +124,13 @@ def feedback_system_prompt(spec: TaskSpec) -> str:
     )
 
 
-def policy_prompt(plan: Plan, known: PromptContext, *, max_tokens: int) -> str:
+def policy_prompt(plan: Plan, known: PromptContext, *, probe: str = "", max_tokens: int) -> str:
     """The request for one sample of a round.
 
     Args:
         plan: What is asked for.
         known: What may be told.
+        probe: What an experiment may take, in words, where the request offers one.
         max_tokens: Bound on the text; everything but the request itself gives way to it.
     """
     bound = int(max_tokens * limits.CHARACTERS_PER_TOKEN) - 8
@@ -182,8 +148,9 @@ def policy_prompt(plan: Plan, known: PromptContext, *, max_tokens: int) -> str:
         starts=scores.worst_starts(known.history, plan.parents[0]) if plan.kind == "starts" else "",
         may_end=plan.may_end,
         blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
-        probe=known.probe,
+        probe=probe,
         most_report=limits.REPORT,
+        fit=experiments.FIT,
         form=form_of_trajectory(known.reports_success, sees_all=True),
     )
     parents = (
@@ -198,7 +165,7 @@ def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     return render(
         "first",
         variant=plan.variant,
-        where="" if plan.winners else known.where.in_words(),
+        where="" if plan.winners else in_words(known.where),
         start="" if plan.winners else known.start,
         teacher=teacher,
         experiments=experiments.section(known.history.experiments, room),

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 
 from promptpo.program import Program
-from promptpo.telling.limits import IDEA, SUMMARY
-from promptpo.telling.shortening import between_words, whole_lines
+from promptpo.telling.limits import SUMMARY
+from promptpo.telling.shortening import whole_lines
 
-_CEILING = re.compile(r"^\W*ceiling\W*:\W*(\w.*)$", re.IGNORECASE | re.MULTILINE)
+_CEILING = re.compile(r"^\W*ceiling\W*:\W*(\w.*(?:\n.*\S.*)*)", re.IGNORECASE | re.MULTILINE)
+"""To the end of its paragraph."""
 
 
 def ceiling(prose: str) -> str:
-    """Why nothing better is possible, where what an answer says beside code says so; else nothing."""
+    """Why nothing better is possible, where what an answer says beside code says so, in all its words; else nothing."""
     found = _CEILING.search(prose)
-    return between_words(found[1].strip(" *_`"), IDEA) if found else ""
+    return " ".join(found[1].split()).strip(" *_`") if found else ""
 
 
 def legend(source: str) -> str:

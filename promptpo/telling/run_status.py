@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.telling import feedback, scores
@@ -14,6 +13,7 @@ from promptpo_sandbox import Limits
 if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
     from promptpo.run.records import Attempt
+    from promptpo.telling.plan import RunStatus
 
 LIMITS = Limits()
 """What the sandbox gives a call of `act`, the building of a policy, and an episode."""
@@ -25,74 +25,39 @@ REFERENCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunStatus:
-    """Where a run is when a round begins.
+def in_words(where: RunStatus) -> str:
+    """Where a run is, as one paragraph."""
+    parts = [
+        f"Round {where.round} of {where.rounds}"
+        + (f", with {where.candidates} different requests." if where.candidates > 1 else ".")
+    ]
+    left = []
+    if where.steps is not None and where.steps_left is not None:
+        left.append(f"{where.steps_left:,} of {where.steps:,} environment steps")
+    if where.calls_left is not None:
+        left.append(f"{where.calls_left} model calls")
+    if left:
+        parts.append(f"Left: {' and '.join(left)}.")
+    if where.tunes:
+        parts.append(_tuning(where))
+    if where.starts > 1:
+        parts.append(f"All programs play training starts 1 to {where.starts}.")
+    if where.threshold is not None:
+        parts.append(f"The task counts as solved from a mean return of {number(where.threshold)}.")
+    return " ".join(parts)
 
-    Attributes:
-        round: Counted from 1.
-        rounds: At most so many.
-        candidates: Requests of the round.
-        starts: Training episodes, the same for all candidates.
-        steps: Limit on environment steps; None without one.
-        steps_left: Of them.
-        calls_left: Model calls; None without a limit.
-        tunes: Whether numbers in ``PARAMS`` are tuned in this run at all.
-        tuning_steps: About so many steps are planned for tuning this round's numbers.
-        length: Steps of an episode, about.
-        threshold: Mean return at which the task counts as solved; None without one.
-    """
 
-    round: int
-    rounds: int
-    candidates: int = 1
-    starts: int = 1
-    steps: int | None = None
-    steps_left: int | None = None
-    calls_left: int | None = None
-    tunes: bool = False
-    tuning_steps: int = 0
-    length: float = 0.0
-    threshold: float | None = None
-
-    @property
-    def number_of_episodes(self) -> int:
-        """Whole episodes for which the planned steps are enough."""
-        return int(self.tuning_steps / self.length) if self.length else 0
-
-    def in_words(self) -> str:
-        """One paragraph."""
-        parts = [
-            f"Round {self.round} of {self.rounds}"
-            + (f", with {self.candidates} different requests." if self.candidates > 1 else ".")
-        ]
-        left = []
-        if self.steps is not None and self.steps_left is not None:
-            left.append(f"{self.steps_left:,} of {self.steps:,} environment steps")
-        if self.calls_left is not None:
-            left.append(f"{self.calls_left} model calls")
-        if left:
-            parts.append(f"Left: {' and '.join(left)}.")
-        if self.tunes:
-            parts.append(self._tuning())
-        if self.starts > 1:
-            parts.append(f"All programs play training starts 1 to {self.starts}.")
-        if self.threshold is not None:
-            parts.append(f"The task counts as solved from a mean return of {number(self.threshold)}.")
-        return " ".join(parts)
-
-    def _tuning(self) -> str:
-        if not self.number_of_episodes:
-            return (
-                "No steps are planned for tuning this round's PARAMS: write the values that you believe in."
-            )
-        too = " and of the best so far" if self.round > 1 else ""
-        each = "1 step" if round(self.length) == 1 else f"{round(self.length):,} steps"
-        solved = ", unless one solves the task as written" if self.threshold is not None else ""
-        return (
-            f"About {self.tuning_steps:,} steps ({feedback.episodes_in_words(self.number_of_episodes)} of {each}) are planned "
-            f"for tuning the PARAMS of this round's programs{too}, together{solved}."
-        )
+def _tuning(where: RunStatus) -> str:
+    """What is planned for tuning."""
+    if not where.number_of_episodes:
+        return "No steps are planned for tuning this round's PARAMS: write the values that you believe in."
+    too = " and of the best so far" if where.round > 1 else ""
+    each = "1 step" if round(where.length) == 1 else f"{round(where.length):,} steps"
+    solved = ", unless one solves the task as written" if where.threshold is not None else ""
+    return (
+        f"About {where.tuning_steps:,} steps ({feedback.episodes_in_words(where.number_of_episodes)} of {each}) are planned "
+        f"for tuning the PARAMS of this round's programs{too}, together{solved}."
+    )
 
 
 def references_in_words(references: Mapping[str, Evidence]) -> str:

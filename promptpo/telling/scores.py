@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.rollouts.evaluation import extremes
-from promptpo.telling.feedback import OUTCOME_WORDS, brief, number
+from promptpo.telling.feedback import OUTCOME_WORDS, brief, episodes_in_words, number
 from promptpo.telling.limits import NAMED
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def score(evidence: Evidence) -> str:
     error = evidence.standard_error
     about = f" ± {brief(error)}" if not math.isnan(error) else ""
     success = f", success in {evidence.success_rate:.0%}" if evidence.success_rate is not None else ""
-    return f"{number(evidence.mean_return)}{about} over {'1 episode' if n == 1 else f'{n} episodes'}{success}"
+    return f"{number(evidence.mean_return)}{about} over {episodes_in_words(n)}{success}"
 
 
 def starts(history: History) -> Mapping[int, str]:
@@ -118,39 +118,6 @@ def worst_starts(history: History, attempt: Attempt) -> str:
     names = starts(history)
     more = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
     return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in some[:NAMED]) + more
-
-
-def faster(history: History) -> Attempt | None:
-    """A program that fell early and yet was far better per step than the leader; of several the best per step.
-
-    It fell early: the environment ended most of its episodes before half of the steps that the leader usually has. It
-    was far better: a step of it earned more than the leader's by at least the size of that.
-    """
-    leader = history.best()
-    if leader is None:
-        return None
-    length, paid = _per_step(history.evidence(leader))
-    found: list[tuple[float, Attempt]] = []
-    for attempt in history.attempts:
-        evidence = history.evidence(attempt)
-        ended = sum(e.terminated and not e.success for e in evidence.episodes)
-        if attempt is leader or not history.runs(attempt) or 2 * ended <= len(evidence.episodes):
-            continue
-        steps, each = _per_step(evidence)
-        if 2 * steps < length and each - paid > abs(paid):
-            found.append((each, attempt))
-    return max(found, key=lambda one: one[0])[1] if found else None
-
-
-def _per_step(evidence: Evidence) -> tuple[float, float]:
-    """Steps of a usual episode, and what a step earns."""
-    steps = [e.steps for e in evidence.episodes]
-    return statistics.median(steps), sum(evidence.returns) / max(1, sum(steps))
-
-
-def per_step(evidence: Evidence) -> float:
-    """What a step earns."""
-    return _per_step(evidence)[1]
 
 
 def steps_earned(history: History) -> tuple[float, ...]:

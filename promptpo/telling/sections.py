@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from promptpo.telling import experiments, feedback, limits, scores
 from promptpo.telling.context import PromptContext
 from promptpo.telling.feedback import number
+from promptpo.telling.plan import faster, per_step
 from promptpo.telling.program_summary import change, changes
-from promptpo.telling.run_status import references_in_words, seconds_in_words
+from promptpo.telling.run_status import in_words, references_in_words, seconds_in_words
 from promptpo.telling.shortening import between_words, whole_lines
 from promptpo.telling.step_table import cell
 from promptpo.telling.tuning_summary import moved_in_words
@@ -37,8 +38,9 @@ def of(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> S
     """
     history, leader = known.history, known.leader
     shown = list(parents) or [a for a in [leader] if a is not None]
-    fell = scores.faster(history)
+    fell = faster(history)
     found: Sections = {"where": f"# Where the run is\n\n{_where(known)}"}
+    found["ceiling"] = _ceiling(history)
     if known.where.round == 1:
         found["teacher"] = history.teacher
     if leader is not None:
@@ -83,30 +85,28 @@ def code_of(attempt: Attempt) -> str:
 def _where(known: PromptContext) -> str:
     history = known.history
     earned = scores.steps_earned(history)
-    steps = ""
-    if earned:
-        low, high = cell(earned[0]), cell(earned[-1])
-        span = (
-            f"Single steps have earned from {low} to {high}"
-            if low != high
-            else f"Every step has earned {low}"
-        )
-        steps = f"{span} so far."
-    thoughts, answers = history.thoughts
-    reasons = "; ".join(f'"{between_words(thought, limits.IDEA)}"' for thought in dict.fromkeys(thoughts))
+    steps = f"Single steps have earned from {cell(earned[0])} to {cell(earned[-1])} so far." if earned else ""
     return " ".join(
         filter(
             None,
             [
-                known.where.in_words(),
+                in_words(known.where),
                 references_in_words(history.references),
                 "All episodes begin with the same observation." if known.one_start else "",
                 steps,
-                f"{len(thoughts)} of {answers} answers of the last round saw no way to improve: {reasons}."
-                if thoughts
-                else "",
             ],
         )
+    )
+
+
+def _ceiling(history: History) -> str:
+    """Why answers of the last round saw no way to improve, in all their words."""
+    thoughts, answers = history.thoughts
+    reasons = "\n".join(f'"{thought}."' for thought in dict.fromkeys(thoughts))
+    return (
+        f"{len(thoughts)} of {answers} answers of the last round saw no way to improve:\n{reasons}"
+        if thoughts
+        else ""
     )
 
 
@@ -180,7 +180,7 @@ def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
     table = attempt.diagnosis.trace.splitlines()
     last = "\n".join([*table[:1], *table[1:][-limits.IN_A_ROW :]])
     compared = (
-        f"A step of it earns {number(scores.per_step(theirs))}, one of {leader.id} {number(scores.per_step(ours))}. "
+        f"A step of it earns {number(per_step(theirs))}, one of {leader.id} {number(per_step(ours))}. "
         f"{feedback.endings(theirs.episodes)}"
     )
     steps = f"Its last steps:\n{whole_lines(last, limits.SECTIONS['last steps'])}" if table else ""
@@ -191,12 +191,10 @@ def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
 def _others(known: PromptContext) -> str:
     """What the other candidates tried: those of the last round with what went wrong, earlier ones in a line, newest first."""
     history, leader = known.history, known.leader
-    shown = [a for a in history.attempts if a is not leader and not a.candidate.duplicate_of]
-    shown = [
-        a
-        for a in shown
-        if leader is None or a.id not in leader.candidate.parents or not leader.candidate.tuned
-    ]
+    of_leader = (
+        {leader.id, *(leader.candidate.parents if leader.candidate.tuned else ())} if leader else set()
+    )
+    shown = [a for a in history.attempts if a.id not in of_leader and not a.candidate.duplicate_of]
     shown.sort(key=lambda a: -a.candidate.round)
     lines = [line for attempt in shown for line in _other(attempt, history)]
     return "\n".join(["# What the other candidates tried", "", *lines]) if lines else ""

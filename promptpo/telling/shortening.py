@@ -8,25 +8,36 @@ _ENDS = re.compile(r"(?<=[.!?])(?<!\.\.)\s+")
 """Between two sentences; not within a range such as 0.4 .. 0.7."""
 
 
-def whole_lines(text: str, most: int) -> str:
+def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
     """Text of at most so many characters: it loses whole lines from its end, and says how many.
 
     Only a first line that is longer by itself ends between two words.
+
+    Args:
+        text: What is made shorter.
+        most: Characters.
+        kept: Given, whole blocks are lost, as empty lines divide them, but no line that begins so.
     """
     text = text.strip()
     if len(text) <= most:
         return text
-    lines = text.split("\n")
-    kept = [between_words(lines[0], max(most - 24, 1))]
-    size = len(kept[0])
-    for line in lines[1:]:
-        size += len(line) + 1
-        if size > most - 24:  # what the note takes
+    between, what = ("\n", "line") if kept is None else ("\n\n", "block")
+    staying = [line for line in text.split("\n") if kept is not None and line.startswith(kept)]
+    first, *others = text.split(between)
+    room = max(most - 24 - sum(len(line) + 1 for line in staying), 1)  # less what the note takes
+    told = [between_words(first, room) if kept is None else whole_lines(first, room)]
+    size = len(told[0])
+    for other in others:
+        size += len(between) + len(other)
+        if size > room:
             break
-        kept.append(line)
-    left = len(lines) - len(kept)
-    note = [f"({left} more line{'s' if left > 1 else ''})"] if left else []
-    return "\n".join([*kept, *note])
+        told.append(other)
+    left = 1 + len(others) - len(told)
+    note = [f"({left} more {what}{'s' if left > 1 else ''})"] if left else []
+    shown = between.join(told)
+    last = [line for line in staying if line not in shown.split("\n")]
+    cut = between.join(filter(None, [shown, "\n".join([*last, *note])]))
+    return cut if kept is None else whole_lines(cut, most)
 
 
 def between_words(text: str, most: int) -> str:

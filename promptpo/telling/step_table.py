@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.telling.columns import called, components, words
+from promptpo.telling.columns import called, components, leaves, words
 from promptpo.telling.feedback import number
 from promptpo.telling.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD, WIDEST
 
@@ -58,33 +57,6 @@ def told_steps(steps: int, *, ended: bool) -> list[int]:
     return sorted(spread | set(range(first, min(first + IN_A_ROW, steps))))
 
 
-MISSING = "NaN in observations"
-"""How the sentence on missing numbers begins."""
-
-
-def missing(episodes: Sequence[Episode], names: Mapping[str, str]) -> str:
-    """Which numbers of recorded observations were NaN, how often, and from which step on; empty where none was."""
-    found: dict[str, list[int]] = {}
-    seen = [e.trajectory.observations for e in episodes if e.trajectory is not None]
-    for observations in seen:
-        for t, one in enumerate(observations):
-            for label, value in components(one, "obs") if _holds_nan(one) else ():
-                if math.isnan(value):
-                    found.setdefault(label, []).append(t)
-    told = [
-        f"{called(label, names)} in {len(at)}, at step {min(at)} first"
-        for label, at in list(found.items())[:COLUMNS]
-    ]
-    return f"{MISSING} ({sum(map(len, seen))} in all): {'; '.join(told)}." if told else ""
-
-
-def _holds_nan(value: Any) -> bool:
-    if isinstance(value, dict | tuple):
-        return any(map(_holds_nan, value.values() if isinstance(value, dict) else value))
-    seen = np.asarray(value)
-    return seen.dtype.kind == "f" and bool(np.isnan(seen).any())
-
-
 def cell(value: float) -> str:
     """A number in a table: whole ones exactly, as codes are, others with three digits; next to nothing as 0."""
     if abs(value) < 1e6 and float(value).is_integer():  # noqa: PLR2004
@@ -130,13 +102,8 @@ def _texts(
 
 def numbers(value: Any, kind: str) -> dict[str, float]:
     """The numbers of a value by label, but for those of pictures."""
-    if _picture(value):
-        return {}
-    if isinstance(value, dict):
-        return {
-            label: one for k, part in value.items() for label, one in numbers(part, f"{kind}[{k!r}]").items()
-        }
-    return dict(components(value, kind))
+    told = ((label, leaf) for label, leaf in leaves(value, kind) if not _picture(leaf))
+    return {label: one for name, leaf in told for label, one in components(leaf, name)}
 
 
 def _small(value: Any, kind: str) -> dict[str, str]:

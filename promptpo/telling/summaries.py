@@ -16,14 +16,15 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Diagnosis, Told
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, limits, prompting, replies
+from promptpo.telling.columns import missing
 from promptpo.telling.first_observation import given_in_words
-from promptpo.telling.step_table import missing, table
+from promptpo.telling.step_table import table
 
 if TYPE_CHECKING:
     from promptpo.run.recipe import Recipe
     from promptpo.run.spender import Spender
     from promptpo.spec import TaskSpec
-    from promptpo_sandbox import Episode, Record, Rollout
+    from promptpo_sandbox import Episode, Rollout
 
 TARGET = "Feedback.summarize_trajectory"
 
@@ -59,11 +60,6 @@ class Summariser:
         self._repairs = 0
         self._lock = asyncio.Lock()
         self.source = self.legend = ""
-
-    @property
-    def record(self) -> Record:
-        """What is kept of rollouts: of pictures, what the policy made of them."""
-        return "seen" if self.pictures else True
 
     @property
     def _form(self) -> str:

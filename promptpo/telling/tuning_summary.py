@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from promptpo.telling.feedback import episodes_in_words
 from promptpo.telling.limits import NAMED
 
 if TYPE_CHECKING:
@@ -63,5 +64,4 @@ def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
 def _episodes(tuned: Tuned) -> str:
     """How many there were, and how long: short ones do not see what happens late."""
     n = tuned.evaluations
-    length = f" of {tuned.steps / n:,.0f} steps" if tuned.steps else ""
-    return f"1 episode{length}" if n == 1 else f"{n:,} episodes{length}{' on average' if length else ''}"
+    return f"{episodes_in_words(n)} of {tuned.steps / n:,.0f} steps on average"

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 
 from promptpo.files import make_folder, read_regular, write_atomically
-from promptpo.run.packing import deflate, inflate
+from promptpo.run.artifacts import deflate, inflate
 from promptpo.world.numbers import quantities
 from promptpo_sandbox import Recorded, Rollout
 from promptpo_sandbox.errors import SpaceBorderError

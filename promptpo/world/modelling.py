@@ -10,7 +10,7 @@ from promptpo.envs.spaces import form_of
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.run.untold import MOST_VALUES, values_in
+from promptpo.run.artifacts import MOST_VALUES, values_in
 from promptpo.telling import prompting
 from promptpo.world import shown
 from promptpo.world.baseline.writer import write_world

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.program import Program
 from promptpo.run.budget import allotted
-from promptpo.run.records import Attempt, Candidate, Seeds
-from promptpo.run.subjects import Subject
+from promptpo.run.records import Attempt, Candidate, Seeds, Subject
 from promptpo.search.hooks import Feature
 from promptpo.search.references import MARKS, programs, random_policy
 from promptpo.world.baseline.writer import suits_formulas

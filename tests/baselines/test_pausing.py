@@ -50,7 +50,7 @@ def settings(tmp_path: Path, algorithm: Any = "ppo", **changes: Any) -> Any:
 
 def piece(chosen: Any, directory: Path, display: Display | None = None, **options: Any) -> Any:
     """One process's work."""
-    return train(chosen, directory, resume=True, display=display or Display(), command="test", **options)
+    return train(chosen, directory, resume=True, display=display or Display(), **options)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def run(directory: Path, told: Telling, **changes: Any) -> Any:
         "ppo", Task("CartPole-v1", {}, 50), **{"steps": 1200, "search": 3, "hyperparameters": "default", **changes},
         eval_every=10_000, validation_episodes=1, test_episodes=1,
     )  # fmt: skip
-    return train(settings, directory, resume=True, display=told, command="test")
+    return train(settings, directory, resume=True, display=told)
 
 
 def test_a_search_stays_within_the_steps_and_says_what_it_cost(tmp_path: Path) -> None:

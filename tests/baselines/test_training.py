@@ -42,7 +42,7 @@ def small(tmp_path: Path) -> Any:
 
 def run(settings: Any, directory: Any, *, resume: bool = False) -> Any:
     """Train without a display."""
-    return train(settings, directory, resume=resume, display=Display(), command="test")
+    return train(settings, directory, resume=resume, display=Display())
 
 
 def tiny(small: Any, **changes: Any) -> Any:
@@ -137,7 +137,7 @@ def test_training_takes_no_more_steps_than_it_may(
     settings = TrainingSettings(
         algorithm, task, steps, hyperparameters=str(path), validation_episodes=1, test_episodes=1
     )
-    result = train(settings, tmp_path / "run", resume=False, display=told, command="test")
+    result = train(settings, tmp_path / "run", resume=False, display=told)
     assert result["steps"]["train"] == trained
     if steps > trained:
         assert f"  {trained} of {steps} steps, so that all rollouts have one length" in told.lines

@@ -27,7 +27,7 @@ from promptpo.program.reward_program import read_reward, reward_program
 from promptpo.run.config import load_config
 from promptpo.run.journal import read_run
 from promptpo.run.keeping import paid_for
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 from promptpo.spec.rewarded import without_purpose
 from promptpo.telling.feedback import number
 from tests.promptpo.optimizing import QUICK, Model, optimize

@@ -1,12 +1,14 @@
-"""Worker processes that one test's run leaves for the next: most of a short run's time is their start."""
+"""Worker processes and specs that one test's run leaves for the next: most of a short run's time is their making."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from promptpo.envs.task import Task
 from promptpo.rollouts import Executor, LocalExecutor, Settings, make_executor
 from promptpo.rollouts.local import usable_cores
+from promptpo.spec import TaskSpec
+from promptpo.spec.describe import describe
 from promptpo_sandbox import Limits
 
 SMALL = (
@@ -53,6 +55,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self._kept: list[tuple[tuple[Settings, int], Warm]] = []
+        self._specs: dict[str, TaskSpec] = {}
 
     def local(self, settings: Settings, jobs: int = 0) -> LocalExecutor:
         """An executor on this machine; a second one where the first is in use."""
@@ -77,6 +80,15 @@ class Shelf:
             self._kept.append((asked, executor))
         while len(self._kept) > KEPT:
             self._kept.pop(0)[1].end()
+
+    def describe(self, task: Task, *, spec_file: str | None = None, **how: Any) -> TaskSpec:
+        """What stands for `promptpo.spec.describe.describe`: looks once at an environment that is the same in all tests."""
+        if task.env_id not in SMALL or task.wrappers or spec_file is not None:
+            return describe(task, spec_file=spec_file, **how)
+        asked = repr((task, how))
+        if asked not in self._specs:
+            self._specs[asked] = describe(task, **how)
+        return self._specs[asked]
 
     def clear(self) -> None:
         """Stop all workers."""

@@ -23,7 +23,7 @@ from promptpo.output.report import write_result
 from promptpo.run.journal import Journal, to_json
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Seeds
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
 from promptpo_baselines.icpi.engines.choose import choose_model
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +120,7 @@ def refine_command(
             directory,
             resume=place.resume,
             display=display,
-            command=shlex.join(sys.argv),
+            trust=place.trust,
         )
     show(content, directory, quiet=place.quiet, as_json=place.as_json)
     if not (place.quiet or place.as_json):

@@ -16,7 +16,7 @@ from promptpo.program import Program
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.budget import UNBOUNDED_HORIZON
-from promptpo.run.threads import run_async
+from promptpo.run.control import run_async
 from promptpo_baselines.algorithms import called
 from promptpo_baselines.refine.environments import build_env
 from promptpo_baselines.refine.programs import Prior, joined

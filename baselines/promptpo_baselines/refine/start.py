@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.envs.task import RewardProgram, Task
 from promptpo.errors import UsageError
-from promptpo.files import read_text
+from promptpo.files import read_regular, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import check_made_for, file_and_task
 from promptpo.output.report import RESULT, write_atomically
@@ -153,7 +153,13 @@ def without_header(source: str) -> str:
 
 
 def refine(
-    settings: TrainingSettings, source: str, directory: Path, *, resume: bool, display: Any, command: str
+    settings: TrainingSettings,
+    source: str,
+    directory: Path,
+    *,
+    resume: bool,
+    display: Any,
+    trust: bool = False,
 ) -> dict[str, Any]:
     """Train a network on top of a program; see `promptpo_baselines.training.train`.
 
@@ -163,19 +169,19 @@ def refine(
         directory: Where to.
         resume: Go on with what is there.
         display: Told what happens.
-        command: The command line, for the result.
+        trust: Go on with a run that was not made here.
     """
-    prepare(settings, directory, resume=resume)
+    prepare(settings, directory, resume=resume, trust=trust)
     if not (directory / CONFIG).exists():
         write_atomically(directory / PROGRAM, source)
         save_settings(settings, directory)  # from here on it is this run's directory
-    return train(settings, directory, resume=True, display=display, command=command, kind=RefineRun)
+    return train(settings, directory, resume=True, display=display, kind=RefineRun, trust=trust)
 
 
 def _result_of(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads((file.parent / RESULT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_regular(file.parent / RESULT))
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -57,9 +57,9 @@ def told_rows(folder: Path, rows: Sequence[Row], table: Callable[[Sequence[Row]]
     print("\n".join(table(rows)))
 
 
-def command(name: str, doc: str) -> argparse.ArgumentParser:
+def command(prog: str, doc: str) -> argparse.ArgumentParser:
     """The command line of such a study; the folder is absolute."""
-    parser = argparse.ArgumentParser(prog=f"python -m promptpo_benchmarks.{name}", description=doc)
+    parser = argparse.ArgumentParser(prog=prog, description=doc)
     parser.add_argument(
         "what", choices=["render", "score"], help="write prompts, or play answers and print the table"
     )

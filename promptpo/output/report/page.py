@@ -39,7 +39,6 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
 from promptpo.run.state_values import CandidateState
-from promptpo.telling.experiments import one_line as experiment_line
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 if TYPE_CHECKING:
@@ -196,6 +195,8 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
     sandbox, spent = session.get("sandbox") or {}, charts.spending_charts(run)
     episode = None if isinstance(shown, str) else shown
     world = state.worlds[-1] if state.worlds else None
+    if state.experiments:
+        from promptpo.telling.experiments import one_line as experiment_line
     if world:
         from promptpo.output.world import use_of_world
         from promptpo.world import words

@@ -13,9 +13,9 @@ from promptpo.output.observer import HOOKS, Observer
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
+from promptpo.run.artifacts import inflate
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Event, read_events
-from promptpo.run.packing import inflate
 from promptpo.run.state import RunState, evaluation_in
 
 if TYPE_CHECKING:

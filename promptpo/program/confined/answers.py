@@ -42,8 +42,8 @@ def extract(text: str, class_name: str, method: str, cut: bool) -> tuple[str, st
     prose = _prose(text)
     best: tuple[int, bool, str] | None = None
     for block in candidates:
-        code = textwrap.dedent(block).strip("\n").expandtabs(4)
-        if len(code.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES:
+        code = _code(block)
+        if _too_long(code):
             if not blocks or len(blocks) == 1:
                 return "", "too_long", prose
             continue
@@ -68,9 +68,8 @@ def every(text: str, class_name: str, method: str) -> tuple[str, ...]:
         return (source,) if f"class {class_name}" in source else ()
     found: dict[str, None] = {}
     for block in candidates:
-        code = textwrap.dedent(block).strip("\n").expandtabs(4)
-        short = len(code.encode("utf-8", "surrogatepass")) <= MAX_SOURCE_BYTES
-        if short and f"class {class_name}" in code and _as_module(code, class_name, method)[0]:
+        code = _code(block)
+        if not _too_long(code) and f"class {class_name}" in code and _as_module(code, class_name, method)[0]:
             found.setdefault(code + "\n")
     return tuple(found)
 
@@ -80,6 +79,14 @@ def _blocks(text: str) -> tuple[list[tuple[str, bool]], list[str]]:
     blocks = [*_fenced(text)]
     closed = [block for block, is_closed in blocks if is_closed]
     return blocks, [*closed, *_in_json(text), *(block for block, is_closed in blocks if not is_closed)]
+
+
+def _code(block: str) -> str:
+    return textwrap.dedent(block).strip("\n").expandtabs(4)
+
+
+def _too_long(code: str) -> bool:
+    return len(code.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES
 
 
 _WHOLE = 2

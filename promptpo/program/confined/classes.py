@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from promptpo.program.confined.tree import assigned, bound_here
+from promptpo.program.confined.tree import Module, assigned, bound_here
 
 
-def class_called(tree: ast.Module | None, name: str) -> ast.ClassDef | None:
+def class_called(tree: ast.Module, name: str) -> ast.ClassDef | None:
     """The class that a top-level name means in the end; None where the module does not define it plainly."""
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)} if tree else {}
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     seen: set[str] = set()
     while name not in seen:
         seen.add(name)
@@ -20,22 +20,46 @@ def class_called(tree: ast.Module | None, name: str) -> ast.ClassDef | None:
     return None
 
 
-def contract_of(tree: ast.Module | None) -> tuple[bool | None, bool | None]:
+def contract(module: Module) -> tuple[bool | None, bool | None]:
     """How the class ``Policy`` wants to be made: whether it takes parameters, and whether it has a ``reset``."""
-    policy = class_called(tree, "Policy")
-    if policy is None:
-        return None, None
-    init, reset = find_method(tree, policy, "__init__"), find_method(tree, policy, "reset")
+    init, reset = (_method(module, "Policy", name) for name in ("__init__", "reset"))
     takes_params = None if init is None else False
     resets = None if reset is None else False
     if isinstance(init, ast.FunctionDef):
-        takes_params = None if init.decorator_list else takes_more(init)
+        takes_params = None if init.decorator_list else _positional(init) > 1 or init.args.vararg is not None
     if isinstance(reset, ast.FunctionDef):
         resets = None if reset.decorator_list else _positional(reset) == 1
     return takes_params, resets
 
 
-def find_method(tree: ast.Module | None, owner: ast.ClassDef, name: str) -> ast.FunctionDef | bool | None:
+def reward(module: Module) -> tuple[bool, bool]:
+    """Whether the class ``Reward`` may have a ``step``, and a ``success``."""
+    if class_called(module.tree, "Reward") is None:
+        return False, False
+    has_step, has_success = (_method(module, "Reward", name) is not False for name in ("step", "success"))
+    return has_step, has_success
+
+
+def lacks(module: Module, class_name: str, *methods: str) -> tuple[str, ...]:
+    """Which of some methods a top-level class has not, as far as that is known without running the module."""
+    return tuple(name for name in methods if _method(module, class_name, name) is False)
+
+
+def arguments(module: Module, class_name: str, method: str) -> tuple[str, ...]:
+    """Names of the positional arguments of a method of a top-level class; empty where it is not there."""
+    owner = class_called(module.tree, class_name)
+    body = owner.body if owner is not None else []
+    found = [n for n in body if isinstance(n, ast.FunctionDef) and n.name == method]
+    return tuple(argument.arg for argument in found[0].args.args) if found else ()
+
+
+def _method(module: Module, class_name: str, name: str) -> ast.FunctionDef | bool | None:
+    """A method of a top-level class; see `find_method`. None where there is no such class."""
+    owner = class_called(module.tree, class_name)
+    return None if owner is None else find_method(module.tree, owner, name)
+
+
+def find_method(tree: ast.Module, owner: ast.ClassDef, name: str) -> ast.FunctionDef | bool | None:
     """A method, inherited ones included; False where there is none, None where only running can tell."""
     pending, seen = [owner], set()
     unknown = False
@@ -57,11 +81,6 @@ def find_method(tree: ast.Module | None, owner: ast.ClassDef, name: str) -> ast.
             elif not (isinstance(base, ast.Name) and base.id == "object"):
                 unknown = True
     return None if unknown else False
-
-
-def takes_more(method: ast.FunctionDef) -> bool:
-    """Whether a method takes a positional argument besides ``self``."""
-    return _positional(method) > 1 or method.args.vararg is not None
 
 
 def _positional(method: ast.FunctionDef) -> int:

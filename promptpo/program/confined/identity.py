@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from promptpo.program.confined.tree import parse
+from promptpo.program.confined.tree import Module, parse
 from promptpo.program.confined.tunables import declared_in
 from promptpo.program.identity import text_digest
 
@@ -14,36 +14,32 @@ MOST_BITS = 10_000
 """Longer integers are dumped as hexadecimal digits, since Python refuses to write them as decimal ones."""
 
 
-def digest(source: str) -> str:
+def digest(module: Module) -> str:
     """A name for what a source does: equal for sources that differ in comments, layout and local names.
 
     Docstrings, annotations and the names of variables and arguments do not change it. Numbers, strings,
-    structure and the names of attributes, functions, methods, classes and keyword arguments do. Text that
-    is not Python is digested as it is.
+    structure and the names of attributes, functions, methods, classes and keyword arguments do.
     """
-    tree = parse(source)  # one of its own, since normalising changes it
+    tree = parse(module.source) or module.tree  # one of its own, since normalising changes it
     try:
-        shape = ast.dump(_Normalise().visit(tree)) if tree is not None else source
+        return text_digest(ast.dump(_Normalise().visit(tree)))
     except (RecursionError, MemoryError):
-        shape = source
-    return text_digest(shape)
+        return text_digest(module.source)
 
 
-def skeleton(source: str) -> str:
+def skeleton(module: Module) -> str:
     """A name for a program without its numbers: equal for those that differ in nothing else."""
-    tree = parse(source)  # one of its own, as above
-    if tree is None:
-        return digest(source)
-    declared = declared_in(tree).values()
+    tree = parse(module.source) or module.tree  # one of its own, as above
     values: dict[ast.expr, ast.expr] = {}
-    for one in declared:
+    for one in declared_in(tree).values():
         value = ast.Constant(f"{one.shape}" if one.shape else 0)
         both = [ast.Constant(0), ast.Constant(0)]
         values[one.node] = ast.Tuple([value, *both], ast.Load()) if one.whole else value
     try:
-        return digest(ast.unparse(ast.fix_missing_locations(_WithoutNumbers(values).visit(tree))))
+        plain = ast.unparse(ast.fix_missing_locations(_WithoutNumbers(values).visit(tree)))
     except (RecursionError, MemoryError):
-        return digest(source)
+        return digest(module)
+    return digest(Module.parse(plain) or module)
 
 
 class _Normalise(ast.NodeTransformer):

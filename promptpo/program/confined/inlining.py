@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 
-from promptpo.program.confined.tree import Text, docstring_of, parse
+from promptpo.program.confined.tree import Module, docstring_of
 from promptpo_sandbox.guest import looking
 
 MODULE = "looking"
@@ -14,32 +14,30 @@ MODULE = "looking"
 _Import = ast.Import | ast.ImportFrom
 
 
-def inlined(source: str) -> str:
+def inlined(module: Module) -> str:
     """The same policy with the pieces of ``looking`` that it uses in the place of their imports.
 
     They have names that nothing else in the policy has; what was imported is set to them where the import stood.
     """
-    tree = parse(source)
-    nodes = ast.walk(tree) if tree else ()
+    nodes = ast.walk(module.tree)
     found = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) and _ours(node)]
-    if tree is None or not found:
-        return source
+    if not found:
+        return module.source
     prefix = f"{MODULE}_"
-    while prefix in source:
+    while prefix in module.source:
         prefix += "_"
     whole = any(isinstance(node, ast.Import) for node in found)
     chosen = {alias.name for node in found if isinstance(node, ast.ImportFrom) for alias in node.names}
     wanted = _with_needed(set(_PIECES) if whole else chosen)
-    text = Text(source)
-    place = _behind_imports(tree, text)
-    edits = [(text.start(node), text.end(node), _assignments(node, prefix)) for node in found]
+    place = _behind_imports(module)
+    edits = [(module.start(node), module.end(node), _assignments(node, prefix)) for node in found]
     top = [edit for edit in edits if edit[0] < place]  # what they are set to has to stand before it
     moved = [
-        (start, end, "pass" if text.data[end:].lstrip(b" ")[:1] == b";" else "") for start, end, _ in top
+        (start, end, "pass" if module.data[end:].lstrip(b" ")[:1] == b";" else "") for start, end, _ in top
     ]
     lines = "\n".join(new for _, _, new in top)
     block = f"\n{_block(wanted, prefix, whole=whole)}\n\n\n{lines}\n"
-    return text.replaced([*moved, *(edit for edit in edits if edit not in top), (place, place, block)])
+    return module.replaced([*moved, *(edit for edit in edits if edit not in top), (place, place, block)])
 
 
 def _ours(node: _Import) -> bool:
@@ -54,12 +52,8 @@ def _assignments(node: _Import, prefix: str) -> str:
     if isinstance(node, ast.ImportFrom):
         return "; ".join(f"{alias.asname or alias.name} = {prefix}{alias.name}" for alias in node.names)
     others = [ast.unparse(ast.Import([alias])) for alias in node.names if alias.name != MODULE]
-    return "; ".join(
-        [
-            *others,
-            *(f"{alias.asname or MODULE} = {prefix}all" for alias in node.names if alias.name == MODULE),
-        ]
-    )
+    ours = [f"{alias.asname or MODULE} = {prefix}all" for alias in node.names if alias.name == MODULE]
+    return "; ".join([*others, *ours])
 
 
 _PIECES = {
@@ -70,9 +64,8 @@ _PIECES = {
 
 def _with_needed(wanted: set[str]) -> list[str]:
     """The names of pieces with those that they call, in the module's order."""
-    pieces = _PIECES
-    needed = {other for name in wanted for other in pieces if re.search(rf"\b{other}\(", pieces[name])}
-    return [name for name in pieces if name in wanted] if needed <= wanted else _with_needed(wanted | needed)
+    needed = {other for name in wanted for other in _PIECES if re.search(rf"\b{other}\(", _PIECES[name])}
+    return [name for name in _PIECES if name in wanted] if needed <= wanted else _with_needed(wanted | needed)
 
 
 def _block(wanted: list[str], prefix: str, *, whole: bool) -> str:
@@ -87,15 +80,13 @@ def _block(wanted: list[str], prefix: str, *, whole: bool) -> str:
     return f"import numpy as {prefix}np\n\n\n{note}\n\n\n{text}{module}"
 
 
-def _behind_imports(tree: ast.Module, text: Text) -> int:
+def _behind_imports(module: Module) -> int:
     """The offset of the line behind the imports that the module begins with."""
-    last: ast.stmt | None = docstring_of(tree)
-    for node in tree.body:
+    last = docstring_of(module.tree)
+    for node in module.tree.body:
         if isinstance(node, _Import):
             last = node
         elif node is not last:
             break
-    if last is None:
-        return 0
-    end = text.data.find(b"\n", text.end(last))
-    return len(text.data) if end < 0 else end + 1
+    end = -1 if last is None else module.data.find(b"\n", module.end(last))
+    return 0 if last is None else len(module.data) if end < 0 else end + 1

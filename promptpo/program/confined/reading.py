@@ -7,23 +7,33 @@ from __future__ import annotations
 
 from typing import Any
 
+from promptpo.program.confined import classes, facts, identity, inlining, renaming, tree, tunables
 from promptpo.program.confined.answers import every, extract
 from promptpo.program.confined.expressions import is_plain_expression
-from promptpo.program.confined.module import Module
 from promptpo_sandbox.guest.plain import PlainDataError, encode
 
 __all__ = ["every", "extract", "is_plain_expression", "of_module"]
 
+_FACTS = {
+    fact.__name__: fact
+    for fact in (
+        *(facts.is_python, facts.names, facts.reads, facts.imports, facts.docstring, facts.class_docstrings),
+        *(facts.text, facts.without_docstring, facts.option_defaults, identity.digest, identity.skeleton),
+        *(classes.contract, classes.reward, classes.lacks, classes.arguments, tree.constant),
+        *(tunables.params, tunables.arrays, tunables.given, tunables.table, tunables.actions),
+        *(tunables.number, tunables.with_values, tunables.with_literal),
+        *(renaming.renamed, renaming.named, inlining.inlined),
+    )
+}
+
 
 def of_module(source: str, name: str, *arguments: Any) -> Any:
-    """What a module is like: a property of `Module`, or what a method gives; its text where that is a module.
+    """A fact about a module, or its text rewritten.
 
-    None where it is no plain data: a table of sets, say.
+    None where the text is not Python, or the fact no plain data: a table of sets, say.
     """
-    found = getattr(Module.parse(source), name)
-    found = found(*arguments) if callable(found) else found
-    if isinstance(found, Module):
-        return found.source
+    module = tree.Module.parse(source)
+    found = None if module is None else _FACTS[name](module, *arguments)
     try:
         encode(found)
     except PlainDataError:

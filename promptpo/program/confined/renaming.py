@@ -6,34 +6,34 @@ import ast
 import re
 from collections.abc import Iterator
 
-from promptpo.program.confined.tree import Text, bound_by, bound_here, parse
+from promptpo.program.confined.tree import Module, bound_by, bound_here, parse
 
 
-def rename(source: str, old: str, new: str) -> str:
-    """The same module with a top-level name changed; local variables of that name change with it.
+def renamed(module: Module, name: str) -> str:
+    """The same module with a top-level name changed to one that is not in use."""
+    taken, new = set(re.findall(r"\w+", module.source)), f"{name}_"
+    while new in taken:
+        new += "_"
+    return named(module, name, new)
+
+
+def named(module: Module, old: str, new: str) -> str:
+    """The same module with a top-level name changed to another, which occurs nowhere in it; local variables of it change too.
 
     Layout and comments stay, except where a name stands in a place whose position Python does not tell
     (inside of some f-strings): there the module is written anew from its syntax tree.
-
-    Args:
-        source: A module that parses.
-        old: A name that it binds at its top level.
-        new: A name that occurs nowhere in it.
     """
-    tree = parse(source)
-    if tree is None:
-        return source
-    text, nodes = Text(source), list(_meant(tree, old))
-    edits = [edit for node in nodes if (edit := _edit(text, node, old, new)) is not None]
+    tree = parse(module.source) or module.tree  # one of its own, since renaming changes it
+    nodes = list(_meant(tree, old))
+    text = module.replaced([edit for node in nodes if (edit := _edit(module, node, old, new)) is not None])
     for node in nodes:
         _apply(node, old, new)
-    renamed = text.replaced(edits)
-    again = parse(renamed)
+    again = parse(text)
     try:
         same = again is not None and ast.dump(again) == ast.dump(tree)
-        return renamed if same else ast.unparse(tree) + "\n"
+        return text if same else ast.unparse(tree) + "\n"
     except ValueError:  # an integer that Python refuses to write
-        return renamed if again is not None else source
+        return text if again is not None else module.source
 
 
 def _meant(node: ast.AST, name: str, *, attribute: bool | None = None) -> Iterator[ast.AST]:
@@ -73,7 +73,7 @@ def _parts(node: ast.AST, name: str) -> tuple[list[ast.AST], list[ast.AST]]:
     return [one for one in children if one not in body], [] if name in own else body
 
 
-def _edit(text: Text, node: ast.AST, old: str, new: str) -> tuple[int, int, str] | None:
+def _edit(text: Module, node: ast.AST, old: str, new: str) -> tuple[int, int, str] | None:
     """The change of text that renames a node; None where it is not found."""
     if isinstance(node, ast.alias):
         end = text.end(node)

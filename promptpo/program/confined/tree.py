@@ -6,10 +6,14 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 MAX_SOURCE_BYTES = 100_000
 """The sandbox refuses longer sources, so they are not even parsed here."""
+
+Placed = ast.expr | ast.stmt | ast.alias | ast.ExceptHandler
+"""Nodes that have a place in the text."""
 
 UNREADABLE = (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError)
 """What reading an odd literal may raise: among others, integers beyond Python's limit of digits."""
@@ -43,31 +47,36 @@ def literal(node: ast.expr | None) -> Any:
     return value
 
 
-def assigned(tree: ast.Module | None, name: str) -> ast.expr | None:
-    """The expression last assigned to a top-level name."""
-    found: ast.expr | None = None
-    for statement in tree.body if tree else ():
+def assignments(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """Names that statements are assigned to, with what is assigned."""
+    for statement in statements:
         if isinstance(statement, ast.Assign):
             targets: list[ast.expr] = statement.targets
         elif isinstance(statement, ast.AnnAssign):
             targets = [statement.target]
         else:
             continue
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            found = statement.value
-    return found
+        for target in targets:
+            if isinstance(target, ast.Name) and statement.value is not None:
+                yield target.id, statement.value
 
 
-def docstring_of(tree: ast.Module | ast.ClassDef | None) -> ast.Expr | None:
-    """The statement that is the docstring of a module or class."""
-    first = tree.body[0] if tree and tree.body else None
-    if (
-        isinstance(first, ast.Expr)
-        and isinstance(first.value, ast.Constant)
-        and isinstance(first.value.value, str)
-    ):
-        return first
-    return None
+def assigned(tree: ast.Module, name: str) -> ast.expr | None:
+    """The expression last assigned to a top-level name."""
+    return dict(assignments(tree.body)).get(name)
+
+
+def constant(module: Module, name: str) -> Any:
+    """The literal that a module binds to a name at its top level; None where there is none."""
+    try:
+        return literal(assigned(module.tree, name))
+    except ValueError:
+        return None
+
+
+def docstring_of(tree: ast.Module) -> ast.stmt | None:
+    """The statement that is the docstring of a module."""
+    return tree.body[0] if ast.get_docstring(tree, clean=False) is not None else None
 
 
 def bound_here(statements: Iterable[ast.AST]) -> Iterator[str]:
@@ -99,28 +108,35 @@ def bound_by(node: ast.AST) -> Iterator[str]:
         yield node.rest
 
 
-class Text:
-    """A source as bytes with line numbers, as `ast` counts: lines from 1, columns in UTF-8 bytes.
+class Module:
+    """A module that parses, as its tree and as bytes with line numbers, as `ast` counts: lines from 1, columns in UTF-8 bytes.
+
+    Everything is read off the syntax tree; nothing of the module is ever run.
 
     Args:
-        source: Text that parses.
+        source: Its text.
+        tree: What that parses to.
     """
 
-    def __init__(self, source: str) -> None:
-        self.data = source.encode()
+    def __init__(self, source: str, tree: ast.Module) -> None:
+        self.source, self.tree, self.data = source, tree, source.encode()
         self._starts = [0, *(found.end() for found in re.finditer(rb"\r\n|\r|\n", self.data))]
 
-    def at(self, line: int, column: int) -> int:
-        """Offset of a place."""
-        return self._starts[min(line, len(self._starts)) - 1] + column
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def parse(source: str) -> Module | None:
+        """The module of a text; None where that is not Python."""
+        tree = parse(source)
+        return None if tree is None else Module(source, tree)
 
-    def start(self, node: ast.expr | ast.stmt | ast.alias | ast.ExceptHandler) -> int:
+    def start(self, node: Placed) -> int:
         """Offset at which a node begins."""
-        return self.at(node.lineno, node.col_offset)
+        return self._starts[min(node.lineno, len(self._starts)) - 1] + node.col_offset
 
-    def end(self, node: ast.expr | ast.stmt | ast.alias | ast.ExceptHandler) -> int:
+    def end(self, node: Placed) -> int:
         """Offset at which a node ends."""
-        return self.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
+        line = min(node.end_lineno or node.lineno, len(self._starts))
+        return self._starts[line - 1] + (node.end_col_offset or 0)
 
     def replaced(self, edits: Iterable[tuple[int, int, str]]) -> str:
         """The text with spans, which do not overlap, replaced by other texts."""
@@ -129,8 +145,6 @@ class Text:
             data = data[:start] + text.encode() + data[end:]
         return data.decode("utf-8", "replace")
 
-
-def replace_nodes(source: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
-    """Replace the text of some expressions."""
-    text = Text(source)
-    return text.replaced((text.start(node), text.end(node), new) for node, new in edits)
+    def with_nodes(self, edits: Iterable[tuple[ast.expr, str]]) -> str:
+        """The text with that of some expressions replaced."""
+        return self.replaced((self.start(node), self.end(node), new) for node, new in edits)

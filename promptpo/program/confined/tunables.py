@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.program.confined.tree import assigned, literal
+from promptpo.program.confined.tree import Module, assigned, constant
 from promptpo.program.tunables import Range, rounded
 from promptpo_sandbox.arrays import Shape, as_text, element_names, read_array
-from promptpo_sandbox.entries import MOST_IN_ALL, Constants, entries_of
+from promptpo_sandbox.entries import MOST_IN_ALL, TRIPLE, Constants, entries_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
 NEW_LINE = "\n"
 SPREAD = 4.0
@@ -68,15 +69,13 @@ class Declared:
         return rows.replace(NEW_LINE, NEW_LINE + " " * (self.node.col_offset + 1))
 
 
-def declared_in(tree: ast.Module | None) -> dict[str, Declared]:
+def declared_in(tree: ast.Module) -> dict[str, Declared]:
     """Each declared parameter.
 
     A bare number instead of (value, low, high) gets bounds of its own size; a value outside its bounds
     widens them. Names that the module assigns once, and arithmetic of numbers, are resolved. Entries that are neither
     numbers nor arrays are left out, and so is one whose numbers would be called as those of one before.
     """
-    if tree is None:
-        return {}
     constants = Constants(tree)
     found: dict[str, Declared] = {}
     numbers = 0
@@ -84,7 +83,7 @@ def declared_in(tree: ast.Module | None) -> dict[str, Declared]:
         numbers += constants.size(entry)
         if numbers > MOST_IN_ALL:  # the gate refuses such a module
             return {}
-        one = _array(entry.name, entry.value, constants) or _number(entry.name, entry.value, constants)
+        one = _declared(entry.name, entry.value, constants)
         if one is not None and entry.node is not entry.value:
             one = replace(one, node=entry.node, whole=one.node is not entry.value)
         if one is not None:
@@ -98,75 +97,92 @@ def declared_in(tree: ast.Module | None) -> dict[str, Declared]:
     return found
 
 
-def params_in(tree: ast.Module | None) -> dict[str, Range]:
+def params(module: Module) -> dict[str, Range]:
     """Value and bounds of every declared number by its name, those of arrays one by one."""
     return {
         name: (value, one.low, one.high)
-        for one in declared_in(tree).values()
+        for one in declared_in(module.tree).values()
         for name, value in zip(one.names, one.values, strict=True)
     }
 
 
-def table_in(tree: ast.Module | None) -> dict[Hashable, Any] | None:
-    """The top-level ``TABLE`` literal, from observation key to action; None where there is none."""
-    node = assigned(tree, "TABLE")
-    if not isinstance(node, ast.Dict):
-        return None
-    try:
-        return dict(literal(node))
-    except ValueError:
-        return None
+def arrays(module: Module) -> dict[str, Shape]:
+    """The shape of each declared parameter that is an array."""
+    return {name: one.shape for name, one in declared_in(module.tree).items() if one.shape}
 
 
-def actions_in(tree: ast.Module | None) -> tuple[Any, ...]:
+def given(module: Module, called: str = "PARAMS") -> str:
+    """An expression of what its constructor is to be given; see `Program.given`."""
+    declared, node = declared_in(module.tree).values(), assigned(module.tree, "PARAMS")
+    entries = node.values if isinstance(node, ast.Dict) else []
+    triples = len(entries) == len(declared) and all(isinstance(e, ast.Tuple | ast.List) for e in entries)
+    if declared and triples:
+        value = "np.array(value[0], dtype=float) if np.ndim(value[0]) else value[0]"
+        return f"{{name: {value if arrays(module) else 'value[0]'} for name, value in {called}.items()}}"
+    written = (
+        f"{one.name!r}: np.array({list(one.values)!r}).reshape({one.shape!r})"
+        if one.shape
+        else f"{one.name!r}: {one.values[0]!r}"
+        for one in declared
+    )
+    return f"{{{', '.join(written)}}}"
+
+
+def table(module: Module) -> list[tuple[Hashable, Any]] | None:
+    """Keys and values of the top-level ``TABLE`` literal; None where there is none."""
+    found = constant(module, "TABLE")
+    return list(found.items()) if isinstance(found, dict) else None
+
+
+def actions(module: Module) -> tuple[Any, ...]:
     """What a table may choose from: the ``ACTIONS`` literal, or else the values the table has."""
+    found = constant(module, "ACTIONS")
     try:
-        actions = tuple(literal(assigned(tree, "ACTIONS")))
-    except (ValueError, TypeError):
-        actions = ()
-    try:
-        return tuple(dict.fromkeys(actions)) or tuple(dict.fromkeys((table_in(tree) or {}).values()))
+        listed = found if isinstance(found, Iterable) else ()
+        return tuple(dict.fromkeys(listed or (action for _, action in table(module) or ())))
     except TypeError:  # lists, say, which no table of actions can be indexed by
         return ()
 
 
-def number_in(tree: ast.Module | None, name: str, default: float) -> float:
+def number(module: Module, name: str, default: float) -> float:
     """A top-level number, or a default where it is missing or no finite number."""
     try:
-        number = float(literal(assigned(tree, name)))
+        found = float(constant(module, name))
     except (ValueError, TypeError, OverflowError):
         return default
-    return number if math.isfinite(number) else default
+    return found if math.isfinite(found) else default
 
 
-def _number(name: str, item: ast.expr, constants: Constants) -> Declared | None:
+def with_values(module: Module, values: Mapping[str, float]) -> str:
+    """The same module with other parameter values; see `Program.with_values`."""
+    finite = {name: value for name, value in values.items() if abs(value) < math.inf}
+    edits = []
+    for one in declared_in(module.tree).values():
+        if not finite.keys().isdisjoint(one.names):
+            new = [finite.get(name, old) for name, old in zip(one.names, one.values, strict=True)]
+            edits.append((one.node, one.text(new)))
+    return module.with_nodes(edits)
+
+
+def with_literal(module: Module, name: str, text: str) -> str:
+    """The same module with another expression assigned to a top-level name, if it has one."""
+    node = assigned(module.tree, name)
+    return module.source if node is None else module.with_nodes([(node, text)])
+
+
+def _declared(name: str, item: ast.expr, constants: Constants) -> Declared | None:
+    """The parameter that an entry is; None where it is neither a number nor an array with bounds."""
     several = item.elts if isinstance(item, ast.Tuple | ast.List) else [item]
+    array = read_array(constants.resolved(several[0])) if len(several) == TRIPLE else None
     try:
-        numbers = [constants.value(one) for one in several]
-    except (ValueError, TypeError, OverflowError):
+        bounds = [constants.value(one) for one in several[1:]]
+        shape, numbers = array or ((), (constants.value(several[0]),))
+    except (ValueError, TypeError, OverflowError, IndexError):
         return None
-    if len(numbers) not in {1, 3} or not all(map(math.isfinite, numbers)):
+    if len(several) not in {1, TRIPLE} or not all(map(math.isfinite, (*numbers, *bounds))):
         return None
-    first = numbers[0]
-    low, high = sorted(numbers[1:]) if len(numbers) > 1 else default_bounds(first)
-    node = item.elts[0] if isinstance(item, ast.Tuple | ast.List) else item
-    return Declared(name, node, (), (first,), min(low, first), max(high, first))
-
-
-def _array(name: str, item: ast.expr, constants: Constants) -> Declared | None:
-    if not isinstance(item, ast.Tuple | ast.List) or len(item.elts) != 3:  # noqa: PLR2004 - value, low, high
-        return None
-    read = read_array(constants.resolved(item.elts[0]))
-    if read is None:
-        return None
-    shape, numbers = read
-    try:
-        low, high = sorted(constants.value(bound) for bound in item.elts[1:])
-    except (ValueError, TypeError, OverflowError):
-        return None
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return None
-    return Declared(name, item.elts[0], shape, tuple(numbers), min(low, *numbers), max(high, *numbers))
+    low, high = sorted(bounds) if bounds else default_bounds(numbers[0])
+    return Declared(name, several[0], shape, tuple(numbers), min(low, *numbers), max(high, *numbers))
 
 
 def default_bounds(value: float) -> tuple[float, float]:

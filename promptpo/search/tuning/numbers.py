@@ -39,7 +39,7 @@ MANY = 100
 
 
 class NumberSearch:
-    """Tunes the numbers of one structure; see `promptpo.search.tuning.arms.Arm`.
+    """Tunes the numbers of one structure; see `promptpo.search.tuning.tuning.Arm`.
 
     Args:
         start: The candidate.

@@ -32,7 +32,7 @@ ENOUGH_VISITS, DETERMINISTIC_VISITS = 256, 4
 
 
 class TableSearch:
-    """Tunes one table by optimistic model-based learning; see `promptpo.search.tuning.arms.Arm`.
+    """Tunes one table by optimistic model-based learning; see `promptpo.search.tuning.tuning.Arm`.
 
     Exploring policies are ordinary policy sources. In each state they take the actions that are not yet known in turn, or
     else the action that leads to unknown ones soonest; every episode of a batch starts its turns at another place. An action

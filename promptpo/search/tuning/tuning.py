@@ -10,15 +10,15 @@ from promptpo.rollouts.results import record_of
 from promptpo.run.evidence import SMALL, Evidence
 from promptpo.run.records import Tuned
 from promptpo.search.racing import AHEAD, Course, Race
-from promptpo.search.tuning.arms import arm_of, entrants
 from promptpo.search.tuning.batches import WORST, Batch, Finalist, Purse, failed, score
+from promptpo.search.tuning.numbers import NumberSearch
 from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from promptpo.search.tuning.arms import Arm
     from promptpo.search.tuning.batches import Score, SeedSource, Start
+    from promptpo.search.tuning.tabular import TableSearch
     from promptpo_sandbox import Episode, Rollout
 
 LANES, SHORT_EPISODES = 8, 50
@@ -36,6 +36,10 @@ PROOF, PROOF_SHARE = (1, 2, 3, 4, 5), 0.1
 
 LOOK_SEED, CHOICE_SEED = 450_000, 500_000
 """Looks and the final choice use training seeds from these on."""
+
+Arm: TypeAlias = "NumberSearch | TableSearch"
+"""A search for one structure. `ask` gives the next generation, nothing where the steps do not pay for one, and `tell` learns from
+it; after so many as `leg` says, `go_on` is told what whole episodes of the first of `finalists` showed."""
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
@@ -314,3 +318,27 @@ def _distinct(starts: Sequence[Start]) -> list[tuple[int, Start]]:
     for i, start in enumerate(starts):
         first.setdefault(start.program.digest, (i, start))
     return list(first.values())
+
+
+def arm_of(start: Start, seed: int, seeds: SeedSource, purse: Purse) -> Arm | None:
+    """The method for a candidate; None where it has nothing to tune."""
+    if start.program.table is not None and start.program.actions:
+        from promptpo.search.tuning.tabular import TableSearch
+
+        return TableSearch(start, seeds, purse)
+    if any(high > low for _, low, high in start.program.params.values()):
+        return NumberSearch(start, seed, seeds, purse)
+    return None
+
+
+def entrants(arms: Sequence[Arm], steps: int) -> list[Arm]:
+    """The structures that the steps pay for, in their order; at least one.
+
+    A structure with n numbers needs about n generations to come near to what it can do; where a race does not leave
+    each so many, one alone does better.
+    """
+    for n in range(len(arms), 1, -1):
+        generation = sum(arm.length * arm.population for arm in arms[:n])
+        if steps / generation >= max(arm.size for arm in arms[:n]):
+            return list(arms[:n])
+    return list(arms[:1])

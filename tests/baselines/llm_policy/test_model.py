@@ -35,7 +35,7 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
         test_episodes=10,
         language=Design("smollm2", layers=2, seed=1).as_data(),
     )
-    result = train(settings, tmp_path / "run", resume=False, display=Display(), command="test")
+    result = train(settings, tmp_path / "run", resume=False, display=Display())
     assert result["test"]["mean_return"] > 3 * result["curve"][0]["mean_return"]
     assert result["test"]["mean_return"] > 100
 

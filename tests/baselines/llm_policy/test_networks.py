@@ -87,7 +87,7 @@ def test_every_design_trains_and_plays_as_saved(
     if design.get("tune") == "lora":
         pytest.importorskip("peft")
     chosen = settings(tiny_gpt2, small, algorithm, **design)
-    result = train(chosen, tmp_path / "run", resume=False, display=Display(), command="test")
+    result = train(chosen, tmp_path / "run", resume=False, display=Display())
     assert result["method"] == "llm-policy"
     assert result["steps"]["train"] == 128
     from promptpo.run.records import Seeds

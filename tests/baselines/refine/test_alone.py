@@ -74,7 +74,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingSet
     made, source = settings(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RefineRun, "_better", lambda *_: True)
-        result = refine(made, source, folder / "out", resume=False, display=Display(), command="test")
+        result = refine(made, source, folder / "out", resume=False, display=Display())
     return folder, made, source, result
 
 
@@ -102,7 +102,7 @@ def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
     folder, made, source, _ = trained
     shutil.copytree(folder / "out", tmp_path / "out")
     more = replace(made, steps=300)
-    refine(more, source, tmp_path / "out", resume=True, display=Display(), command="test")
+    refine(more, source, tmp_path / "out", resume=True, display=Display())
     run = RefineRun(more, tmp_path / "out", Display())
     taken = 240 + 60 - 2 * 1  # the last step of each part is not learned from
     assert run.model._n_updates == taken

@@ -88,7 +88,7 @@ def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **chang
         "prior": given,
     }
     made = TrainingSettings(**{**settings, **changes})
-    return refine(made, program, folder / "out", resume=resume, display=Telling(), command="test")
+    return refine(made, program, folder / "out", resume=resume, display=Telling())
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +182,7 @@ def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
 def test_what_is_refined_is_trained_on_rather_than_refined(pendulum: Path) -> None:
     """In a sentence with the command for it."""
     with pytest.raises(
-        UsageError, match=r"is refined already; go on with its training, with more --steps: test --resume"
+        UsageError, match=r"is refined already; go on with its training, with more --steps: .+ --resume"
     ):
         prior_of(pendulum / "out", None, scale=1.0)
 
@@ -244,7 +244,7 @@ def test_a_run_says_how_it_begins(
         "crossq", task, 20, hyperparameters=str(rows), eval_every=20, validation_episodes=1,
         test_episodes=1, prior={**given, "alone": alone},
     )  # fmt: skip
-    refine(settings, program, tmp_path / "out", resume=False, display=telling, command="test")
+    refine(settings, program, tmp_path / "out", resume=False, display=telling)
     title = f"refine program.py of {tmp_path / 'program.py'}: a network learns by CrossQ on Pendulum-v1"
     assert any(line.startswith(title) for line in telling.lines)
     (tmp_path / "out" / "result.json").unlink()

@@ -142,7 +142,7 @@ def test_the_observation_hides_the_ground() -> None:
 def told_about_milestones() -> Any:
     """What a model is told about the board with milestones."""
     from promptpo.envs.task import Task
-    from promptpo.spec import describe
+    from promptpo.spec.describe import describe
 
     return describe(Task("promptpo_benchmarks.environments:promptpo/NoiseWorld-4-v0")).text.lower()
 

@@ -16,9 +16,9 @@ from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError
+from promptpo.run.allowance import with_episodes
 from promptpo.run.config import Config
-from promptpo.run.episodes import with_episodes
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 
 HERE = "tests.promptpo.envs.test_as_people_have_them"
 

@@ -20,7 +20,7 @@ from promptpo.errors import (
     UsageError,
 )
 from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
-from promptpo.spec import describe_env
+from promptpo.spec.describe import describe_env
 from promptpo.spec.facts import TaskFacts, facts_from
 from promptpo_benchmarks.runner.suite import load_suite
 

@@ -13,10 +13,10 @@ from promptpo.envs.family import united
 from promptpo.envs.task import HELD_OUT_SEEDS, Task, Variant
 from promptpo.envs.task_file import read_tasks
 from promptpo.errors import UsageError
+from promptpo.run.allowance import with_episodes
 from promptpo.run.config import Config
-from promptpo.run.episodes import with_episodes
 from promptpo.run.records import Seeds
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 
 HERE = "tests.promptpo.envs.lifts"
 

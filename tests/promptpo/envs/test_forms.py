@@ -12,10 +12,10 @@ import pytest
 
 from promptpo.envs.building import make_env
 from promptpo.envs.foreign import as_gymnasium
-from promptpo.envs.objects import OBJECTS, named, task_of
-from promptpo.envs.task import Task, Wrapping
+from promptpo.envs.objects import named, task_of
+from promptpo.envs.task import OBJECTS, Task, Wrapping
 from promptpo.errors import MissingExtraError, PromptPOError, UsageError
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 from tests.promptpo.envs.lifts import Lift, Locked, Scaled, several, short_lift
 
 HERE = "tests.promptpo.envs.lifts"

@@ -20,7 +20,7 @@ from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.llm.stills import Still, known_to_see
-from promptpo.run.pictures import PICTURES, written
+from promptpo.run.artifacts import PICTURES, written
 from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -155,15 +156,73 @@ def test_a_folder_that_is_a_link_is_none(name: str, tmp_path: Path) -> None:
 
 
 def test_a_strangers_training_is_not_loaded_without_trust(tmp_path: Path) -> None:
-    """What it has saved would be unpickled: only who trusts it goes on with it."""
-    from promptpo.run.origin import SETTINGS, save_own_settings
-    from promptpo_baselines.flags import PlaceFlags
+    """What it has saved would be unpickled: only who trusts it goes on with it, from Python as by a command."""
+    pytest.importorskip("stable_baselines3")
+    from promptpo.cli.app import run as command
+    from promptpo.envs.task import Task
+    from promptpo.run.origin import ORIGIN, SETTINGS
+    from promptpo_baselines.progress import Display
+    from promptpo_baselines.refine.start import refine
+    from promptpo_baselines.settings import TrainingSettings, save_settings
+    from promptpo_baselines.training import prepare, train
 
-    run = tmp_path / "run"
-    run.mkdir()
-    (run / SETTINGS).write_text("{}")
+    settings = TrainingSettings("ppo", Task("CartPole-v1"), 10)
+    save_settings(settings, tmp_path)
+    prepare(settings, tmp_path, resume=True)
+    (tmp_path / ORIGIN).unlink()
     with pytest.raises(UsageError, match="can run any code"):
-        PlaceFlags(out=run, resume=True)
-    assert PlaceFlags(out=run, resume=True, trust=True).trust
-    save_own_settings("{}", run)
-    assert PlaceFlags(out=run, resume=True).resume
+        train(settings, tmp_path, resume=True, display=Display())
+    with pytest.raises(UsageError, match="can run any code"):
+        refine(settings, "", tmp_path, resume=True, display=Display())
+    asked = ["baseline", "ppo", "CartPole-v1", "--steps", "10", "--out", str(tmp_path), "--resume"]
+    assert command(asked) == 2
+    assert [path.name for path in tmp_path.iterdir()] == [SETTINGS]
+    prepare(settings, tmp_path, resume=True, trust=True)
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "device", "huge"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["evaluate", "{}", "--env", "CartPole-v1"],
+        ["play", "{}", "--video", "x.gif", "--env", "CartPole-v1"],
+        ["refine", "{}", "--steps", "10"],
+        ["optimize", "CartPole-v1", "--estimate", "--start", "{}"],
+        ["optimize", "CartPole-v1", "--estimate", "--model", "replay:{}"],
+        ["inbox", "{}"],
+    ],
+    ids=lambda arguments: arguments[-1] if arguments[0] == "optimize" else arguments[0],
+)
+def test_policies_questions_and_answers_that_are_none(
+    kind: str,
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A stranger's folder whose files are links, pipes, devices or too large: one sentence, at once, nothing of mine told."""
+    import os
+
+    from promptpo.cli.app import run as command
+
+    folder, private = tmp_path / "theirs", tmp_path / "private"
+    folder.mkdir()
+    private.write_text("secret = 17 (\n")
+    asked = {"run": "r", "call": "c", "purpose": "policy", "digest": "", "asked": 0.0}
+    (folder / ".0002.json").write_text(json.dumps(asked))
+    for name in ("best.py", ".0001.json", "0001.md", "0002.md", "0002.answer.md", "one.txt"):
+        file = folder / name
+        if kind == "pipe":
+            os.mkfifo(file)
+        elif kind == "huge":
+            with file.open("wb") as made:
+                made.truncate(3 << 30)
+        else:
+            file.symlink_to(private if kind == "link" else "/dev/zero")
+    monkeypatch.chdir(tmp_path)
+    code = command([word.format(folder) for word in arguments])
+    said = capsys.readouterr()
+    assert code in ({0, 2} if arguments[0] == "inbox" else {2}), said.err
+    assert "Traceback" not in said.err
+    assert "secret" not in said.out + said.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["private", "theirs"]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptpo.program import Program
 from promptpo.program.answers import extract
-from promptpo.program.confined.identity import digest
 from promptpo.program.confined.tree import parse
 
 POLICY = '''"""Push along the velocity."""
@@ -56,7 +56,7 @@ def test_the_policy_is_found(text: Any) -> None:
     """Each of these is an answer some model gave; each holds the same policy."""
     answer = extract(text)
     assert answer.problem is None
-    assert digest(answer.source) == digest(POLICY)
+    assert Program.parse(answer.source).digest == Program.parse(POLICY).digest
 
 
 def test_the_last_of_several_versions_wins() -> None:
@@ -126,7 +126,7 @@ def test_nothing_makes_it_raise(text: Any) -> None:
 def test_prose_around_a_fence_changes_nothing(before: Any, after: Any, fence: Any) -> None:
     """Whatever is said before and after, the module comes out unchanged."""
     answer = extract(f"{before}\n{fence}python\n{POLICY}\n{fence}\n{after}")
-    assert digest(answer.source) == digest(POLICY)
+    assert Program.parse(answer.source).digest == Program.parse(POLICY).digest
 
 
 def test_bombs_do_not_reach_the_parser() -> None:
@@ -147,7 +147,7 @@ def test_bombs_do_not_reach_the_parser() -> None:
 )
 def test_digest_ignores_what_does_not_change_behaviour(twin: Any) -> None:
     """Comments, layout, annotations, docstrings and local names make no new program."""
-    assert digest(twin) == digest(POLICY)
+    assert Program.parse(twin).digest == Program.parse(POLICY).digest
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_digest_ignores_what_does_not_change_behaviour(twin: Any) -> None:
 )
 def test_digest_sees_what_changes_behaviour(other: Any) -> None:
     """A number or an index is the policy."""
-    assert digest(other) != digest(POLICY)
+    assert Program.parse(other).digest != Program.parse(POLICY).digest

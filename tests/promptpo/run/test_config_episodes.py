@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from promptpo.envs.task import Task
+from promptpo.run.allowance import with_episodes
 from promptpo.run.config import Budget, Config
-from promptpo.run.episodes import with_episodes
 
 
 def episodes(horizon: Any, steps: Any = None, sampled: float = 50.0, **more: Any) -> Any:

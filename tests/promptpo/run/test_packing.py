@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from promptpo.run.packing import deflate, inflate
+from promptpo.run.artifacts import deflate, inflate
 from promptpo_sandbox import Episode, Rollout, Trajectory
 
 

@@ -13,12 +13,12 @@ from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
+from promptpo.run.artifacts import UNTOLD, values_in
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
+from promptpo.run.records import Subject
 from promptpo.run.spender import Spender
-from promptpo.run.subjects import Subject
-from promptpo.run.untold import UNTOLD, values_in
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory, Trial
 from tests.promptpo.rollouts.fake import FakeExecutor
 

@@ -25,20 +25,19 @@ from promptpo.output.film.strip import spread, strip
 from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.artifacts import PICTURES
 from promptpo.run.checking import config_of
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.pictures import PICTURES
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.spender import Spender
 from promptpo.search.filming import Filming
 from promptpo.search.hooks import PromptSection
 from promptpo.session import Session
-from promptpo.spec import describe_env
+from promptpo.spec.describe import describe_env
 from promptpo.spec.pictures import MARGIN, with_rulers
-from promptpo.telling.plan import Plan
-from promptpo.telling.run_status import RunStatus
+from promptpo.telling.plan import Plan, RunStatus
 from promptpo_sandbox import Episode, Rollout, Trajectory
 from tests.promptpo.llm.test_stills import png
 from tests.promptpo.optimizing import QUICK, Model

@@ -17,6 +17,7 @@ def test_a_slow_policy_plays_as_many_test_episodes_as_time_pays_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What its earlier episodes took decides, once in a run; a number that the user names stays."""
+    monkeypatch.setattr(preflight, "TEST_SECONDS", 1e6)  # quick enough, however busy the machine is
     run = optimize(Model(default=GOOD), tmp_path / "quick", **FEW, test_episodes=None)
     plan = run.data["test_plan"]
     assert (run.data["test"]["episodes"], plan["episodes"], plan["of"]) == (100, 100, 100)

@@ -20,8 +20,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Candidate, Measured, Seeds
-from promptpo.run.subjects import Played
+from promptpo.run.records import Attempt, Candidate, Measured, Played, Seeds
 from promptpo.search.context import SearchContext
 from promptpo.search.judge import Judge
 

@@ -15,8 +15,7 @@ from promptpo.search.context import SearchContext
 from promptpo.search.planning import island_of
 from promptpo.telling import prompting, sections
 from promptpo.telling.context import PromptContext
-from promptpo.telling.plan import Plan
-from promptpo.telling.run_status import RunStatus
+from promptpo.telling.plan import Plan, RunStatus
 
 
 def evaluation(*returns: Any, outcome: str = "ok", steps: int = 10, terminated: bool = False) -> Any:

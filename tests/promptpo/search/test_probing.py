@@ -18,16 +18,16 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.rollouts import LocalExecutor, Settings
 from promptpo.run.allowance import allowance
+from promptpo.run.artifacts import UNTOLD
 from promptpo.run.config import Budget, Config
 from promptpo.run.history import History
 from promptpo.run.journal import Journal, read_run
 from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender
-from promptpo.run.untold import UNTOLD
 from promptpo.search.hooks import Feature
 from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 from promptpo.telling.limits import REPORT
 from promptpo_sandbox import Limits
 from tests.promptpo.optimizing import Model, optimize

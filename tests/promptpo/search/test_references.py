@@ -18,8 +18,7 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import evaluation_of
 from promptpo.run.config import Config
 from promptpo.run.journal import read_run
-from promptpo.run.records import Measured, Seeds
-from promptpo.run.subjects import Played
+from promptpo.run.records import Measured, Played, Seeds
 from promptpo.search.context import SearchContext
 from promptpo.search.hooks import Feature
 from promptpo.search.references import LEARNT_FROM, measured_at_start, programs

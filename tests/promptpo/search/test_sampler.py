@@ -19,7 +19,7 @@ from promptpo.search.context import SearchContext
 from promptpo.search.planning import plan_round
 from promptpo.search.sampler import Sampler
 from promptpo.search.samples import OutOfBudget, Unanswered
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 from promptpo_sandbox import Failure
 from tests.promptpo.policies import CRASH, GOOD, WEAK
 from tests.promptpo.rollouts.fake import FakeExecutor

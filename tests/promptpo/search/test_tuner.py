@@ -12,11 +12,11 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.artifacts import inflate
 from promptpo.run.config import Config
 from promptpo.run.history import History
 from promptpo.run.journal import Journal, from_json, read_run
 from promptpo.run.ledger import Ledger
-from promptpo.run.packing import inflate
 from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity, Tuned
 from promptpo.run.spender import Spender
 from promptpo.run.state import read_state

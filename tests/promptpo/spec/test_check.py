@@ -8,8 +8,8 @@ import pytest
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.spec import check_spec, describe, describe_env
-from promptpo.spec.check import contradictions_in
+from promptpo.spec.check import check_spec, contradictions_in
+from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.facts import facts_from
 from promptpo.spec.reading import read
 from tests.promptpo.envs.test_building import needs

@@ -15,7 +15,7 @@ from gymnasium import spaces
 from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.spec import describe, describe_env
+from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.prose import told, with_values
 from tests.promptpo.envs.test_building import needs
 

@@ -9,9 +9,10 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.envs.task import Task
+from promptpo.run.allowance import horizon_within, with_episodes
 from promptpo.run.config import Budget, Config
-from promptpo.run.episodes import horizon_within, with_episodes
-from promptpo.spec import describe_env, with_cut
+from promptpo.spec import with_cut
+from promptpo.spec.describe import describe_env
 from promptpo.spec.reading import read
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.spec import describe, describe_env
 from promptpo.spec.check import contradictions_in
+from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reading import read
 
 GOLDEN = Path(__file__).parent / "golden"

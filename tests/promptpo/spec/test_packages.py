@@ -16,8 +16,8 @@ import pytest
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError
-from promptpo.spec import describe_env
 from promptpo.spec.check import contradictions_in
+from promptpo.spec.describe import describe_env
 from promptpo.spec.parts import NOT_OBSERVED
 from promptpo.spec.reading import read
 from promptpo.spec.values import tie

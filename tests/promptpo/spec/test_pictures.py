@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import Task, Wrapping
-from promptpo.spec import describe, describe_env
+from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reading import read
 from promptpo.telling.first_observation import start_in_words
 from promptpo.telling.picture_guide import on_looking

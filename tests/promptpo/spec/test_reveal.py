@@ -12,7 +12,8 @@ import pytest
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.spec import TaskSpec, describe, describe_env
+from promptpo.spec import TaskSpec
+from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reveal import anonymous
 from tests.promptpo.envs.test_building import needs
 

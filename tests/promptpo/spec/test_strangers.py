@@ -8,7 +8,9 @@ import pytest
 from promptpo.envs import patience
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, UsageError
-from promptpo.spec import check_spec, describe, observe
+from promptpo.spec import observe
+from promptpo.spec.check import check_spec
+from promptpo.spec.describe import describe
 from promptpo.spec.render import rough_span
 from tests.promptpo.envs.test_building import needs
 

@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.spec import describe, describe_env
+from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reading import read
 from promptpo_sandbox import Sandbox, Trial, check_source
 

@@ -8,7 +8,8 @@ import pytest
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.spec import check_spec, describe
+from promptpo.spec.check import check_spec
+from promptpo.spec.describe import describe
 
 HERE = "tests.promptpo.spec.envs"
 EXAMPLES = Path(__file__).parents[3] / "examples"

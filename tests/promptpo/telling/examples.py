@@ -8,8 +8,7 @@ from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Told
 from promptpo.telling import feedback
 from promptpo.telling.context import PromptContext
-from promptpo.telling.plan import Plan
-from promptpo.telling.run_status import RunStatus
+from promptpo.telling.plan import Plan, RunStatus
 
 
 def attempt(

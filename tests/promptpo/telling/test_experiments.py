@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from promptpo.program import answers
 from promptpo.run.records import Experiment
-from promptpo.telling import experiments
+from promptpo.telling import experiments, limits
 from promptpo.telling.experiment_prompts import example
 from promptpo.telling.feedback import for_feedback_class
 from promptpo_sandbox import Sandbox, Trial, check_source
@@ -34,6 +34,20 @@ def test_a_report_stays_text(text: str) -> None:
     assert not re.search(r"^\s*#", tidy, re.MULTILINE)
     assert "\n\n\n" not in tidy
     assert experiments.tidy(tidy) == tidy
+
+
+def test_reports_lose_whole_blocks_and_no_fit() -> None:
+    """Each episode has an equal part; what stands between empty lines goes together, from the end."""
+    table = "\n".join(f"step {n}: moved {n}" for n in range(40))
+    long = "\n\n".join([table, table, table, table, "more words\nFIT: gain 2.5\n" + table])
+    short = "FIT: drag 0.1"
+    told = experiments.report_of([long, short, ""])
+    first, _, second = told.partition("\n\nEpisode 2:\n")
+    assert second == short
+    assert first == f"Episode 1:\n{table}\n\nFIT: gain 2.5\n(4 more blocks)"
+    assert len(told) <= limits.REPORT
+    assert len(experiments.report_of([long] * 10)) <= limits.REPORT
+    assert experiments.report_of([long] * 10).count("FIT: gain 2.5") == 10
 
 
 def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from promptpo.envs.task import Task
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 from promptpo.telling import prompting
 from promptpo.telling.first_observation import given_in_words, start_in_words
 from promptpo.telling.plan import Plan

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.program.confined.identity import skeleton
+from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Attempt, Candidate
 from promptpo.telling.program_summary import change, changes, idea
@@ -35,10 +35,13 @@ def test_programs_that_differ_in_numbers_only_have_one_skeleton() -> None:
         .replace("(0.5, -1.0", "(-0.25, -1.0")
         .replace("> -0.5", "> 0.7")
     )
-    assert skeleton(tuned) == skeleton(PROGRAM)
-    assert skeleton(PROGRAM.replace("self.gain * obs[2]", "self.gain + obs[2]")) != skeleton(PROGRAM)
-    assert skeleton("TABLE = {0: 1}\n") == skeleton("TABLE = {0: 2, 3: 4}\n")
-    assert skeleton("no python (") == skeleton("no python (")
+    assert Program.parse(tuned).skeleton == Program.parse(PROGRAM).skeleton
+    assert (
+        Program.parse(PROGRAM.replace("self.gain * obs[2]", "self.gain + obs[2]")).skeleton
+        != Program.parse(PROGRAM).skeleton
+    )
+    assert Program.parse("TABLE = {0: 1}\n").skeleton == Program.parse("TABLE = {0: 2, 3: 4}\n").skeleton
+    assert Program.parse("no python (").skeleton == Program("no python (").skeleton
 
 
 def test_the_idea_is_the_programs_own() -> None:

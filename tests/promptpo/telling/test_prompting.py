@@ -8,6 +8,9 @@ import pytest
 from gymnasium import spaces
 from syrupy.assertion import SnapshotAssertion
 
+from promptpo.envs.task import Task
+from promptpo.run.config import Budget, Config
+from promptpo.spec import TaskSpec
 from promptpo.telling import prompting
 from promptpo.telling.picture_guide import on_looking
 from promptpo.telling.plan import Plan
@@ -15,34 +18,44 @@ from tests.promptpo.telling.examples import BEST, PARTNER, known, plan
 
 FORMS = {"spec": "x: float", "observation_form": "an int", "action_form": "an int"}
 EPISODES = [("1", "It went left."), ("2", "It stood.")]
-SPEC = '"""A cart on a track."""\n\nclass State:\n    position: float  # m'
+ALWAYS = "# Always the same in the steps seen: env.game_over 0, env.tip [0.004407, 0.4003,\n# 0.1507].\n"
+SPEC = f'''"""A cart on a track."""
+
+class State:
+    position: float  # m
 
 
-def system(**more: Any) -> Any:
+{ALWAYS}# Not found in the observation: env.wind (seen 0.1 .. 0.4).
+'''
+SPACE = spaces.Box(-1.0, 1.0, (4,))
+
+
+def system(*, success: bool = False, horizon: int | None = 500, played: bool = False, **options: Any) -> Any:
     """A system prompt."""
-    values = {
-        "spec": SPEC,
-        "horizon": 500,
-        "success": False,
-        "tune": True,
-        "clips": True,
-        "observation": "a numpy array of shape (4,) (float32)",
-        "action": "an int from 0 to 1",
-    }
-    return prompting.system_prompt(**{**values, **more})
+    spec = TaskSpec(SPEC, SPACE, SPACE, horizon, None, success)
+    return prompting.system_prompt(spec, Config(Task("Cart-v0"), **options), played=played)
 
 
 def test_who_is_asked_once_is_promised_no_second_request() -> None:
     """A run of one round tells nothing of what happened."""
     assert "asked for a better one" in system()
-    assert "asked for a better one" not in system(once=True)
+    assert "asked for a better one" not in system(budget=Budget(rounds=1))
 
 
 def test_tables_are_promised_where_there_are_any() -> None:
     """The published procedure shows none, nor does a run of one round."""
     assert "Tables of steps" in system()
-    assert "Tables of steps" not in system(tables=False)
-    assert "Tables of steps" not in system(once=True)
+    assert "Tables of steps" not in system(recipe="paper")
+    assert "Tables of steps" not in system(budget=Budget(rounds=1))
+
+
+def test_what_random_actions_left_the_same_is_told_until_programs_have_played() -> None:
+    """Later steps may contradict it; what else the spec says of them stays."""
+    assert "game_over" in system()
+    later = system(played=True)
+    assert "Always the same" not in later
+    assert "0.1507" not in later
+    assert later == system().replace(ALWAYS, "")
 
 
 def test_system_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
@@ -52,7 +65,7 @@ def test_system_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
 
 def test_system_prompt_without_tuning_is_pinned(snapshot: SnapshotAssertion) -> None:
     """Where nothing tunes numbers, PARAMS are not mentioned."""
-    text = system(tune=False, success=True, horizon=None, clips=False)
+    text = system(tune="none", success=True, horizon=None, clip_actions=False)
     assert "PARAMS" not in text
     assert "clipped" not in text
     assert text == snapshot
@@ -125,7 +138,14 @@ OTHERS: list[Any] = [
     ("probe", {"most": 3, "later": True, "gaps": ["what a flag stands for"]}),
     (
         "probe_system",
-        {**FORMS, "allowance": "2 episodes", "form": "a dict.", "most": 3000, "example": "x = 1"},
+        {
+            **FORMS,
+            "allowance": "2 episodes",
+            "form": "a dict.",
+            "most": 3000,
+            "fit": "FIT:",
+            "example": "x = 1",
+        },
     ),
     ("probe_example", {"sees": "numbers", "acts": "numbers", "n": 2, "amount": 0.5}),
     (

@@ -19,13 +19,15 @@ CODE = "```python\nclass Policy:\n    def act(self, obs):\n        return 0  # C
         ("CEILING: every episode earns the maximum of 500.", "every episode earns the maximum of 500."),
         ("I looked.\n\n**CEILING:** all keys are found at once", "all keys are found at once"),
         ("<think>CEILING: no</think>ceiling: optimal", "optimal"),
+        ("CEILING: the motor\nis the limit\n\nThat is all.", "the motor is the limit"),
+        (f"CEILING: {'it cannot be faster, ' * 60}ever", f"{'it cannot be faster, ' * 60}ever"),
         (CODE, ""),
         ("The ceiling is high.", ""),
         ("", ""),
     ],
 )
 def test_the_word_that_the_task_is_solved(text: Any, reason: str) -> None:
-    """One line of its own, outside code and thinking."""
+    """A paragraph of its own, outside code and thinking, whole."""
     assert ceiling(extract(text).prose) == reason
 
 

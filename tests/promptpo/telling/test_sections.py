@@ -30,12 +30,21 @@ def test_every_section_has_its_place_and_its_limit() -> None:
     ]
     long = replace(BEST, diagnosis=replace(BEST.diagnosis, trace=wordy))
     found = of(*many, long, experiments=[Experiment("p0.1", "class Probe: pass", wordy, episodes=1)])
-    assert set(found) <= {*limits.SECTIONS, "program", "faster", "teacher", "request"}
+    assert set(found) <= {*limits.SECTIONS, "program", "faster", "teacher", "ceiling", "request"}
     for name, text in found.items():
         assert len(text) <= limits.SECTIONS.get(name, len(text)), name
     code = f"```python\n{BEST.candidate.source.strip()}\n```"
     assert code in found["program"]
     assert sum(map(len, found.values())) - len(code) <= limits.TOTAL
+
+
+def test_a_ceiling_is_quoted_whole() -> None:
+    """However long it is, once for all that say the same."""
+    reason = "the lift cannot be faster than its motor " * 40
+    found = of(thoughts=((reason, reason, "all is earned"), 4))
+    assert found["ceiling"].count(reason) == 1
+    assert found["ceiling"].startswith("3 of 4 answers of the last round saw no way to improve:")
+    assert of()["ceiling"] == ""
 
 
 def test_the_table_has_all_candidates_and_all_starts() -> None:
@@ -99,8 +108,8 @@ def test_other_candidates_are_told_by_what_they_changed_and_how_they_failed() ->
 
 
 def test_what_steps_earned_is_told_plainly() -> None:
-    """A range, or the one value that all of them earned."""
-    assert "Every step has earned 0 so far." in of(earned=(0.0, 0.0))["where"]
+    """The least and the most."""
+    assert "Single steps have earned from 0 to 0 so far." in of(earned=(0.0, 0.0))["where"]
     assert "Single steps have earned from -1 to 3 so far." in of(earned=(-1.0, 3.0))["where"]
 
 

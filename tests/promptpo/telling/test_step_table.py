@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptpo.telling.columns import missing
 from promptpo.telling.limits import COLUMNS, IN_A_ROW, SECTIONS, SPREAD
-from promptpo.telling.step_table import cell, missing, pictures, table
+from promptpo.telling.step_table import cell, pictures, table
 from promptpo_sandbox import Episode, Trajectory
 
 

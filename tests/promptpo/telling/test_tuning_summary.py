@@ -6,30 +6,34 @@ import pytest
 
 from promptpo.program import Program
 from promptpo.run.records import Sensitivity, Tuned
-from promptpo.telling.run_status import RunStatus
+from promptpo.telling.plan import RunStatus
+from promptpo.telling.run_status import in_words
 from promptpo.telling.tuning_summary import NOT_PAID, moved_in_words, outcome_in_words
 
 
 def tuned(**more: Any) -> Tuned:
-    """A result of 41 episodes."""
-    return Tuned("r1c1", Program("x = 1\n"), **{"evaluations": 41, **more})
+    """A result of 41 episodes of 130 steps."""
+    return Tuned("r1c1", Program("x = 1\n"), **{"evaluations": 41, "steps": 5330, **more})
 
 
 @pytest.mark.parametrize(
     ("result", "into", "said"),
     [
-        (tuned(), "", "Tuning its 3 numbers over 41 episodes: no gain"),
-        (tuned(steps=5330), "", "Tuning its 3 numbers over 41 episodes of 130 steps on average: no gain"),
-        (tuned(outcome="better"), "r1c1t", "Tuning its 3 numbers over 41 episodes gave r1c1t"),
+        (tuned(), "", "Tuning its 3 numbers over 41 episodes of 130 steps on average: no gain"),
+        (
+            tuned(outcome="better"),
+            "r1c1t",
+            "Tuning its 3 numbers over 41 episodes of 130 steps on average gave r1c1t",
+        ),
         (
             tuned(outcome="alike"),
             "",
-            "Tuning its 3 numbers over 41 episodes: no gain, all values that were tried scored alike",
+            "Tuning its 3 numbers over 41 episodes of 130 steps on average: no gain, all values that were tried scored alike",
         ),
         (
             tuned(outcome="given up"),
             "",
-            "Tuning its 3 numbers was given up for another structure after 41 episodes",
+            "Tuning its 3 numbers was given up for another structure after 41 episodes of 130 steps on average",
         ),
         (tuned(evaluations=0), "", NOT_PAID),
     ],
@@ -58,8 +62,8 @@ def test_what_moved_the_return_is_told() -> None:
 def test_a_plan_of_few_steps_is_no_promise() -> None:
     """Some, or less than an episode; and where nothing is ever tuned there is nothing to say."""
     some = RunStatus(2, 4, tunes=True, tuning_steps=40_735, length=1000.0)
-    assert "About 40,735 steps (40 episodes of 1,000 steps) are planned for tuning" in some.in_words()
+    assert "About 40,735 steps (40 episodes of 1,000 steps) are planned for tuning" in in_words(some)
     none = RunStatus(4, 4, tunes=True, tuning_steps=145, length=1000.0)
-    assert "No steps are planned for tuning" in none.in_words()
+    assert "No steps are planned for tuning" in in_words(none)
     never = RunStatus(4, 4)
-    assert "tun" not in never.in_words()
+    assert "tun" not in in_words(never)

@@ -13,9 +13,9 @@ from promptpo.files import read_text
 from promptpo.llm.base import Message, Request
 from promptpo.program import answers
 from promptpo.program.reward_program import reward_program
-from promptpo.run.threads import run_async
+from promptpo.run.control import run_async
 from promptpo.search.goal import question, system_prompt
-from promptpo.spec import describe
+from promptpo.spec.describe import describe
 
 if TYPE_CHECKING:
     from promptpo.envs.task import RewardProgram

@@ -1,7 +1,7 @@
 """Ten small environments that stand in no training data: none is a copy of a known one."""
 
-from promptpo_benchmarks.environments.inventions.goods import Bakery, Ferry, Kiln, Relay, Warehouse
-from promptpo_benchmarks.environments.inventions.nature import Apiary, Fishpond, Frost, Greenhouse, SolarPump
+from inventions.goods import Bakery, Ferry, Kiln, Relay, Warehouse
+from inventions.nature import Apiary, Fishpond, Frost, Greenhouse, SolarPump
 
 INVENTIONS = {
     one.__name__: f"{one.__module__}:{one.__name__}"

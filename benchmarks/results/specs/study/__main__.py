@@ -1,8 +1,8 @@
-"""What a spec has to hold: four forms of it on ten environments that stand in no training data.
+"""What a spec has to hold: four forms of it on ten environments that stand in no training data (`inventions`).
 
-`python -m promptpo_benchmarks.spec_forms render DIR` writes the first prompt of each environment in each form, as often as
+`python benchmarks/results/specs/study render DIR` writes the first prompt of each environment in each form, as often as
 `--answers` says, as DIR/q/NNNN.prompt in shuffled order; DIR/prompts.jsonl.xz knows which is whose and is not for whoever
-answers. Each is answered by itself, as DIR/q/NNNN.answer. `python -m promptpo_benchmarks.spec_forms score DIR` plays the answers
+answers. Each is answered by itself, as DIR/q/NNNN.answer. `python benchmarks/results/specs/study score DIR` plays the answers
 on the same starts, their numbers as they are written, writes DIR/rows.jsonl, and prints the mean return by environment and
 form, the rank of the forms and how often each beats the checked code, with intervals over environments.
 """
@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from inventions import INVENTIONS
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.run.config import Config
-from promptpo.spec import describe_env
+from promptpo.spec.describe import describe_env
 from promptpo.telling.prompting import render as template
-from promptpo.telling.prompting import system_prompt_for
-from promptpo_benchmarks.environments.inventions import INVENTIONS
+from promptpo.telling.prompting import system_prompt
 from promptpo_benchmarks.measuring.answering import (
     Row,
     answered,
@@ -60,7 +60,7 @@ def first_prompt(env_id: str, form: str) -> str:
         experiments="",
     )
     config = Config(task=task, model="inbox:", reveal=FORMS[form].get("reveal", "named"))
-    return f"{system_prompt_for(spec, config)}\n\n{request}"
+    return f"{system_prompt(spec, config)}\n\n{request}"
 
 
 def render(folder: Path, repeats: int) -> None:
@@ -117,7 +117,7 @@ def _earned(rows: Sequence[Row], name: str, form: str) -> list[str]:
 
 def main() -> None:
     """Read the command line."""
-    parser = command("spec_forms", __doc__.splitlines()[0])
+    parser = command("python benchmarks/results/specs/study", __doc__.splitlines()[0])
     parser.add_argument("--answers", type=int, default=2, metavar="N", help="to each prompt")
     asked = parser.parse_args()
     if asked.what == "render":

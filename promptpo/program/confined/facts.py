@@ -1,0 +1,100 @@
+"""What a module is made of, without running it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from typing import Any
+
+from promptpo.program.confined.tree import Module, assignments, bound_here, docstring_of, literal
+from promptpo_sandbox.text import clean
+
+
+def is_python(module: Module) -> bool:
+    """Whether the text parses, as that of every module here does."""
+    return bool(module)
+
+
+def names(module: Module) -> list[str]:
+    """The names that it binds at its top level, sorted."""
+    declared = [name for node in ast.walk(module.tree) if isinstance(node, ast.Global) for name in node.names]
+    return sorted({*bound_here(module.tree.body), *declared})
+
+
+def reads(module: Module) -> list[str]:
+    """The names that are read anywhere in it, sorted."""
+    nodes = ast.walk(module.tree)
+    return sorted({n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)})
+
+
+def imports(module: Module) -> tuple[str, ...]:
+    """The top-level packages that it imports, sorted."""
+    found: set[str] = set()
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return tuple(sorted(found))
+
+
+def docstring(module: Module) -> str:
+    """Its docstring, as its value, clean; empty without one."""
+    return clean((ast.get_docstring(module.tree, clean=False) or "").strip())
+
+
+def class_docstrings(module: Module, name: str = "") -> list[str]:
+    """The docstrings of its top-level classes that have one, or of the class of that name."""
+    classes = [n for n in module.tree.body if isinstance(n, ast.ClassDef) and name in ("", n.name)]
+    return [text for node in classes if (text := ast.get_docstring(node))]
+
+
+def text(module: Module, name: str) -> str:
+    """A text of that name, at the top level or in a class; empty where there is none.
+
+    It may be written in parts that are added, or as a list of lines or a dict of labels and their meanings.
+    """
+    body = module.tree.body
+    bodies = (body, *(node.body for node in body if isinstance(node, ast.ClassDef)))
+    found = (_text_of(value) for part in bodies for target, value in assignments(part) if target == name)
+    return next(filter(None, found), "")
+
+
+def without_docstring(module: Module) -> str:
+    """The source without the module's docstring; what shares a line with it stays."""
+    statement = docstring_of(module.tree)
+    if statement is None:
+        return module.source
+    start, end = module.start(statement), module.end(statement)
+    after = module.data[end:]
+    rest = after.lstrip(b" \t\f")
+    if rest[:1] == b";":
+        end += len(after) - len(rest[1:].lstrip(b" \t\f"))
+    return module.replaced([(start, end, "")])
+
+
+def option_defaults(module: Module) -> dict[str, Any]:
+    """Name to default of every option that it adds to an ``argparse`` parser by literals."""
+    defaults: dict[str, Any] = {}
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            default = next((word.value for word in node.keywords if word.arg == "default"), None)
+            with contextlib.suppress(ValueError):
+                defaults[str(literal(node.args[0] if node.args else None))] = literal(default)
+    return defaults
+
+
+def _text_of(node: ast.expr) -> str:
+    """What an expression of literals says as text; empty where it is none."""
+    with contextlib.suppress(ValueError):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            last, first = literal(node.right), _text_of(node.left)
+            return f"{first} {last.strip()}" if first and isinstance(last, str) else ""
+        value = literal(node)
+        if isinstance(value, dict):
+            return "; ".join(f"{label} = {meaning}" for label, meaning in value.items())
+        if isinstance(value, (list, tuple)):
+            return "; ".join(map(str, value))
+        if isinstance(value, str):
+            return value.strip()
+    return ""

@@ -1,0 +1,150 @@
+"""What a run keeps in files beside its journal: trajectories that nothing was said of yet, and pictures of prompts.
+
+Files hold compact, plain data, never pickle.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import RunError
+from promptpo.files import MOST_BYTES, make_folder, read_regular, write_atomically
+from promptpo.llm.stills import Still
+from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
+from promptpo_sandbox.guest import plain
+
+PICTURES = "pictures"
+"""Their folder in a run's directory."""
+
+
+UNTOLD = "untold"
+"""Folder of a run for trajectories that feedback has not been written on yet."""
+
+MOST_VALUES = 2_000_000
+"""Trajectories of more numbers are not kept for a resumed run; their episodes are rolled out once more."""
+
+
+def deflate(rollouts: Sequence[Rollout]) -> str:
+    """Rollouts, trajectories included, as one short string."""
+    value = [(rollout.steps, [_packed(episode) for episode in rollout.episodes]) for rollout in rollouts]
+    return base64.b85encode(zlib.compress(plain.encode(value))).decode()
+
+
+def inflate(text: str) -> list[Rollout]:
+    """What `deflate` was given, without output and timing.
+
+    Raises:
+        ValueError: It is no such string.
+    """
+    opened = zlib.decompressobj()
+    try:
+        data = opened.decompress(base64.b85decode(text), MOST_BYTES)
+    except zlib.error as error:
+        raise ValueError(f"these are no rollouts: {error}") from error
+    if not opened.eof:
+        raise ValueError("the packed rollouts are damaged, or far too large")
+    value = plain.decode(data)
+    return [Rollout(tuple(map(_unpacked, episodes)), None, steps, "", 0.0) for steps, episodes in value]
+
+
+def _packed(episode: Episode) -> dict[str, Any]:
+    data = {one.name: getattr(episode, one.name) for one in fields(episode)}
+    trajectory, failure = episode.trajectory, episode.failure
+    return {
+        **data,
+        "policy_seconds": 0.0,
+        "parts": dict(episode.parts),
+        "trajectory": trajectory and [_plain(getattr(trajectory, one.name)) for one in fields(trajectory)],
+        "failure": failure and asdict(failure),
+    }
+
+
+def _plain(values: Sequence[Any]) -> list[Any]:
+    return [dict(value) if hasattr(value, "keys") else value for value in values]
+
+
+def _unpacked(data: dict[str, Any]) -> Episode:
+    trajectory, failure = data["trajectory"], data["failure"]
+    return Episode(
+        **{
+            **data,
+            "trajectory": trajectory and Trajectory(*trajectory),
+            "failure": failure and Failure(**failure),
+        }
+    )
+
+
+class Untold:
+    """The folder of a run in which they are; whatever it cannot keep is rolled out once more.
+
+    Args:
+        directory: The run's.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._folder = directory / UNTOLD
+
+    def keep(self, key: str, rollout: Rollout) -> None:
+        """Write a rollout, where it is not too large."""
+        if values_in(rollout) > MOST_VALUES:
+            return
+        with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
+            make_folder(self._folder)
+            write_atomically(self._folder / key, deflate([rollout]))
+
+    def read(self, key: str) -> Rollout | None:
+        """What was kept under this name; None where there is nothing, or nothing whole."""
+        with contextlib.suppress(OSError, ValueError, KeyError, zlib.error):
+            rollout: Rollout = inflate(read_regular(self._folder / key).decode())[0]
+            return rollout
+        return None
+
+    def drop(self, key: str) -> None:
+        """Forget it: feedback was written on it."""
+        with contextlib.suppress(OSError):
+            (self._folder / key).unlink(missing_ok=True)
+            self._folder.rmdir()
+
+
+def values_in(rollout: Rollout) -> int:
+    """About how many numbers the trajectories of a rollout hold."""
+    return sum(
+        len(episode.trajectory.rewards) * max(1, _size(episode.trajectory.observations[0]))
+        for episode in rollout.episodes
+        if episode.trajectory is not None and len(episode.trajectory.observations)
+    )
+
+
+def _size(observation: Any) -> int:
+    """How many numbers an observation holds, whose parts may differ in shape."""
+    import numpy as np
+
+    if isinstance(observation, Mapping):
+        return sum(map(_size, observation.values()))
+    if isinstance(observation, tuple):
+        return sum(map(_size, observation))
+    return int(np.size(observation))
+
+
+def written(still: Still, folder: Path) -> Still:
+    """The picture with its file on the disk, whole: when this returns, the journal may name it.
+
+    Raises:
+        RunError: The disk does not take it (full, or gone).
+    """
+    path = folder / f"{still.digest}.png"
+    try:
+        if not path.exists():
+            make_folder(folder)
+            write_atomically(path, still.png, synced=True)
+    except OSError as error:
+        raise RunError(
+            f"cannot write to {folder}: {error.strerror}. Make room, then: promptpo resume {folder.parent}"
+        ) from error
+    return replace(still, path=str(path.absolute()))

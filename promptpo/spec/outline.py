@@ -1,0 +1,90 @@
+"""What is known of a task where no model reads about it: facts, and the names of what policies see and do."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from promptpo.envs.building import make_env
+from promptpo.envs.patience import BUILDING, patience
+from promptpo.spec.documentation import documentation_of
+from promptpo.spec.facts import facts_from
+from promptpo.spec.known import known
+from promptpo.spec.observe import observe
+from promptpo.spec.parts import Parts
+from promptpo.spec.render import render
+from promptpo.spec.seeding import seeding_of
+from promptpo.spec.sides import with_action, with_observation
+from promptpo.spec.task_spec import TaskSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import gymnasium
+
+    from promptpo.envs.task import Task
+    from promptpo.spec.facts import TaskFacts
+    from promptpo.spec.observe import Observed
+
+
+def outline(task: Task, *, clip_actions: bool = True) -> TaskSpec:
+    """A task with a text that names what is observed and done, and tells nothing else.
+
+    Args:
+        task: The environment.
+        clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
+
+    Raises:
+        PromptPOError: Whatever `make_env` raises.
+    """
+    with opened(task) as env:
+        observed = observe(env, task.name, checking=False)
+        facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
+        docs, extra = documentation_of(type(env.unwrapped)), known(env)
+        parts = with_observation(Parts(title=task.name), env, docs, extra, observed, {})
+        parts = with_action(parts, env, docs, extra, {}, clip_actions=clip_actions)
+        spec = outlined(facts, observed, render(parts))
+        if task.reward is not None:
+            spec = replace(spec, reward_threshold=None, reports_success=task.reward.says_success)
+        return seeded(spec, env, task, observed)
+
+
+@contextlib.contextmanager
+def opened(task: Task) -> Iterator[gymnasium.Env[Any, Any]]:
+    """The environment of a task, closed in the end."""
+    with patience(BUILDING, f"building {task.name}"):
+        env = make_env(task)
+    try:
+        yield env
+    finally:
+        env.close()
+
+
+def outlined(facts: TaskFacts, observed: Observed, text: str) -> TaskSpec:
+    """What facts and observed steps say of a task, with a text about it."""
+    return TaskSpec(
+        text=text,
+        observation_space=facts.observation_space,
+        action_space=facts.action_space,
+        horizon=facts.horizon,
+        horizon_source=facts.horizon_source,
+        reward_threshold=facts.reward_threshold,
+        reports_success=facts.success_key is not None,
+        sample_steps=observed.spent,
+        sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
+        sample_length=float(observed.whole or len(observed.steps) / max(1, observed.episodes)),
+        firsts=tuple(observed.firsts),
+        one_start=observed.one_start,
+    )
+
+
+def seeded(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> TaskSpec:
+    """The same with what seeds change in episodes."""
+    seeding = seeding_of(env, task, observed)
+    return replace(
+        spec,
+        one_episode=seeding.one_episode,
+        sample_steps=spec.sample_steps + seeding.steps,
+        warnings=seeding.warnings,
+    )
