@@ -9,11 +9,18 @@ import re
 import secrets
 import stat
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo_sandbox.text import clean, clean_line
+
+StrPath: TypeAlias = str | os.PathLike[str]
+"""A path as people give it."""
+
+Json: TypeAlias = Mapping[str, Any]
+"""A JSON object."""
 
 
 def read_text(path: Path) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shlex
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import read_regular, write_atomically
+from promptpo.files import Json, StrPath, read_regular, write_atomically
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
@@ -55,7 +54,7 @@ class SeedsResult:
     """
 
     directory: Path
-    data: Mapping[str, Any]
+    data: Json
     runs: Mapping[int, RunResult] = field(default_factory=dict)
     interrupted: bool = False
 
@@ -84,7 +83,7 @@ def optimize_seeds(
     *,
     seeds: int = 5,
     seed: int = 0,
-    out: str | os.PathLike[str] | None = None,
+    out: StrPath | None = None,
     llm: Callable[[int], LLM] | None = None,
     **options: Any,
 ) -> SeedsResult:
@@ -215,7 +214,7 @@ def _work(
     config: Config,
     watched: Watched,
     llm: Callable[[int], LLM] | None,
-    changes: Mapping[str, Any],
+    changes: Json,
 ) -> SeedsResult:
     """One run after the other; whatever ends it, the summary says what there is."""
     interrupted = False
@@ -240,7 +239,7 @@ def _left(
     config: Config,
     observer: Observer,
     llm: Callable[[int], LLM] | None,
-    changes: Mapping[str, Any],
+    changes: Json,
 ) -> Session | None:
     """What is left to do of one run: all, what was cut short, what new limits allow, or nothing."""
     more = any(changes.get(field.name) is not None for field in fields(Budget))

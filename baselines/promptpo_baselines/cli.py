@@ -13,9 +13,9 @@ import typer
 from typer.core import TyperGroup
 
 from promptpo.cli.arguments import EnvId
+from promptpo.cli.document import print_json
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import TestedFlags
-from promptpo.cli.terminal import print_json
 from promptpo_baselines.flags import (
     MaxSeconds,
     PlaceFlags,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from promptpo.cli.arguments import EnvKwargs, Horizon, json_object
+from promptpo.cli.document import print_json
 from promptpo.cli.groups import grouped
-from promptpo.cli.terminal import print_json
 from promptpo.errors import UsageError
 from promptpo_baselines.flags import AskingPlaceFlags, ModelFlags
 from promptpo_baselines.icpi.profile import Profile

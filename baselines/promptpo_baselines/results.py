@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.task import Task
 from promptpo.output.report import RESULT, scored, versions
 from promptpo.output.report.result import setting
-from promptpo.output.report.variants import by_variant
+from promptpo.output.report.scores import by_variant
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.checkpoints import Record
 from promptpo_baselines.hyperparameters import Hyperparameters

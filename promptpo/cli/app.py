@@ -24,6 +24,7 @@ from typer.exceptions import TyperException
 from promptpo import __version__
 from promptpo.cli.arguments import EnvId, RunDir, Trust
 from promptpo.cli.defaults import read_defaults
+from promptpo.cli.document import print_json, release
 from promptpo.cli.groups import grouped
 from promptpo.cli.help import COMMAND_GROUPS, GroupedHelp
 from promptpo.cli.run_flags import (
@@ -36,7 +37,6 @@ from promptpo.cli.run_flags import (
     ShowingFlags,
     TestedFlags,
 )
-from promptpo.cli.terminal import print_json, release
 from promptpo.display.saying import say, tell
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.files import reading
@@ -65,7 +65,7 @@ ELSEWHERE = {
     "report": ("view_commands:report", f"{RUN} --open"),
     "track": ("view_commands:track", f"{RUN} --to tensorboard:logs"),
     "doctor": ("view_commands:doctor", ""),
-    "inbox": ("inbox:inbox", "box --answer 3 < answer.md"),
+    "inbox": ("inbox_command:inbox", "box --answer 3 < answer.md"),
 }
 """Our commands that are not here: name to module and function, imported when the command is named, and an example."""
 

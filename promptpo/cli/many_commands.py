@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from promptpo.cli.arguments import AsJson, runs
-from promptpo.cli.terminal import print_json
+from promptpo.cli.document import print_json
 from promptpo.display.saying import say, tell
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo_sandbox.text import clean_line

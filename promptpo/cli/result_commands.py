@@ -18,9 +18,9 @@ from promptpo.cli.arguments import (
     Weaker,
     write_output,
 )
+from promptpo.cli.document import answer, print_json
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import CandidateName, EnvFlags
-from promptpo.cli.terminal import answer, print_json
 from promptpo.display.saying import say
 from promptpo.errors import UsageError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from promptpo.cli import many_commands, view_commands
-from promptpo.cli.terminal import print_json
+from promptpo.cli.document import print_json
 from promptpo.display.saying import tell
 from promptpo.errors import UsageError
 
@@ -70,7 +70,7 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
     Raises:
         UsageError: A candidate of a folder is asked for, or no run of it has a policy.
     """
-    from promptpo.display.results import many
+    from promptpo.display.outcome import many
     from promptpo.seeds import best_by_evidence, is_folder_of_seeds, read_seeds
     from promptpo.telling.feedback import number
 
@@ -106,7 +106,7 @@ def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> N
 
 def summary(found: SeedsResult) -> None:
     """A table with a row for each run that has a result; mean, interval and best below it."""
-    from promptpo.display.results import many
+    from promptpo.display.outcome import many
     from promptpo.telling.feedback import number
 
     many_commands.print_runs(run.directory for run in found.runs.values())

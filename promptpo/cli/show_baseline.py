@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from promptpo.display.results import came_out
+from promptpo.display.outcome import came_out
+from promptpo.files import Json
 from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_baseline
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.telling.feedback import number
@@ -56,7 +56,7 @@ def baseline_json(directory: Path) -> dict[str, Any]:
     }
 
 
-def _refined(result: Mapping[str, Any]) -> list[str]:
+def _refined(result: Json) -> list[str]:
     """What a network brought that was added to a program, or learnt from it."""
     alone, best = ((result.get(part) or {}) for part in ("program", "validation"))
     before, after = (alone.get("validation") or {}).get("mean_return"), best.get("mean_return")

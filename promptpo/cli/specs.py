@@ -9,9 +9,9 @@ import typer
 from typer.core import TyperCommand
 
 from promptpo.cli.arguments import AsJson, EnvId, Output, write_output
+from promptpo.cli.document import print_json, reserve_standard_output, standard_output
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import SpecSettings, TaskFlags
-from promptpo.cli.terminal import print_json, reserve_standard_output, standard_output
 from promptpo.files import read_text
 from promptpo_sandbox.text import clean_lines
 

@@ -22,9 +22,9 @@ from promptpo.cli.arguments import (
     Trust,
     Weaker,
 )
+from promptpo.cli.document import answer, print_json
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import EnvFlags
-from promptpo.cli.terminal import answer, print_json
 from promptpo.display.saying import tell
 from promptpo.errors import NoSuchRunError, PromptPOError, UsageError
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from promptpo.display.results import outcome
+from promptpo.display.outcome import outcome
 from promptpo.display.terminal import LiveDisplay, PlainDisplay, Result
 from promptpo.output.observer import HOOKS, Observer
 from promptpo_sandbox.text import clean_line

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from promptpo.display.outcome import many, outcome
 from promptpo.display.progress import RunProgress
-from promptpo.display.results import many, outcome
 from promptpo.display.saying import say, tell, wrapped
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.output.observer import Observer

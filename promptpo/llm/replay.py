@@ -65,20 +65,16 @@ class ReplayLLM:
 
     def __init__(self, path: Path | str, *, answered: Iterable[Completion] = ()) -> None:
         self._path = Path(path).expanduser().absolute()
-        recording = _read(self._path)
-        if not recording:
+        self._left = _read(self._path)
+        if not self._left:
             raise UsageError(f"there is no recorded answer in {self._path}; replay takes {_FORMS}.")
         self.name = f"replay:{self._path}"  # absolute, so that a run can be resumed from anywhere
-        stated = {item.purpose for item in recording}
-        self.purposes: frozenset[Purpose] = (
-            # An answer that says nothing of its purpose is for what has to be asked, not for what may be.
-            ALL_PURPOSES - ({"probe"} - stated)
-            if None in stated
-            else frozenset(purpose for purpose in stated if purpose is not None)
-        )
-        self._size = len(recording)
-        self._by_key = {item.key: item.completion for item in recording if item.key is not None}
-        self._left = recording
+        stated = {item.purpose for item in self._left}
+        # An answer that says nothing of its purpose is for what has to be asked, not for what may be.
+        unstated = ALL_PURPOSES - {"probe"} if None in stated else frozenset()
+        self.purposes: frozenset[Purpose] = frozenset(one for one in stated if one) | unstated
+        self._size = len(self._left)
+        self._by_key = {item.key: item.completion for item in self._left if item.key is not None}
         for completion in answered:
             served = next((item for item in self._left if item.completion.text == completion.text), None)
             if served is not None:

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
-from promptpo.files import read_regular
+from promptpo.files import Json, read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -63,15 +63,15 @@ class BaselineRun:
     """
 
     directory: Path
-    result: Mapping[str, Any] | None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    result: Json | None
+    settings: Json = field(default_factory=dict)
     curve: tuple[BaselinePoint, ...] = ()
     episodes: tuple[EpisodeRecord, ...] = ()
     steps: Mapping[str, int] = field(default_factory=dict)
     seconds: float | None = None
 
     @property
-    def task(self) -> Mapping[str, Any]:
+    def task(self) -> Json:
         """What is solved: ``env_id`` and more, from the result or the settings."""
         return self.result or self.settings.get("task") or self.settings
 
@@ -149,14 +149,14 @@ def _object(path: Path) -> dict[str, Any]:
     return {**clean_values(json.loads(read_regular(path)))} if path.is_file() else {}
 
 
-def _record(directory: Path) -> Mapping[str, Any]:
+def _record(directory: Path) -> Json:
     """The record of the newest checkpoint; empty where there is none."""
     return _object(
         max((directory / CHECKPOINTS).glob(f"steps-*/{RECORD}"), default=directory / CHECKPOINTS / RECORD)
     )
 
 
-def _episodes(directory: Path, record: Mapping[str, Any]) -> list[tuple[float, float, int]]:
+def _episodes(directory: Path, record: Json) -> list[tuple[float, float, int]]:
     """(training steps at its end, return, length) of training episodes, where they are recorded."""
     found: list[Any] = list(record.get("episodes") or ())
     if not record and (directory / JOURNAL).is_file():
@@ -174,7 +174,7 @@ def _averages(ended: Sequence[tuple[float, float, int]]) -> tuple[BaselinePoint,
     return tuple(points)
 
 
-def acting_in_words(content: Mapping[str, Any]) -> list[str]:
+def acting_in_words(content: Json) -> list[str]:
     """What an episode took, and what a program took, a line each; empty where nothing says it."""
     agent = content.get("per_episode")
     if not agent:
@@ -188,7 +188,7 @@ def acting_in_words(content: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _took(spent: Mapping[str, Any]) -> str:
+def _took(spent: Json) -> str:
     usd = spent["cost_usd"]
     price = "an unknown price" if usd is None else "$0" if not usd else f"${usd:.4g}"
     return f"{spent['calls']:,.4g} call{'' if spent['calls'] == 1 else 's'}, {spent['seconds']:,.3g} s and {price}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +16,7 @@ from promptpo.envs.objects import EnvLike
 from promptpo.envs.objects import task_of as task_named
 from promptpo.envs.task import Task
 from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
-from promptpo.files import read_text
+from promptpo.files import StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task
 from promptpo.program import Program
@@ -31,7 +30,7 @@ State = tuple[int, ...]
 
 
 def load_policy(
-    policy: str | os.PathLike[str],
+    policy: StrPath,
     env_id: EnvLike | Task | None = None,
     *,
     allow_weaker_sandbox: bool = False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.files import read_in_run, read_regular, read_text
+from promptpo.files import StrPath, read_in_run, read_regular, read_text
 from promptpo.output.exporting import BEST, policy_part, portable, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
@@ -21,9 +20,7 @@ from promptpo.run.origin import SETTINGS, builds, built_in, made_here, signed_he
 from promptpo_sandbox import check_source
 
 
-def file_and_task(
-    policy: str | os.PathLike[str], task: Task | None, *, trust: bool = False
-) -> tuple[Path, Task]:
+def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) -> tuple[Path, Task]:
     """The file that a policy is in, and what it is to play.
 
     Args:
@@ -121,7 +118,7 @@ def with_changes(task: Task, given: Task) -> Task:
     ).checked()
 
 
-def policies_in(paths: Sequence[str | os.PathLike[str]], task: Task | None = None) -> tuple[str, ...]:
+def policies_in(paths: Sequence[StrPath], task: Task | None = None) -> tuple[str, ...]:
     """The policy modules in files; of an exported file what was there before it was exported.
 
     Args:

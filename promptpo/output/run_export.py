@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from promptpo.envs.recorded_space import space_of
 from promptpo.errors import RunError
+from promptpo.files import Json, StrPath
 from promptpo.output.exporting import GIVEN, SEARCH, TUNED_FROM_GIVEN, Provenance, exported
 from promptpo.output.run_result import load_run
 from promptpo.output.run_view import read_view
@@ -20,7 +18,7 @@ from promptpo.run.records import Seeds
 from promptpo.version import __version__
 
 
-def export(run: str | os.PathLike[str], *, candidate: str | None = None, filename: str = "policy.py") -> str:
+def export(run: StrPath, *, candidate: str | None = None, filename: str = "policy.py") -> str:
     """The text of a policy file for the best candidate of a run, or for another one.
 
     Args:
@@ -50,7 +48,7 @@ def export(run: str | os.PathLike[str], *, candidate: str | None = None, filenam
     return signed(text) if made_here(directory) else text
 
 
-def provenance(directory: Path, content: Mapping[str, Any], config: Config) -> Provenance:
+def provenance(directory: Path, content: Json, config: Config) -> Provenance:
     """The header facts of a run's best policy."""
     test = content["test"]
     seeds = Seeds().test(test["episodes"] if test else config.most_tested)

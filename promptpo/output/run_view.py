@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ from annotated_types import Len  # pydantic's own, as is the other
 from typing_extensions import TypedDict
 
 from promptpo.errors import NoSuchRunError, RunError
-from promptpo.files import read_regular
+from promptpo.files import Json, read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
@@ -35,7 +34,7 @@ class RunView:
 
     directory: Path
     state: RunState
-    result: Mapping[str, Any] | None
+    result: Json | None
 
     @property
     def config(self) -> Config:
@@ -131,7 +130,7 @@ class _Result(TypedDict, total=False):
     reward: dict[str, Any] | None
 
 
-def read_result(path: Path) -> Mapping[str, Any]:
+def read_result(path: Path) -> Json:
     """A result file, wherever it comes from: its texts are clean, its parts are what they must be.
 
     Raises:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
+from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.report.result import RESULT, setting, written_by
@@ -43,8 +44,8 @@ class RunLine:
     """
 
     directory: Path
-    facts: Mapping[str, Any]
-    setting: Mapping[str, Any] = field(default_factory=dict)
+    facts: Json
+    setting: Json = field(default_factory=dict)
     returns: Mapping[int, float] = field(default_factory=dict)
     curve: Curve = ()
 
@@ -154,7 +155,7 @@ def _search(view: RunView) -> RunLine:
     return replace(line, returns=returns, curve=tuple((float(at.steps), mean) for at, mean in view.so_far))
 
 
-def _line(directory: Path, result: Mapping[str, Any]) -> RunLine:
+def _line(directory: Path, result: Json) -> RunLine:
     """A line by a result, or by what stands for it while there is none."""
     test, llm, steps = (result.get(part) or {} for part in ("test", "llm", "steps"))
     total, program = int(steps.get("total") or 0), int(steps.get("program") or 0)

@@ -107,13 +107,14 @@ def facts_of(
     """
     best, test, references = outcome.best, outcome.test, outcome.references
     # what a policy of this run was not able to is not told by the teacher
-    played = [
-        one for name, one in (*state.references.items(), *references.items()) if not name.startswith(TEACHER)
+    marks = [
+        one for name, one in [*state.references.items(), *references.items()] if not name.startswith(TEACHER)
     ]
     looked = [one.evidence.episodes for one in state.candidates if one.ran]
-    looked += [one.episodes for one in (*played, *([test] if test else []))]
-    returns = {episode.return_ for episodes in looked for episode in episodes}
-    successes = [e.success for episodes in looked for e in episodes if e.success is not None]
+    looked += [one.episodes for one in (*marks, test) if one is not None]
+    episodes = [episode for several in looked for episode in several]
+    returns = {episode.return_ for episode in episodes}
+    successes = {episode.success for episode in episodes} - {None}
     return Facts(
         test=Evidence.of(test.episodes) if test else None,
         failed=test.failed if test else 0,
@@ -122,7 +123,7 @@ def facts_of(
         language_model=language_model,
         tried=len(state.candidates),
         flat=returns.pop() if len(returns) == 1 and len(looked) > 1 else None,
-        never_succeeded=bool(successes) and not any(successes),
+        never_succeeded=successes == {False},
         constant=state.constant_actions.get(best.candidate.digest, "") if best else "",
         out_of_steps="environment steps" in outcome.stop,
         given=bool(state.config.start),

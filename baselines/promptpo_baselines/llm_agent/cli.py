@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.arguments import EnvId
+from promptpo.cli.document import print_json
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import TestedFlags
-from promptpo.cli.terminal import print_json
 from promptpo.errors import UsageError
 from promptpo_baselines.flags import AgentFlags, AskingPlaceFlags, ModelFlags
 

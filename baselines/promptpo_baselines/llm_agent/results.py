@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.output.report import scored, versions
 from promptpo.output.report.result import setting
-from promptpo.output.report.variants import by_variant
+from promptpo.output.report.scores import by_variant
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Seeds
 from promptpo_baselines.llm_agent.agent import COUNTS

@@ -7,13 +7,14 @@ light and the dark page.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
+from promptpo.files import Json
 from promptpo.output.report.templates import templates
 from promptpo.telling.feedback import number
 
@@ -213,7 +214,7 @@ def intervals(found: Sequence[IntervalRow], title: str, *, label: str) -> Markup
     return chart(series, Axis(title), Axis(names=names), label=label, size=(WIDTH, 30.0 * len(found) + 58))
 
 
-def selection_chart(result: Mapping[str, Any]) -> Markup:
+def selection_chart(result: Json) -> Markup:
     """The chosen candidate's mean return on training and validation seeds, on both, and on test seeds, with intervals."""
     found = [
         IntervalRow(name, part["mean_return"], part["ci95"], part["returns"])

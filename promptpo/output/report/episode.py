@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from promptpo.errors import PromptPOError, RenderingError
+from promptpo.files import Json
 from promptpo.output.film import Film, film, record, trajectory_of
 from promptpo.output.report.charts import Axis, Series, chart
 from promptpo.output.run_view import RunView
@@ -123,7 +124,7 @@ def _rows(trajectory: Trajectory, names: Mapping[str, str]) -> tuple[tuple[Row, 
     return tuple(_row(*line, steps) for line in lines), len(observed) - len(often)
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[Json]) -> dict[str, list[Any]]:
     """The values of each name over the steps; None where there is no number."""
     found = {
         name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import platform
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import installed
-from promptpo.files import write_atomically
-from promptpo.output.report.variants import by_variant, counted_failures, finite, of_episodes, score_in_words
+from promptpo.files import Json, write_atomically
+from promptpo.output.report.scores import by_variant, counted_failures, finite, of_episodes, score_in_words
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.preflight import SOURCES
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.run.config import Config
     from promptpo.run.ledger import Ledger
+    from promptpo.run.records import Candidate
     from promptpo.search.final_test import Outcome
 
 REPORT = "report.html"
@@ -53,7 +54,7 @@ def scored(evaluation: Evaluation | None, *, horizon: int = 0) -> dict[str, Any]
     return {"outcome": evaluation.outcome, **scores, "cut": cut, **by_reward(evaluation)}
 
 
-def cut_in_words(content: Mapping[str, Any] | None, run: Path) -> str:
+def cut_in_words(content: Json | None, run: Path) -> str:
     """That the run itself cut the test's episodes, where the environment sets no limit; empty where few were cut."""
     ahead, test = ((content or {}).get(name) or {} for name in ("preflight", "test"))
     cut, episodes = test.get("cut") or 0, test.get("episodes") or 0
@@ -67,7 +68,7 @@ def cut_in_words(content: Mapping[str, Any] | None, run: Path) -> str:
     )
 
 
-def one_episode_in_words(content: Mapping[str, Any] | None) -> str:
+def one_episode_in_words(content: Json | None) -> str:
     """That seeds change nothing, so that an interval over episodes says nothing; empty where they do."""
     if not ((content or {}).get("preflight") or {}).get("one_episode"):
         return ""
@@ -86,7 +87,7 @@ def by_reward(evaluation: Evaluation) -> dict[str, Any]:
     return {"env_mean_return": finite(own), "reward_parts": parts}
 
 
-def rewarded_in_words(part: Mapping[str, Any] | None) -> str:
+def rewarded_in_words(part: Json | None) -> str:
     """What a part of a result says of the environment's own return and the parts of a reward; empty without them."""
     if not part or part.get("env_mean_return") is None:
         return ""
@@ -97,7 +98,7 @@ def rewarded_in_words(part: Mapping[str, Any] | None) -> str:
     return f"The environment's own return: {number(part['env_mean_return'])}{told}."
 
 
-def goal_in_words(content: Mapping[str, Any] | None) -> str:
+def goal_in_words(content: Json | None) -> str:
     """Whether what was asked is done, in how many episodes, and how it fails, as a result says it; empty where nothing was asked."""
     goal = (content or {}).get("goal") or {}
     if "asked" not in goal:
@@ -168,7 +169,7 @@ def tested(
     return content
 
 
-def failures_in_words(test: Mapping[str, Any] | None) -> str:
+def failures_in_words(test: Json | None) -> str:
     """What the test part of a result says of episodes in which the policy failed; empty where there were none."""
     failed = (test or {}).get("failed_episodes", 0)
     if not test or not failed:
@@ -187,7 +188,7 @@ REFERENCES = {"random": "random actions", "zero": "the zero action", "teacher": 
 """What acts, in words, by the name of a reference."""
 
 
-def written_by(content: Mapping[str, Any]) -> str:
+def written_by(content: Json) -> str:
     """Who wrote the best policy of a result: who was asked, or its user."""
     best, model = content.get("best") or {}, str(content.get("model") or "")
     if best.get("origin") == "user":
@@ -195,7 +196,7 @@ def written_by(content: Mapping[str, Any]) -> str:
     return model
 
 
-def fidelity_in_words(fidelity: Mapping[str, Any] | None) -> str:
+def fidelity_in_words(fidelity: Json | None) -> str:
     """How much the best acts like the teacher, as a sentence; empty where that is not known."""
     if not fidelity:
         return ""
@@ -205,7 +206,7 @@ def fidelity_in_words(fidelity: Mapping[str, Any] | None) -> str:
     return f"R² of its actions to the teacher's, by dimension: {values} (over {fidelity['steps']:,} states)."
 
 
-def references_in_words(references: Mapping[str, Any]) -> str:
+def references_in_words(references: Json) -> str:
     """For example "random actions earn 22.1 (95 % interval 20.3 to 24, 100 episodes), the zero action 9.3 (…)"."""
     told = [(REFERENCES.get(name, name), score_in_words(scores)) for name, scores in references.items()]
     known = [(name, score) for name, score in told if score]
@@ -220,7 +221,7 @@ def result(
     horizon: int,
     language_model: bool,
     origin: str,
-    models: Sequence[Mapping[str, Any]] = (),
+    models: Sequence[Json] = (),
 ) -> dict[str, Any]:
     """What ``result.json`` says of a search; all of it is documented in docs/reference/results.md.
 
@@ -245,15 +246,7 @@ def result(
         "language_model": language_model,
         "recipe": config.recipe,
         "seed": config.seed,
-        "best": best
-        and {
-            "candidate": best.id,
-            "round": best.candidate.round,
-            "origin": origin or ("model" if language_model else "search"),
-            "parents": list(best.candidate.parents),
-            "tuned": {name: list(change) for name, change in best.candidate.tuned.items()},
-            "repairs": best.candidate.repairs,
-        },
+        "best": best and _author(best.candidate, origin or ("model" if language_model else "search")),
         "train": scored(trained, horizon=horizon),
         "validation": judged_by(validation, task),
         "evidence": judged_by(evidence, task),
@@ -276,6 +269,18 @@ def result(
     }
 
 
+def _author(candidate: Candidate, origin: str) -> dict[str, Any]:
+    """Where the best comes from."""
+    return {
+        "candidate": candidate.id,
+        "round": candidate.round,
+        "origin": origin,
+        "parents": list(candidate.parents),
+        "tuned": {name: list(change) for name, change in candidate.tuned.items()},
+        "repairs": candidate.repairs,
+    }
+
+
 def _gap(test: Evaluation | None, **selected: Evaluation | Evidence | None) -> dict[str, float | None] | None:
     """Winner's curse: how much better the scores that selected the winner are than its test score, of each kind."""
     if test is None or not test.episodes:
@@ -286,6 +291,6 @@ def _gap(test: Evaluation | None, **selected: Evaluation | Evidence | None) -> d
     }
 
 
-def write_result(directory: Path, content: Mapping[str, Any]) -> None:
+def write_result(directory: Path, content: Json) -> None:
     """Write ``result.json``."""
     write_atomically(directory / RESULT, json.dumps(content, indent=2) + "\n")

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import NoSuchRunError, UsageError
+from promptpo.files import Json
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
-from promptpo.output.tracking.base import Several, Tracker, tested
 from promptpo.output.tracking.clients import MLflow, Monitor, TensorBoard, WandB
+from promptpo.output.tracking.events import Several, Tracker, tested
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
@@ -90,5 +91,5 @@ def _send_baseline(run: BaselineRun, one: Tracker) -> None:
     one.close(None)
 
 
-def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+def _known(values: Json) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}

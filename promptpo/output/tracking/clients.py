@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from promptpo.errors import MissingExtraError, UsageError
-from promptpo.output.tracking.base import Tracker
+from promptpo.files import Json
+from promptpo.output.tracking.events import Tracker
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.journal import Event
 from promptpo.run.origin import made_here
@@ -41,7 +42,7 @@ class TensorBoard(Tracker):
         self._new = _client("TensorBoard", "tensorboard.summary", '"promptpo[tracking]"').Writer
         self._folder = Path(folder)
 
-    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+    def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
         self._writer: Any = self._new(str(self._folder / directory.resolve().name))
 
@@ -66,7 +67,7 @@ class WandB(Tracker):
         self._wandb = _client("Weights & Biases", "wandb", "wandb")
         self._project = project
 
-    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+    def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
         self._run: Any = self._wandb.init(
             project=self._project,
@@ -103,7 +104,7 @@ class MLflow(Tracker):
         except mlflow.MlflowException as error:
             raise UsageError(f"MLflow cannot use {uri}: {str(error).splitlines()[0]}") from error
 
-    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+    def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
         experiment = self._client.get_experiment_by_name("promptpo")
         experiment_id = experiment.experiment_id if experiment else self._client.create_experiment("promptpo")
@@ -138,7 +139,7 @@ class Monitor(Tracker):
         self._path = Path(path)
         self._began: float | None = None
 
-    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+    def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from promptpo.cli.terminal import release
+from promptpo.cli.document import release
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.policy_file import file_and_task

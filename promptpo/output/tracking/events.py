@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.files import Json
 from promptpo.output.observer import HOOKS, Observer
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -60,7 +61,7 @@ class Tracker(Observer):
         policy = run.policy_path  # never what a link in a stranger's run leads to
         self.close(policy if policy.is_file() and not policy.is_symlink() else None)
 
-    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+    def open(self, directory: Path, parameters: Json) -> None:
         """Begin a run at the destination."""
         raise NotImplementedError
 
@@ -112,7 +113,7 @@ class Several(Observer):
             tell()
 
 
-def tested(test: Mapping[str, Any] | None) -> dict[str, float]:
+def tested(test: Json | None) -> dict[str, float]:
     """The metrics of a result's test, and of that on held-out variants; empty where nothing was tested."""
     final: dict[str, float] = {}
     for name, part in (("test", test or {}), ("held_out", (test or {}).get("held_out") or {})):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from promptpo.envs.task import Task
+from promptpo.files import Json
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import mean_interval
 from promptpo.telling.feedback import episodes_in_words, number
@@ -69,13 +70,13 @@ def counted_failures(test: Evaluation, seeds: Sequence[int]) -> dict[int, float]
     return dict.fromkeys(missing, min(test.returns)) if test.episodes else {}
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def table(rows: Sequence[Json]) -> list[str]:
     """The rows as lines of a small table of text."""
     width = max((len(row["variant"]) for row in rows), default=0)
     return [f"  {row['variant']:<{width}}  {score_in_words(row) or 'nothing ran'}" for row in rows]
 
 
-def score_in_words(part: Mapping[str, Any] | None) -> str:
+def score_in_words(part: Json | None) -> str:
     """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
     if not part or part.get("mean_return") is None:
         return ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from promptpo.cli.arguments import AsJson
-from promptpo.cli.terminal import answer as show
+from promptpo.cli.document import answer as show
 from promptpo.files import read_in_run
 
 if TYPE_CHECKING:
