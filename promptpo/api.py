@@ -19,7 +19,7 @@ from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import check_names, checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
-from promptpo.run.origin import asks, check_trust, made_here, modules_of, resuming
+from promptpo.run.origin import asks, changed_files, check_trust, made_here, modules_of, resuming
 from promptpo.run.settings import in_reference, settings_of
 from promptpo.session import Session, default_name
 
@@ -265,6 +265,8 @@ def continued(
         same_environment(config.task, env)
     if modules_of(config.task) or asks(config) or config.spec_file:
         observer.warn(f"resuming {directory} {resuming(config)}")
+    if told := changed_files(config):
+        observer.warn(told)
     return Session(changed(config, changes), directory, llm, observer)
 
 

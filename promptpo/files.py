@@ -163,7 +163,7 @@ def write_atomically(path: Path, content: str | bytes, *, synced: bool = False) 
     Raises:
         OSError: It cannot be written; the old one is still there.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    temporary = path.parent / f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}"
     descriptor = os.open(
         temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666
     )

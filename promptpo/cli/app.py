@@ -127,13 +127,24 @@ class _Commands(TyperGroup):
             return command
         return None
 
+    def make_context(self, *arguments: Any, **named: Any) -> Any:
+        """Find out what is asked."""
+        with _abortable():
+            return super().make_context(*arguments, **named)
+
     def invoke(self, ctx: Any) -> Any:
-        """Do what is asked; whoever leaves by Ctrl-C is told how to go on."""
-        try:
+        """Do what is asked."""
+        with _abortable():
             return super().invoke(ctx)
-        except KeyboardInterrupt as stop:
-            _complain(f"stopped; {stop}" if str(stop) else "stopped.")
-            raise typer.Exit(130) from stop
+
+
+@contextmanager
+def _abortable() -> Iterator[None]:
+    """Let Ctrl-C, which typer swallows, out with what it says on how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise typer.Abort(*stop.args) from stop
 
 
 app = typer.Typer(
@@ -170,8 +181,8 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except typer.Exit as stop:
         return int(stop.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        _complain("stopped.")
+    except (KeyboardInterrupt, typer.Abort) as stop:
+        _complain(f"stopped; {stop}" if str(stop) else "stopped.")
         return 130
     except PromptPOError as error:
         _complain(str(error))

@@ -165,7 +165,7 @@ def json_object(text: str, flag: str) -> dict[str, Any]:
     """
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{flag} is not JSON: {error}.") from error
     if not isinstance(value, dict):
         raise UsageError(f'{flag} must be a JSON object such as \'{{"map_name": "8x8"}}\', not {text}.')

@@ -65,7 +65,6 @@ class TaskFlags:
             UsageError: A flag's value cannot be read, or the variants do not fit each other.
         """
         from promptpo.envs.task import Task, Variant, Wrapping
-        from promptpo.envs.task_file import read_tasks
 
         objects = [json_object(text, "--env-kwargs") for text in self.env_kwargs or ()]
         base: dict[str, Any] = objects[0] if len(objects) == 1 else {}
@@ -76,6 +75,8 @@ class TaskFlags:
                 raise UsageError(
                     "name the variants in --tasks or by --env-kwargs and --held-out-kwargs, not in both ways."
                 )
+            from promptpo.envs.task_file import read_tasks
+
             variants, held_out = read_tasks(self.tasks)
         elif held_out and not variants:
             base, variants = {}, (Variant(base),)
@@ -118,13 +119,16 @@ class EnvFlags(TaskFlags):
             UsageError: No environment is known, there is no policy, or what it names is not trusted.
         """
         from promptpo.output.policy_file import file_and_task, with_changes
-        from promptpo.run.origin import builds, modules_of
+        from promptpo.run.config import CONFIG, load_config
+        from promptpo.run.origin import builds, changed_files, modules_of
 
         if self.env is not None:
             return file_and_task(policy, self.task(self.env))
         path, task = file_and_task(policy, None, trust=self.trust)
         if modules_of(task):
             tell(f"playing {path} {builds(task)}", error=True)
+            if (path.parent / CONFIG).exists() and (told := changed_files(load_config(path.parent / CONFIG))):
+                tell(told, error=True)
         given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
         return path, with_changes(task, replace(given, show_variant=self.show_variant))
 

@@ -24,6 +24,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
+from promptpo.run.origin import changed_files
 from promptpo.run.state_values import CandidateState
 from promptpo.telling import experiments
 from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line
@@ -53,7 +54,7 @@ def overview(run: Path) -> str:
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = brought(state)
     lines += [f"  {in_words(one)}" for one in models if len(models) > 1]
-    lines += [*_world(view), *_ending(view)]
+    lines += [*_world(view), *_ending(view), *filter(None, [changed_files(config)])]
     if view.best is not None:
         lines.append(importance_in_words(view.best.attempt.candidate))
     if result is not None and state.finished:
@@ -85,7 +86,7 @@ def overview_json(run: Path) -> dict[str, Any]:
         "run": str(run),
         "result": view.result,
         "best": view.best.id if view.best else None,
-        "models": [one.as_json() for one in brought(view.state)],
+        "models": brought(view.state),
         "experiments": [_tried_out(one) for one in view.state.experiments],
         "candidates": [_facts(state) for state in view.candidates],
     }

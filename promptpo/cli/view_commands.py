@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from promptpo.cli import many_commands
 from promptpo.cli.arguments import (
     AsJson,
     Film,
@@ -150,7 +149,9 @@ def report(
     from promptpo.seeds import begun_runs, is_folder_of_seeds
 
     if is_folder_of_seeds(run):
-        path = many_commands.compare_in(run, begun_runs(run), out)
+        from promptpo.cli.many_commands import compare_in
+
+        path = compare_in(run, begun_runs(run), out)
     else:
         path = write_report(
             run,

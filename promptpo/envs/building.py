@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import inspect
 import io
+import os
 import re
 import sys
 import zlib
@@ -127,7 +128,7 @@ def _one_sentence(task: Task) -> Iterator[None]:
         raise
     except (error.DependencyNotInstalled, ImportError) as fault:
         raise _missing(task, fault) from fault
-    except Exception as fault:  # a foreign constructor: anything can come out of it
+    except (Exception, SystemExit) as fault:  # a foreign constructor: anything can come out of it
         raise EnvironmentFaultError(
             f"the environment {task.name} could not be built: {type(fault).__name__}: {_first_line(fault)}{place_of(fault)}"
         ) from fault
@@ -270,6 +271,10 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
     Raises:
         UsageError: There is none, or importing it raised.
     """
+    if os.sep in module and not module.endswith(".py"):
+        raise UsageError(
+            f"{asked}: {module} is no name of a module; of a file write the ending, too: {module}.py"
+        )
     try:
         if module.endswith(".py"):
             return _import_file(Path(module))
@@ -286,7 +291,7 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
         raise UsageError(
             f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
         ) from fault
-    except Exception as fault:  # the user's own module: anything can come out of it
+    except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
         if isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
             raise UsageError(
                 f"{asked}: there is no module {module!r} on the path or in {Path.cwd()}."

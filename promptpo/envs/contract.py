@@ -34,7 +34,7 @@ class ReturnContract:
     """Checks what an environment returns; cheap enough for every step.
 
     Of observations only arrays are looked at, and only their shape: what is inside of them is the
-    environment's own, and a simulation that diverges has to be lived with.
+    environment's own, and a simulation that diverges has to be lived with. A list in the place of one becomes one.
 
     Args:
         env: The environment.
@@ -49,7 +49,7 @@ class ReturnContract:
         self._shape = space.shape if isinstance(space, spaces.Box) else None
 
     def step(self, result: Any) -> Any:
-        """What ``step`` returned, as it is.
+        """What ``step`` returned.
 
         Raises:
             EnvironmentFaultError: It is not what Gymnasium wants.
@@ -62,19 +62,18 @@ class ReturnContract:
             raise self._fault("step", f"{_shown(result[4])} as the info", "return a dict, empty if need be")
         observation = result[0]
         if getattr(observation, "shape", None) != self._shape or observation is None:
-            self._check_observation("step", observation)
+            return (self._observation("step", observation), *result[1:])
         return result
 
     def reset(self, result: Any) -> Any:
-        """What ``reset`` returned, as it is.
+        """What ``reset`` returned.
 
         Raises:
             EnvironmentFaultError: It is not what Gymnasium wants.
         """
         if type(result) is not tuple or len(result) != len(("observation", "info")):
             raise self._fault("reset", _sort(result), RESET_WANTS)
-        self._check_observation("reset", result[0])
-        return result
+        return self._observation("reset", result[0]), result[1]
 
     def finite(self, reward: Any) -> None:
         """Refuse a reward that is no finite number.
@@ -111,13 +110,13 @@ class ReturnContract:
             )
         return "return a number, such as 0.0"
 
-    def _check_observation(self, method: str, observation: Any) -> None:
+    def _observation(self, method: str, observation: Any) -> Any:
         if observation is None:
             raise self._fault(
                 method, "None as the observation", "return what its observation_space describes"
             )
         if self._shape is None:
-            return
+            return observation
         try:
             array = np.asarray(observation)
         except ValueError:  # rows of different lengths
@@ -130,6 +129,7 @@ class ReturnContract:
             )
             wants = f"return numbers of shape {self._shape}, as its observation_space says, or correct that"
             raise self._fault(method, came, wants)
+        return array.astype(self._env.observation_space.dtype) if array is not observation else observation
 
     def _fault(self, method: str, came: str, wants: str) -> EnvironmentFaultError:
         return EnvironmentFaultError(
@@ -181,7 +181,7 @@ def _place(env: gymnasium.Env[Any, Any], method: str) -> str:
     return f" ({Path(file).name}, line {line})" if file else ""
 
 
-def old_interface(fault: Exception) -> str:
+def old_interface(fault: BaseException) -> str:
     """What to do about an environment that is written for Gym before 0.26."""
     text = str(fault)
     if "unexpected keyword argument 'seed'" in text or "unexpected keyword argument 'options'" in text:

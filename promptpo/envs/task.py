@@ -40,7 +40,7 @@ class Wrapping:
         name, brace, rest = text.partition("{")
         try:
             kwargs = json.loads(brace + rest) if brace else {}
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(
                 f"the arguments of the wrapper {name.strip()} are not JSON: {error}; write them as "
                 f"'{name.strip()}{{\"n\": 4}}'."

@@ -11,7 +11,7 @@ from promptpo.output.exporting import gated
 from promptpo.output.run_view import RunView
 from promptpo.program import Program
 from promptpo.program.program import is_plain_expression
-from promptpo.run.journal import Event, read_run
+from promptpo.run.journal import JOURNAL, Event, read_events
 from promptpo.world.words import in_words, use_in_words
 
 MODEL = "model.py"
@@ -127,7 +127,7 @@ def exported_world(run: Path, task: str) -> str:
     Raises:
         RunError: The run has none, or it cannot be written down.
     """
-    data = usable_world(read_run(run).get("world", []))
+    data = usable_world([one for one in read_events(run / JOURNAL) if one.kind == "world"])
     if data is None:
         raise NoSuchRunError(
             f"{run} has no world model that was good enough to be used; what --recipe model learnt of the task is told by: promptpo show {run}"

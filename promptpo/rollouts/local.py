@@ -7,6 +7,7 @@ import concurrent.futures
 import contextlib
 import ctypes
 import multiprocessing
+import multiprocessing.resource_tracker
 import os
 import signal
 import sys
@@ -150,6 +151,8 @@ class LocalWorker:
         self._pulse = context.RawValue("Q", 0)
         arguments = (self.settings, theirs, self._pulse)
         self.process = context.Process(target=_serve, args=arguments, daemon=True)
+        multiprocessing.resource_tracker.ensure_running()  # which would undo the following
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # also until the new process can ignore it
         with _without_main_module():
             self.process.start()
         theirs.close()

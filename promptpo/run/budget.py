@@ -123,16 +123,16 @@ def tuning_steps(
         learns: Whether a language model learns from the rounds.
         looks: Steps that are kept back to look at what comes out, of a quarter of what is left at most.
     """
-    row = TABLE["tuning"]
+    most = round(TABLE["tuning"].cap * length)
     if left is None:
-        return min(round(row.cap * length), UNLIMITED_STEPS)
+        return min(most, UNLIMITED_STEPS)
     left -= min(left // 4, looks)
     if not learns:
-        return min(round(row.cap * length), left)
-    paid = (left - max(1, rounds) * coming) // max(1, rounds)
-    paid = max(paid, left // 2) if rounds <= 1 else paid
-    enough = paid > 0 if rounds <= 1 else paid >= row.floor * length > 0
-    return min(round(row.cap * length), paid) if enough else 0
+        return min(most, left)
+    paid, least = left // max(1, rounds) - coming, TABLE["tuning"].floor * length
+    if rounds <= 1:
+        paid, least = max(paid, left // 2), 1
+    return min(most, paid) if paid >= least > 0 else 0
 
 
 def longest_episode(steps: int | None, episodes: int, sampled: float) -> int:

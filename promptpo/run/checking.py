@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 import os
 import re
@@ -15,7 +16,7 @@ from promptpo.llm.prices import check_price
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
-from promptpo.run.settings import settings_of
+from promptpo.run.settings import MOST, settings_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -40,19 +41,19 @@ def checked(config: Config) -> Config:
     Raises:
         UsageError: A value cannot be used; the sentence names it and says what it may be.
     """
-    values = {field.name: getattr(config, field.name) for field in fields(Config)}
-    if isinstance(config.spec_file, os.PathLike):
-        values["spec_file"] = os.fspath(config.spec_file)
-    if isinstance(config.budget, Budget):
-        values["budget"] = asdict(config.budget)
     options = config.recipe_options
     if not isinstance(options, Mapping):
         raise UsageError(f"recipe_options must be a mapping of names to values, not {options!r}.")
     check_names(options, (field.name for field in fields(Recipe)), "recipes have no switch")
-    values["task"] = _typed(
-        type(config.task), {f.name: getattr(config.task, f.name) for f in fields(config.task)}
-    ).checked()
-    typed = _typed(Config, values)
+    spec = os.fspath(config.spec_file) if isinstance(config.spec_file, os.PathLike) else config.spec_file
+    typed = _typed(Config, {**asdict(config), "spec_file": spec})
+    try:
+        json.dumps(asdict(typed), ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise UsageError(
+            f"{half!r} in the settings is half of a character, which no file can hold."
+        ) from error
     switches = _typed(Recipe, asdict(typed.switches))
     if typed.price is not None:
         check_price(typed.price)
@@ -65,7 +66,8 @@ def checked(config: Config) -> Config:
     longest = typed.task.max_episode_steps
     if longest is not None and longest < 1:
         raise UsageError(f"max_episode_steps must be at least 1, not {longest}.")
-    return replace(typed, recipe_options={name: getattr(switches, name) for name in options})
+    task = typed.task.checked()
+    return replace(typed, task=task, recipe_options={name: getattr(switches, name) for name in options})
 
 
 def config_of(task: Task, options: Mapping[str, Any], **fixed: Any) -> Config:
@@ -118,19 +120,22 @@ def _typed(of: type[T], values: Mapping[str, Any]) -> T:
 
 def _sentence(error: Mapping[str, Any]) -> str:
     """One of pydantic's errors, as a person would say it."""
-    where = [part for part in error["loc"] if part != "budget"] or error["loc"]
+    where = [part for part in error["loc"] if part not in {"budget", "task"}] or error["loc"]
     name, given, kind = str(where[0]), error["input"], str(error["type"])
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         near = difflib.get_close_matches(str(given), allowed, 1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return f"{name} takes {', '.join(allowed)}, not {given!r}.{hint}"
+    if str(given) == "nan":
+        return f"{name} must be a number, not NaN."
     if kind.startswith("greater_than"):
         least, above = (error["ctx"].get(bound) for bound in ("ge", "gt"))
-        told = str(given).replace("nan", "NaN")
         if least is None:
-            return f"the limit on {name} must be more than {above:g}, not {told}."
-        return f"{name} must be at least {least:g}, not {told}."
+            return f"the limit on {name} must be more than {above:g}, not {given}."
+        return f"{name} must be at least {least:g}, not {given}."
+    if kind.startswith("less_than"):
+        return f"{name} must be at most {MOST:,}."
     wanted = next((words for begin, words in KINDS if kind.startswith(begin)), None)
     if wanted is None:
         return f"{name} cannot be {given!r}: {error['msg']}."

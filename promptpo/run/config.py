@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -97,6 +96,7 @@ class Config:
         models: Several models that write policies, which share the samples in turn; `model` is what they are called together.
         written: How many of `start`, the last ones, the model wrote while the reward for the goal was judged.
         budget: Limits.
+        files: Digests of the files of one's own that the environment is built from, by path, as they were when the run began.
     """
 
     task: Task
@@ -186,6 +186,7 @@ class Config:
         ),
     ] = "model"
     budget: Budget = field(default_factory=Budget)
+    files: Mapping[str, str] = field(default_factory=dict)
     candidates: Annotated[
         int, RunSetting("Policies asked for in each round.", "Budget", flags="--candidates -n", least=1)
     ] = 4
@@ -321,8 +322,7 @@ class Config:
 
     def is_written(self, candidate: str) -> bool:
         """Whether a candidate of round 0 was written by the model, while the reward for the goal was judged."""
-        number = re.match(r"r0c(\d+)$", candidate)
-        return number is not None and 0 <= len(self.start) - int(number[1]) < self.written
+        return candidate in {f"r0c{len(self.start) - n}" for n in range(self.written)}
 
     @property
     def switches(self) -> Recipe:

@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from promptpo.errors import RunError
@@ -185,11 +185,11 @@ class InThread(Generic[T]):
     """
 
     def __init__(self, work: Work[T]) -> None:
-        self.future: Future[T] = Future()
-        self._work = work
         self._task: asyncio.Task[Any] | None = None
         context = contextvars.copy_context()  # notebooks know by it which cell prints
-        threading.Thread(target=context.run, args=(self._main,), name="promptpo").start()
+        pool = ThreadPoolExecutor(1, "promptpo")
+        self.future: Future[T] = pool.submit(context.run, asyncio.run, self._watched(work))
+        pool.shutdown(wait=False)
 
     def cancel(self) -> None:
         """Cancel the work; it is over when `future` is done."""
@@ -197,17 +197,9 @@ class InThread(Generic[T]):
         if task is not None and not self.future.done():
             task.get_loop().call_soon_threadsafe(task.cancel)
 
-    def _main(self) -> None:
-        try:
-            result = asyncio.run(self._watched())
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(result)
-
-    async def _watched(self) -> T:
+    async def _watched(self, work: Work[T]) -> T:
         self._task = asyncio.current_task()
-        return await self._work()
+        return await work()
 
 
 def run_async(work: Work[T], stop: Callable[[str], None] | None = None) -> T:

@@ -14,7 +14,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -279,15 +279,3 @@ class Journal:
             raise RunError(
                 f"cannot write to {self.path}: {error.strerror}. Make room, then: promptpo resume {self.directory}"
             ) from error
-
-
-def read_run(directory: Path) -> Mapping[Kind, list[Event]]:
-    """The events of a run by kind, without taking its lock (for show, export and report).
-
-    Raises:
-        RunError: It is not a readable run.
-    """
-    by_kind: dict[Kind, list[Event]] = {}
-    for event in read_events(directory / JOURNAL):
-        by_kind.setdefault(event.kind, []).append(event)
-    return by_kind

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from promptpo.errors import RewardFaultError, RunError
-from promptpo.run.journal import JOURNAL, read_run
+from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.spender import completion_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ def answered(directory: Path) -> tuple[Completion, ...]:
     """Answers that earlier processes of this run have had."""
     if not (directory / JOURNAL).exists():
         return ()
-    return tuple(completion_of(event.data) for event in read_run(directory).get("completion", []))
+    return tuple(
+        completion_of(one.data) for one in read_events(directory / JOURNAL) if one.kind == "completion"
+    )
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
@@ -39,6 +40,9 @@ class Ledger:
 
     Attributes:
         seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
+        awaited: Calls that are being answered.
+        holds: Steps that are reserved.
+        released: Set when some of them come back.
         arriving: Characters that have arrived of each answer that is being written, by the name of its call.
     """
 
@@ -51,21 +55,23 @@ class Ledger:
         self.steps: dict[StepPurpose, int] = dict.fromkeys(PURPOSES, 0)
         self.arriving: dict[str, int] = {}
         self._outside = 0
-        self._calls_in_flight = 0
-        self._steps_in_flight = 0
-        self._steps_unsettled = 0
-        self._released = asyncio.Event()
+        self.awaited = 0
+        self.holds: set[Hold] = set()
+        self.released = asyncio.Event()
         self.seconds = 0.0
         self._last: float | None = None
+        self._works = False
         for event in events:
             self.add(event)
-        self._unpriced_before = self.unpriced_calls
+        self._works, self._last, self._unpriced_before = True, None, self.unpriced_calls
 
     def add(self, event: Event) -> None:
         """Take one event of the journal into account."""
         data: Any = event.data
-        if event.kind == "session":  # the pause before it was nobody's work
-            self._unpriced_before, self._last = self.unpriced_calls, event.t
+        if event.kind == "session":
+            self._unpriced_before = self.unpriced_calls
+        if event.kind == "session" or (self._works and self._last is None):
+            self._last = event.t  # the pause before it was nobody's work
         if self._last is not None:
             self.seconds += event.t - self._last
             self._last = event.t
@@ -84,6 +90,12 @@ class Ledger:
                 self._outside += steps if purpose == "test" or on_test else 0
 
     @property
+    def seconds_left(self) -> float | None:
+        """Until the time limit; None without one."""
+        since = time.time() - self._last if self._last is not None else 0.0
+        return None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds - since)
+
+    @property
     def searched_steps(self) -> int:
         """Steps that count against the budget: all but those on test seeds."""
         return sum(self.steps.values()) - self._outside
@@ -92,7 +104,7 @@ class Ledger:
         """Steps that nobody has spent or reserved; None without a limit."""
         if self.budget.steps is None:
             return None
-        return max(0, self.budget.steps - self.searched_steps - self._steps_in_flight)
+        return max(0, self.budget.steps - self.searched_steps - sum(hold.steps for hold in self.holds))
 
     def room(self, purpose: Purpose) -> int | None:
         """Steps that a purpose of the budget's table may still take; None without a limit."""
@@ -101,11 +113,6 @@ class Ledger:
             return None
         return min(left, max(0, part - self.steps[COUNTED[purpose]]))
 
-    @property
-    def awaited(self) -> int:
-        """Calls that are being answered."""
-        return self._calls_in_flight
-
     def reserve_call(self) -> None:
         """Announce a call.
 
@@ -113,7 +120,7 @@ class Ledger:
             BudgetSpentError: It would pass a limit.
         """
         budget = self.budget
-        if budget.calls is not None and self.calls + self._calls_in_flight >= budget.calls:
+        if budget.calls is not None and self.calls + self.awaited >= budget.calls:
             raise BudgetSpentError(f"the limit of {budget.calls} language-model calls is reached")
         if budget.usd is not None and self.cost_usd >= budget.usd:
             raise BudgetSpentError(f"the limit of ${budget.usd:g} is reached")
@@ -124,18 +131,39 @@ class Ledger:
         spent = self.usage.total
         if budget.tokens is not None and spent >= budget.tokens:
             raise BudgetSpentError(f"the limit of {budget.tokens} tokens is reached")
-        self._calls_in_flight += 1
+        self.awaited += 1
 
     def release_call(self) -> None:
         """A call announced by `reserve_call` has been journaled, or has failed."""
-        self._calls_in_flight -= 1
+        self.awaited -= 1
 
     def hold(self) -> Hold:
         """Room for reserving steps; leave it when what they gave is in the journal."""
         return Hold(self)
 
-    async def room_for(self, wanted: int) -> int:
-        """How many of `wanted` steps may be taken now.
+
+class Hold:
+    """Steps reserved for one piece of work until its result is in the journal.
+
+    Attributes:
+        steps: That are reserved.
+        open: How many of them may come back.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.steps = self.open = 0
+
+    def __enter__(self) -> Self:
+        self._ledger.holds.add(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ledger.holds.remove(self)
+        self._ledger.released.set()
+
+    async def take(self, wanted: int) -> int:
+        """Reserve up to `wanted` steps and return how many were granted; `settle` them when they are taken.
 
         Reservations are for the worst case, so near the end of the budget this waits for rollouts that are
         under way to give back what they do not use, instead of granting scraps. It never waits for steps
@@ -144,54 +172,21 @@ class Ledger:
         Raises:
             BudgetSpentError: None are left.
         """
-        while True:
-            left = self.steps_left()
-            if left is None or left >= wanted or not self._steps_unsettled:
-                break
-            self._released.clear()
-            await self._released.wait()
+        ledger = self._ledger
+        while (
+            (left := ledger.steps_left()) is not None and left < wanted and any(h.open for h in ledger.holds)
+        ):
+            ledger.released.clear()
+            await ledger.released.wait()
         granted = wanted if left is None else min(wanted, left)
         if granted <= 0:
-            raise BudgetSpentError(f"the limit of {self.budget.steps:,} environment steps is reached")
-        return granted
-
-    def in_flight(self, change: int, unsettled: int) -> None:
-        """Change how many steps are reserved and not yet journaled, and how many of them may come back."""
-        self._steps_in_flight += change
-        self._steps_unsettled += unsettled
-        if unsettled < 0:
-            self._released.set()
-
-
-class Hold:
-    """Steps reserved for one piece of work until its result is in the journal."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._held = 0
-        self._unsettled = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._change(-self._held, -self._unsettled)
-
-    async def take(self, wanted: int) -> int:
-        """Reserve up to `wanted` steps and return how many were granted; `settle` them when they are taken.
-
-        Raises:
-            BudgetSpentError: None are left.
-        """
-        granted = await self._ledger.room_for(wanted)
-        self._change(granted, granted)
+            raise BudgetSpentError(f"the limit of {ledger.budget.steps:,} environment steps is reached")
+        self.steps += granted
+        self.open += granted
         return granted
 
     def settle(self, granted: int, taken: int) -> None:
         """Of `granted` steps only `taken` were needed."""
-        self._change(taken - granted, -granted)
-
-    def _change(self, steps: int, unsettled: int) -> None:
-        self._held += steps
-        self._unsettled += unsettled
-        self._ledger.in_flight(steps, unsettled)
+        self.steps += taken - granted
+        self.open -= granted
+        self._ledger.released.set()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import hmac
 import os
 import secrets
@@ -171,6 +172,28 @@ def modules_of(task: Task) -> tuple[str, ...]:
     ids = [single.env_id for single in task.singles()] if task.is_family else []
     names = [task.env_id, *(wrapping.name for wrapping in task.wrappers), *ids]
     return tuple(dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name))
+
+
+def digests(task: Task) -> dict[str, str]:
+    """What the files are that making an environment imports, by path; those that cannot be read are left out."""
+    found = {}
+    for path in modules_of(task):
+        with contextlib.suppress(OSError):
+            if path.endswith(".py"):
+                found[path] = hashlib.sha256(read_regular(Path(path), links=True)).hexdigest()
+    return found
+
+
+def changed_files(config: Config) -> str:
+    """Which files of an environment have changed since its run began, in a sentence; empty where none has."""
+    now = digests(config.task)
+    changed = [path for path, digest in config.files.items() if now.get(path, digest) != digest]
+    named = clean_name(" and ".join(changed))
+    return (
+        f"since the run began {named} has changed: what was measured before may not hold now."
+        if changed
+        else ""
+    )
 
 
 def asks(config: Config) -> str:

@@ -52,10 +52,7 @@ class Preflight:
         episodes: For training, for validation and for the test, per policy.
         policies: How many the model is asked for.
         steps: The budget; None without a limit.
-        training_steps: What trying all policies out takes if every episode is as long as it can be.
-        judging_steps: What looking at each round's best, and at the leader beside them, takes in the same case.
-        probe_steps: What all experiments take, if there are as many as may be; 0 where none are offered.
-        division: Steps of each purpose of the budget's table that the run has, in the same case.
+        division: Steps of each purpose of the budget's table that the run has, if every episode is as long as it can be.
         evaluation_steps: One policy's training and validation in the same case.
         unknown: What the description of the task could not find out.
         calls: Of the language model, at most.
@@ -73,9 +70,6 @@ class Preflight:
     episodes: tuple[int, int, int]
     policies: int
     steps: int | None
-    training_steps: int
-    judging_steps: int
-    probe_steps: int
     division: Mapping[Purpose, int]
     evaluation_steps: int
     unknown: tuple[str, ...]
@@ -106,15 +100,12 @@ class Preflight:
             return [self._division()]
         limit = "no limit on steps" if self.steps is None else f"{self.steps:,} steps"
         plan = f"{limit}, episodes of at most {_steps(self.horizon)} ({self.horizon_source}); --estimate tells more."
-        gaps = f"Not found out: {'; '.join(self.unknown)}. An edited --spec or --hint can say it."
-        return [plan[0].upper() + plan[1:], *([gaps] if self.unknown else [])]
+        return [plan[0].upper() + plan[1:], *self._gaps()]
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
         found = [f"Episodes: at most {_steps(self.horizon)}, by {self.horizon_source}."]
-        found.append(self._division())
-        if self.unknown:
-            found.append(f"Not found out: {'; '.join(self.unknown)}. An edited --spec or --hint can say it.")
+        found += [self._division(), *self._gaps()]
         if self.calls:
             found.append(self._model())
             found += self.tried
@@ -127,6 +118,11 @@ class Preflight:
                 f"policies and the model think; a slow policy's test takes about {duration(TEST_SECONDS)} at most."
             )
         return found
+
+    def _gaps(self) -> list[str]:
+        """What is not known about the task, where that is something."""
+        told = f"Not found out: {'; '.join(self.unknown)}. An edited --spec or --hint can say it."
+        return [told] if self.unknown else []
 
     def _model(self) -> str:
         """Calls, and what recorded ones took: the bounds on tokens are far from what any run takes."""
@@ -228,7 +224,6 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
     if budget.tokens is not None and given + written > budget.tokens:
         share = budget.tokens / (given + written)
         given, written = round(given * share), round(written * share)
-    divided = division(config, llm, horizon)
     rate = spec.sample_rate or None
     test = config.most_tested * horizon * (2 if config.task.held_out else 1)
     total = None if budget.steps is None else budget.steps + test
@@ -239,10 +234,7 @@ def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflig
         episodes=(config.train_episodes, config.score_episodes, config.most_tested),
         policies=policies,
         steps=budget.steps,
-        training_steps=divided["training"],
-        judging_steps=divided["validation"],
-        probe_steps=divided["experiments"],
-        division=divided,
+        division=division(config, llm, horizon),
         evaluation_steps=(config.train_episodes + config.score_episodes) * horizon,
         unknown=spec.gaps,
         calls=calls,

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, GroupedMetadata, Gt
+from annotated_types import Ge, GroupedMetadata, Gt, Le
 
 from promptpo.errors import UsageError
+
+MOST = 2**63 - 1
+"""The most that a setting may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class RunSetting(GroupedMetadata):
             yield Ge(self.least)
         if self.above is not None:
             yield Gt(self.above)
+        if self.least is not None or self.above is not None:
+            yield Le(MOST)
 
     @property
     def negated(self) -> bool:
@@ -94,7 +99,7 @@ def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:
             raise UsageError(f"--option takes NAME=VALUE, not {pair!r}.")
         try:
             options[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             options[name] = value
     return options
 

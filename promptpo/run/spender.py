@@ -178,7 +178,9 @@ class Spender:
         return replace(request, messages=tuple(turns))
 
     def _store_prompt(self, request: Request) -> str:
-        """Write the prompt once, however many samples are drawn from it; returns its name."""
+        """Write the prompt once, however many samples are drawn from it; returns its name, none where nothing is said."""
+        if not request.messages:
+            return ""
         turns: list[dict[str, Any]] = [
             {"role": message.role, "content": message.content} for message in request.messages
         ]

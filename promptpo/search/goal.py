@@ -70,7 +70,6 @@ class GoalReward:
     """Finds the reward program for a goal.
 
     Args:
-        goal: The sentence.
         spec: The task, with the environment's own reward.
         spender: Asks and rolls out.
         config: Of the run.
@@ -82,7 +81,6 @@ class GoalReward:
 
     def __init__(
         self,
-        goal: str,
         spec: TaskSpec,
         spender: Spender,
         config: Config,
@@ -92,11 +90,11 @@ class GoalReward:
         person: AsksPerson | None = None,
         camera: Camera | None = None,
     ) -> None:
-        self._goal, self._spec, self._spender, self._config = goal, spec, spender, config
+        self._spec, self._spender, self._config = spec, spender, config
         self._described, self._horizon, self._person = described, horizon, person
         self._camera = camera if config.shows_frames(spender.llm) else None
         self._names = names_of(spec.text)
-        self._system = system_prompt(goal, spec)
+        self._system = system_prompt(config.goal, spec)
         self._programs = dict(references.programs(spec.action_space))
 
     async def choose(self) -> Chosen:
@@ -144,7 +142,7 @@ class GoalReward:
             said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
             return "", None, {}, f"the answer {said}."
         try:
-            program = reward_program(answer.source, goal=self._goal)
+            program = reward_program(answer.source, goal=self._config.goal)
             episodes = await self.episodes(program)
         except (UsageError, RewardFaultError) as wrong:
             return answer.source, None, {}, str(wrong)

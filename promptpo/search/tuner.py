@@ -44,7 +44,7 @@ structures that were not, and later rounds build on the better of both."""
 
 WHY = {
     SPARED: "not tuned, as one reached the threshold in training and was looked at again",
-    NO_STEPS: "not tuned, as too few steps are left for it",
+    NO_STEPS: "not tuned, as the round's part of the steps is too small for it",
     AT_TARGET: "not tuned, as it is at the threshold",
     NO_NUMBERS: "not tuned, as no policy declares PARAMS that can be read as literals",
 }

@@ -60,9 +60,7 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
             judge = PersonJudge(config.task, config.goal, names_of(spec.text), observer.warn)
             person = stack.enter_context(judge).ask
         filmed = camera(config.task)
-        asking = GoalReward(
-            config.goal, spec, run.spender(), config, horizon, with_reward, person=person, camera=filmed
-        )
+        asking = GoalReward(spec, run.spender(), config, horizon, with_reward, person=person, camera=filmed)
         chosen = await asking.choose()
         if chosen.always_succeeds:
             observer.warn(

@@ -92,7 +92,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
         horizon=ahead.horizon,
         language_model=run.llm.language_model,
         origin=origin_of(state, best.id) if best else "",
-        models=[one.as_json() for one in brought(state)],
+        models=brought(state),
     )
     content |= {
         "model": _model_name(run.llm, run.journal),

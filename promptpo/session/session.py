@@ -23,10 +23,10 @@ from promptpo.rollouts import make_executor
 from promptpo.run.allowance import horizon_within, with_episodes
 from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.control import INTERRUPTED, Control, Interrupts, run_async, run_beside
+from promptpo.run.control import INTERRUPTED, Control, Interrupts, obey_interrupts, run_async, run_beside
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import answered, paid_for
-from promptpo.run.origin import made_here
+from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
 from promptpo.run.state import RunState
@@ -126,10 +126,12 @@ class Session:
 
     async def _run(self) -> RunResult:
         await asyncio.to_thread(self.check)
+        obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
         config, llm, choice, spec = self._prepared()
         directory = self.directory
         with Journal(directory) as journal:
             if not (directory / CONFIG).exists():
+                config = replace(config, files=digests(config.task))
                 keep(config, directory, self.observer, "the same command again")
             elif config != load_config(directory / CONFIG) or not made_here(directory):
                 keep(config, directory, self.observer, going_on(directory))

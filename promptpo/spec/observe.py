@@ -115,7 +115,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str, *, checking: bool = False) 
         return _observed(env, name, checking=checking)
     except PromptPOError:
         raise
-    except Exception as fault:  # a foreign environment: anything can come out of it
+    except (Exception, SystemExit) as fault:  # a foreign environment: anything can come out of it
         raise EnvironmentFaultError(
             f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
             f"{place_of(fault)}{old_interface(fault)}"

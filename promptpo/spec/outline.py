@@ -42,7 +42,9 @@ def outline(task: Task, *, clip_actions: bool = True) -> TaskSpec:
         observed = observe(env, task.name, checking=False)
         facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
         docs, extra = documentation_of(type(env.unwrapped)), known(env)
-        parts = with_observation(Parts(title=task.name), env, docs, extra, observed, {})
+        sampling = f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes"
+        parts = Parts(title=task.name, horizon=facts.horizon, sampling=sampling)
+        parts = with_observation(parts, env, docs, extra, observed, {})
         parts = with_action(parts, env, docs, extra, {}, clip_actions=clip_actions)
         spec = outlined(facts, observed, render(parts))
         if task.reward is not None:

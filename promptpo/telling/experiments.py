@@ -82,13 +82,9 @@ def tidy(text: str) -> str:
 
 def report_of(reports: Sequence[str]) -> str:
     """What an experiment reported of its episodes, as one text in which each has an equal part."""
-    each = limits.REPORT // max(1, len(reports))
-    told = (
-        whole_lines(f"Episode {n}:\n{tidy(one)}", each - 2, kept=FIT)
-        for n, one in enumerate(reports, 1)
-        if tidy(one)
-    )
-    return "\n\n".join(told)
+    each = limits.REPORT // max(1, len(reports)) - 14  # what a title takes
+    texts = (whole_lines(tidy(report), each, kept=FIT) for report in reports)
+    return "\n\n".join(f"Episode {n}:\n{text}" for n, text in enumerate(texts, 1) if text)
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:

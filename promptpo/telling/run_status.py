@@ -50,7 +50,10 @@ def in_words(where: RunStatus) -> str:
 def _tuning(where: RunStatus) -> str:
     """What is planned for tuning."""
     if not where.number_of_episodes:
-        return "No steps are planned for tuning this round's PARAMS: write the values that you believe in."
+        return (
+            "This round's PARAMS are tuned only if its episodes turn out shorter than "
+            f"{round(where.length):,} steps: write the values that you believe in."
+        )
     too = " and of the best so far" if where.round > 1 else ""
     each = "1 step" if round(where.length) == 1 else f"{round(where.length):,} steps"
     solved = ", unless one solves the task as written" if where.threshold is not None else ""
@@ -80,4 +83,5 @@ def seconds_in_words(attempt: Attempt) -> str:
     if each < QUICK:
         return ""
     took = f"about {number(float(f'{each:.1g}'))} ms"
-    return f"A call of `act` took {took} (allowed: {LIMITS.step_seconds:g} s, and {LIMITS.episode_seconds:g} s an episode)."
+    allowed = f"{LIMITS.step_seconds:g} s, and {LIMITS.episode_seconds:g} s an episode"
+    return f"A call of `act` took {took} by the clock (allowed: {allowed}, of computing time)."

@@ -102,12 +102,8 @@ def _where(known: PromptContext) -> str:
 def _ceiling(history: History) -> str:
     """Why answers of the last round saw no way to improve, in all their words."""
     thoughts, answers = history.thoughts
-    reasons = "\n".join(f'"{thought}."' for thought in dict.fromkeys(thoughts))
-    return (
-        f"{len(thoughts)} of {answers} answers of the last round saw no way to improve:\n{reasons}"
-        if thoughts
-        else ""
-    )
+    head = f"{len(thoughts)} of {answers} answers of the last round saw no way to improve:"
+    return "\n".join([head, *map('"{}."'.format, dict.fromkeys(thoughts))]) if thoughts else ""
 
 
 def _program(attempt: Attempt, history: History, *, best: bool) -> str:

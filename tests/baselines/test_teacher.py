@@ -12,8 +12,8 @@ from promptpo.cli.app import run as command_line
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
-from promptpo.run.journal import read_run
 from promptpo.telling.feedback import number
+from tests.promptpo.journals import read_run
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import FEEDBACK, WEAK
 

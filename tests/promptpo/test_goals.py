@@ -28,7 +28,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.checking import checked
 from promptpo.run.config import load_config
 from promptpo.run.control import INTERRUPTED
-from promptpo.run.journal import read_run
+from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.preflight import Preflight
 from promptpo.run.records import Candidate
 from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, _chosen
@@ -209,8 +209,10 @@ def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
 def test_every_step_of_it_is_counted(done: tuple[Any, Judge]) -> None:
     """Episodes that a reward was tried on are probes."""
     assert done[0].data["steps"]["probe"] > 0
-    events = read_run(done[0].directory)
-    assert sum(e.data["spent"]["probe"] for e in events["reward"]) == done[0].data["steps"]["probe"]
+    events = read_events(done[0].directory / JOURNAL)
+    assert (
+        sum(e.data["spent"]["probe"] for e in events if e.kind == "reward") == done[0].data["steps"]["probe"]
+    )
 
 
 def test_going_on_asks_nothing_of_it_again(done: tuple[Any, Judge], tmp_path: Path) -> None:
@@ -389,7 +391,8 @@ def test_the_verdict_is_told_all_test_episodes(done: tuple[Any, Judge]) -> None:
 
 def test_the_first_policy_is_told_by_the_feedback_class(done: tuple[Any, Judge]) -> None:
     """What was written while the reward was judged is told as later candidates are."""
-    attempts = {event.key: event.data for event in read_run(done[0].directory)["attempt"]}
+    events = read_events(done[0].directory / JOURNAL)
+    attempts = {event.key: event.data for event in events if event.kind == "attempt"}
     assert attempts["r0c1"]["diagnosis"]["by"] == "feedback"
 
 

@@ -17,10 +17,11 @@ from promptpo.output.report.page import write_report
 from promptpo.output.runs import read_line
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.journal import Event, read_run, to_json
+from promptpo.run.journal import Event, to_json
 from promptpo.run.models import origin_of
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.state import RunState
+from tests.promptpo.journals import read_run
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
 

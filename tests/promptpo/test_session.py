@@ -11,7 +11,7 @@ import promptpo
 from promptpo.errors import RunError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.run_result import BEST
-from promptpo.run.journal import read_run
+from promptpo.run.journal import JOURNAL, read_events
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD
 
@@ -23,7 +23,9 @@ def test_a_run_leaves_what_it_promises(tmp_path: Path) -> None:
     assert {"config.toml", "journal.jsonl", "policies", BEST, "result.json", "report.html"} <= names
     assert not (run.directory / "untold").exists()
     assert json.loads((run.directory / "result.json").read_text()) == run.data
-    assert [event.data["reason"] for event in read_run(run.directory)["stop"]] == [run.stop_reason]
+    assert [one.data["reason"] for one in read_events(run.directory / JOURNAL) if one.kind == "stop"] == [
+        run.stop_reason
+    ]
 
 
 def test_a_worse_end_never_overwrites_a_result(tmp_path: Path) -> None:

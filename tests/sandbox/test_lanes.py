@@ -75,30 +75,51 @@ def test_lanes_and_guests_agree(path: Path, lanes_box: Sandbox, canaries: Canari
 
 STATES = (
     ("[]", "{0}.append(1)", "len({0})"),
+    ("[0]", "{0}[0] += 1", "{0}[0]"),
     ("{{}}", "{0}[len({0})] = 1", "len({0})"),
     ("set()", "{0}.add(len({0}))", "len({0})"),
     ("bytearray()", "{0}.append(1)", "len({0})"),
     ("np.zeros(1)", "{0}[0] += 1", "{0}[0]"),
+    ("np.zeros((2, 2)).T[0]", "{0}[0] += 1", "{0}[0]"),
     ("np.empty(64)", "{0}[:] += 1", "{0}.sum()"),
     ("deque()", "{0}.append(1)", "len({0})"),
+    ("deque([0, 1, 2])", "{0}.rotate(1)", "{0}[0]"),
     ("Counter()", "{0}.update('a')", "{0}['a']"),
     ("defaultdict(int)", "{0}['a'] += 1", "{0}['a']"),
     ("OrderedDict()", "{0}[len({0})] = 1", "len({0})"),
-    ("itertools.count()", "pass", "next({0})"),
-    ("itertools.cycle([0, 1, 2])", "pass", "next({0})"),
+    *((value, "pass", "next({0}, 0)") for value in (
+        "iter(range(9))", "reversed([0, 1, 2])", "(i for i in range(9))", "map(abs, [-2, 0, -1])", "filter(None, [1, 2, 1])",
+    )),
+    *((f"itertools.{value}", "pass", "next({0}, 0)") for value in (
+        "count()", "cycle([0, 1, 2])", "accumulate(range(9))", "chain([1, 2], [0])", "islice(range(9), 1, 8)",
+        "dropwhile(abs, range(9))", "compress(range(9), [1, 0, 1, 1])", "starmap(max, [(0, 1), (2, 0)])", "tee(range(9))[0]",
+        "filterfalse(abs, range(3))",
+    )),
+    *((f"itertools.{value}", "pass", "len(next({0}, ''))") for value in (
+        "permutations('ab', 2)", "product('ab')", "pairwise('abc')", "zip_longest('ab', 'abc')", "combinations('abc', 2)",
+    )),
     ("lru_cache(maxsize=None)(lambda q: q)", "{0}(step)", "{0}.cache_info().misses"),
+    ("cache(lambda q: [q])", "{0}(1).append(1)", "len({0}(1))"),
     ("Own()", "{0}.seen += 1", "{0}.seen"),
     ("Own", "{0}.seen += 1", "{0}.seen"),
     ("kept", "{0}.seen = getattr({0}, 'seen', 0) + 1", "{0}.seen"),
+    ("Failed([])", "{0}.held.append(1)", "len({0}.held)"),
+    ("Tally()", "{0}()", "{0}()"),
+    ("Listed()", "{0}.held.append(1)", "len({0}.held)"),
     ("(lambda held=[]: held)", "{0}().append(1)", "len({0}())"),
     ("steps()", "pass", "next({0})"),
     ("Point(1.0, [])", "{0}.y.append(1)", "len({0}.y)"),
     ("partial(kept, held=[])", "{0}().append(1)", "len({0}())"),
     ("random.Random()", "pass", "int({0}.random() * 100)"),
+    ("random.Random(3)", "{0}.seed(None)", "int({0}.random() * 100)"),
     ("random.random", "pass", "int({0}() * 100)"),
+    ("random.gauss", "pass", "int({0}(0, 50))"),
     ("np.random.default_rng()", "pass", "int({0}.random() * 100)"),
+    ("np.random.default_rng(1)", "{0}.shuffle(list(range(3)))", "int({0}.spawn(1)[0].random() * 100)"),
     ("np.random.RandomState()", "pass", "int({0}.rand() * 100)"),
     ("np.random.rand", "pass", "int({0}() * 100)"),
+    ("tally()", "pass", "{0}()"),
+    ("deep", "pass", "{0}(0)"),
     *((f"{name}", "mark({0})", "seen({0})") for name in (
         "np.sin", "np.mean", "np.linalg.norm", "math.sin", "heapq.nlargest", "Counter", "deque", "np.float32",
         "np.finfo(float)", "np.s_", "np.ndindex", "random.Random", "np.random.RandomState", "print", "len", "int",
@@ -107,20 +128,59 @@ STATES = (
     )),
 )  # fmt: skip
 """What may stand at the top of a module: a value, what changes it in a step, and what can be read off it."""
+PLACES = (
+    ("{0} = {1}", "{0}"),
+    ("{0} = [({1},)]", "{0}[0][0]"),
+    ("{0} = {{'a': {1}}}", "{0}['a']"),
+    ("class {0}:\n    held = {1}", "{0}.held"),
+    ("class {0}_:\n    def __init__(self):\n        self.held = {1}\n{0} = {0}_()", "{0}.held"),
+    ("def {0}(held={1}):\n    return held", "{0}()"),
+    ("def {0}_(value):\n    def held():\n        return value\n    return held\n{0} = {0}_({1})", "{0}()"),
+    ("def {0}():\n    pass\n{0}.held = {1}", "{0}.held"),
+    ("def {0}_(held):\n    while True:\n        yield held\n{0} = {0}_({1})", "next({0})"),
+    ("@cache\ndef {0}():\n    return {1}", "{0}()"),
+    ("{0} = partial(kept, {1})", "{0}()"),
+    ("{0} = itertools.repeat({1})", "next({0})"),
+)  # fmt: skip
+"""Where it may be kept, and how it is reached there."""
 PRELUDE = """
 import bisect, copy, heapq, itertools, json, math, random
 import numpy as np
 from collections import Counter, OrderedDict, defaultdict, deque
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from dataclasses import dataclass, field
+from functools import cache, lru_cache, partial
 class Own:
     seen = 0
 @dataclass
 class Point:
     x: float
     y: list
+class Failed(Exception):
+    def __init__(self, held):
+        self.held = held
+class Tally:
+    def __init__(self):
+        self.n = 0
+    def __call__(self):
+        self.n += 1
+        return self.n
+@dataclass
+class Listed:
+    held: list = field(default_factory=list)
 def kept(held=None):
     return held
+def tally():
+    n = 0
+    def count():
+        nonlocal n
+        n += 1
+        return n
+    return count
+def deep(n):
+    try:
+        return deep(n + 1)
+    except RecursionError:
+        return n
 def steps():
     n = 0
     while True:
@@ -136,19 +196,27 @@ def seen(thing):
 """
 
 
-@given(st.lists(st.sampled_from(STATES), min_size=1, max_size=5), st.integers(0, 1000))
+@given(
+    st.lists(st.tuples(st.sampled_from(STATES), st.sampled_from(PLACES)), min_size=1, max_size=6),
+    st.integers(0, 1000),
+)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_state_of_every_kind_stays_in_its_episode(
-    lanes_box: Sandbox, drawn: list[tuple[str, str, str]], seed: int
+    lanes_box: Sandbox, drawn: list[tuple[tuple[str, str, str], tuple[str, str]]], seed: int
 ) -> None:
-    """Programs with state at the top of the module earn the same with one lane, two and eight."""
-    top = "".join(f"S{i} = {value.format('')}\n" for i, (value, _, _) in enumerate(drawn))
-    changes = "".join(f"        {change.format(f'S{i}')}\n" for i, (_, change, _) in enumerate(drawn))
-    told = " + ".join(read.format(f"S{i}") for i, (_, _, read) in enumerate(drawn))
-    source = f"{PRELUDE}{top}class Policy:\n    def act(self, obs):\n        step = float(obs[0])\n{changes}        return int({told}) % 3\n"
+    """Programs with state at the top of the module, wherever it is kept, earn the same with one lane, two and eight."""
+    top, changes, told = [], [], []
+    for i, ((value, change, read), (kept, reached)) in enumerate(drawn):
+        place = reached.format(f"S{i}")
+        top.append(kept.format(f"S{i}", value.format("")))
+        changes.append(change.format(place))
+        told.append(read.format(place))
+    act = "\n        ".join(["step = float(obs[0])", *changes, f"return int({' + '.join(told)}) % 3"])
+    source = "\n".join([PRELUDE, *top, f"class Policy:\n    def act(self, obs):\n        {act}\n"])
     trials = [Trial(seed + n) for n in range(8)]
     one, two, eight = (
         lanes_box.rollout(source, [CanaryEnv() for _ in range(lanes)], trials) for lanes in (1, 2, 8)
     )
     assert one.failure is None, one.failure
+    assert not any(episode.failure for episode in one.episodes)
     assert returns(one) == returns(two) == returns(eight)

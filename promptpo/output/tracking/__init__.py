@@ -44,7 +44,7 @@ def tracker(name: str) -> Tracker:
     """
     kind, _, where = name.partition(":")
     if kind not in TRACKERS:
-        raise UsageError(f"--track takes {', '.join(f'{k}[:WHERE]' for k in TRACKERS)}, not {name!r}.")
+        raise UsageError(f"a tracker is called {', '.join(f'{k}[:WHERE]' for k in TRACKERS)}, not {name!r}.")
     make, usual = TRACKERS[kind]
     return make(where or usual)
 

@@ -137,20 +137,16 @@ class GuestLoop:
             data += self._more(HEADER.size - len(data))
         kind, _, _, length = HEADER.unpack_from(data)
         total = HEADER.size + length
-        if len(data) == total:
-            self._rest = b""
-            return kind, data
-        if len(data) > total:
-            self._rest = data[total:]
-            return kind, data[:total]
-        self._rest = b""
-        self.read_size = max(self.read_size, min(total, LARGEST_READ))
-        parts = [data]
         missing = total - len(data)
-        while missing:
-            parts.append(self._more(missing))
-            missing -= len(parts[-1])
-        return kind, b"".join(parts)
+        if missing > 0:
+            self.read_size = max(self.read_size, min(total, LARGEST_READ))
+            parts = [data]
+            while missing:
+                parts.append(self._more(missing))
+                missing -= len(parts[-1])
+            data = b"".join(parts)
+        self._rest = data[total:]
+        return kind, data[:total]
 
     @staticmethod
     def _more(n: int) -> bytes:
@@ -250,14 +246,19 @@ class GuestLoop:
     # Steps
 
     def _step(self, observations: Sequence[Any]) -> None:
-        """Ask every lane for its action and send them.
+        """Ask every lane for its action and send them: watchfully where a lane fails, and after a slow round.
 
-        This loop is what a rollout's speed hangs on. It goes on watchfully where a lane fails, and the next
-        round begins so where a round was slow.
+        Either way acts begin at the same depth, since a policy may see how deep it can go.
         """
-        if self._watchful or self.slow_seconds < 0:
-            self._step_watchfully(observations)
-            return
+        error = None
+        if not (self._watchful or self.slow_seconds < 0):
+            error = self._step_quickly(observations)
+            if error is None:
+                return
+        self._step_watchfully(observations, error)
+
+    def _step_quickly(self, observations: Sequence[Any]) -> BaseException | None:
+        """What the first lane has raised that failed. This loop is what a rollout's speed hangs on."""
         batch = self._batch
         add, append, fast_type = batch.add, batch.pending.append, batch.fast_type
         began = perf_counter()
@@ -269,8 +270,7 @@ class GuestLoop:
                 else:
                     add(action)
         except BaseException as error:  # noqa: BLE001 - reported to the host
-            self._step_watchfully(observations, error)
-            return
+            return error
         if self.printed:
             self._flush_output()
         if self.debug:
@@ -278,6 +278,7 @@ class GuestLoop:
                 _send_debug(lane)
         batch.send()
         self._watchful = perf_counter() - began > self.slow_seconds
+        return None
 
     def _step_watchfully(self, observations: Sequence[Any], error: BaseException | None = None) -> None:
         """A round in which slow lanes answer on their own, so that the host can tell the lanes' times apart.
@@ -306,8 +307,7 @@ class GuestLoop:
             except BaseException as wrong:  # noqa: BLE001 - reported to the host
                 self._report(wrong, obs)
                 failed.append(lane)
-            if self.printed:
-                self._flush_output()
+            self._flush_output()
             if self.debug:
                 _send_debug(lane)
             now = perf_counter()

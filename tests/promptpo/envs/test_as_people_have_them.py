@@ -191,3 +191,50 @@ def test_one_series_and_missing_numbers_are_told_in_the_run(
     assert "2 episodes" in shown.out
     assert "The environment's seed changes nothing" in shown.out
     assert "The environment&#39;s seed changes nothing" in (tmp_path / "run" / "report.html").read_text()
+
+
+class Listed(Base):
+    """Observations are lists, where arrays are declared."""
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        first, info = super().reset(seed=seed)
+        return first.tolist(), info
+
+    def step(self, action: Any) -> Any:
+        following, *others = super().step(action)
+        return (following.tolist(), *others)
+
+
+class Leaving(Base):
+    """Ends the process that steps it."""
+
+    def step(self, action: Any) -> Any:
+        sys.exit(3)
+
+
+def test_lists_are_observed_as_the_arrays_that_are_declared(tmp_path: Path) -> None:
+    """A policy may count on it in every step."""
+    from promptpo.output.evaluating import evaluate
+
+    policy = tmp_path / "policy.py"
+    policy.write_text("class Policy:\n    def act(self, obs):\n        return int((2 * obs).sum() > 0.2)\n")
+    one, two = (evaluate(policy, f"{HERE}:{name}", episodes=1).evaluation for name in ("Base", "Listed"))
+    assert one.outcome == two.outcome == "ok"
+    assert one.returns == two.returns
+    words = ["--model", "search", "--rounds", "1", "-n", "1", "--max-steps", "300", "--test-episodes", "1"]
+    asked = [f"{HERE}:Listed", *words, "--no-film", "--jobs", "1", "--out", str(tmp_path / "run")]
+    assert run(["optimize", *asked]) == 0
+
+
+def test_what_leaves_the_process_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A script that reads its arguments when it is imported, and an environment that exits: one sentence each."""
+    (tmp_path / "script.py").write_text(
+        "import argparse\nargparse.ArgumentParser().parse_args()\nclass E: pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["promptpo", "spec", "--json"])
+    for name in ("./script.py:E", f"{HERE}:Leaving"):
+        assert run(["spec", name]) in {1, 2}
+        assert "SystemExit" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from promptpo.output.film import record
 from promptpo.output.judging import PersonJudge
 from promptpo.output.observer import Observer
 from promptpo.output.serving import ADDRESS
-from promptpo.run.journal import read_run
+from tests.promptpo.journals import read_run
 from tests.promptpo.optimizing import optimize
 from tests.promptpo.test_goals import FENCED, SETTINGS, TO_THE_LEFT, Judge
 

@@ -81,3 +81,23 @@ def test_a_moved_file_has_a_cure(
     assert "--env" in failed.stderr
     assert "Traceback" not in failed.stderr
     subprocess.run([*play, "--env", moved], check=True, capture_output=True)
+
+
+def test_a_changed_file_is_told(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a sentence wherever its run is looked at, played or gone on with, which all still works; first nothing is said."""
+    monkeypatch.chdir(tmp_path)
+    run, file = str(made / "run"), made / "my_room.py"
+    before = file.read_text()
+    asked = (["show", run], ["evaluate", run, "--episodes", "1"], ["resume", run, "--no-film"])
+    for text, told in ((before, False), (before + "\n# another one\n", True)):
+        file.write_text(text)
+        for words in asked:
+            assert command_line(words) == 0
+            said = capsys.readouterr()
+            assert (f"since the run began {file} has changed" in said.out + said.err) == told, words
+    file.write_text(before)
+    file.rename(made / "elsewhere.py")
+    assert command_line(["show", run]) == 0
+    (made / "elsewhere.py").rename(file)

@@ -152,3 +152,17 @@ def test_success_is_reported() -> None:
     """Where info says success, the evaluation has a rate."""
     sort = "class Policy:\n    def act(self, obs):\n        return (obs['colour'] + 1) % 3\n"
     assert evaluation_of(run(thermostat("Sorter"), Job(sort, trials(3)))).success_rate == 1.0
+
+
+def test_ctrl_c_is_not_for_workers_that_start() -> None:
+    """It comes to all processes of a terminal: those that cannot ignore it yet have it blocked."""
+    blocked: list[str] = []
+
+    def look(executor: Any) -> None:
+        while not (process := executor.workers[0].process) or not process.pid:
+            time.sleep(0.01)
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        blocked.extend(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk"))
+
+    run(Settings(Task("CartPole-v1"), Limits()), Job(LEAN, trials(1)), then=look)
+    assert int(blocked[0], 16) >> (signal.SIGINT - 1) & 1

@@ -151,11 +151,11 @@ def test_experiments_are_part_of_an_estimate() -> None:
 
     found = of()
     assert found.calls == 5 * 4 * 4 + 3 + 1 + 6
-    assert found.probe_steps == 6000
+    assert found.division["experiments"] == 6000
     assert any("6,000 (1%) try things out" in line for line in found.lines())
     assert of(repairs=0).calls == 5 * 4 * 2 + 1 + 1
     without = of(recipe_options={"probe": False})
-    assert (without.calls, without.probe_steps) == (5 * 4 * 4 + 3, 0)
+    assert (without.calls, without.division["experiments"]) == (5 * 4 * 4 + 3, 0)
     assert not any("try things out" in line for line in without.lines())
 
 
@@ -222,5 +222,5 @@ def test_validation_episodes_are_told_as_they_are_played() -> None:
     assert "1 test episode for the best of the run" in text
     found = ahead(replace(CARTPOLE, validation_episodes=4), rounds=3)
     assert (
-        found.judging_steps == (3 * 2 + 2) * 4 * 500
+        found.division["validation"] == (3 * 2 + 2) * 4 * 500
     )  # two of each round, and the leader from the second on

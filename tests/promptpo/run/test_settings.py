@@ -39,7 +39,7 @@ def parsed(name: str, *words: str) -> dict[str, Any]:
 def test_every_field_is_a_setting_or_is_set_otherwise() -> None:
     """None is forgotten, and none has two names."""
     names = {field.name for of in (Config, Budget) for field in fields(of)}
-    assert names - {one.name for one in SETTINGS} == {"task", "budget", "models", "written"}
+    assert names - {one.name for one in SETTINGS} == {"task", "budget", "models", "written", "files"}
     assert all(one.help and one.group for one in SETTINGS)
     keywords = [one.keyword for one in SETTINGS]
     assert len(set(keywords)) == len(keywords)

@@ -102,7 +102,7 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Any:
     )  # fmt: skip
     spec = session.described(config)
     monkeypatch.setattr(session, "make_executor", lambda *_: FakeExecutor(play, call=lambda _: "told"))
-    monkeypatch.setattr(session, "described", lambda _: spec)
+    monkeypatch.setattr(session, "described", lambda *_, **__: spec)
     monkeypatch.setattr(session, "write_page", lambda *_: None)
 
     def run(folder: Path, stopper: Stopper) -> Any:

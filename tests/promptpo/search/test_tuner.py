@@ -15,7 +15,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.artifacts import inflate
 from promptpo.run.config import Config
 from promptpo.run.history import History
-from promptpo.run.journal import Journal, from_json, read_run
+from promptpo.run.journal import Journal, from_json
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity, Tuned
 from promptpo.run.spender import Spender
@@ -25,6 +25,7 @@ from promptpo.search.tuner import Tuner
 from promptpo.search.tuning import Batch
 from promptpo.telling.tuning_summary import NO_NUMBERS, SPARED
 from promptpo_sandbox import Rollout, Trial
+from tests.promptpo.journals import read_run
 from tests.promptpo.optimizing import Model, attempts_of, optimize
 from tests.promptpo.policies import GOOD, TUNABLE
 

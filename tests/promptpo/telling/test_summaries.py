@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.run.journal import read_run
+from tests.promptpo.journals import read_run
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import FEEDBACK, WEAK, variant
 
