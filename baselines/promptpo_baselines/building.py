@@ -77,17 +77,28 @@ def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) 
         policy, arguments["policy_kwargs"] = policy_and_arguments(settings, envs, arguments["policy_kwargs"])
     if settings.algorithm == "trpo" and isinstance(envs.observation_space, spaces.Dict):
         arguments["rollout_buffer_class"] = SlicedRolloutBuffer
-    try:
-        model: BaseAlgorithm = algorithm_class(settings.algorithm)(
-            policy, envs, seed=settings.seed, device=settings.device, **arguments
-        )
-    except (TypeError, ValueError, AssertionError) as error:
-        raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
+    model = new_model(settings, policy, envs, arguments)
     if settings.language is not None:
         from promptpo_baselines.llm_policy.memory import check_memory
 
         check_memory(settings, row, model)
     return model
+
+
+def new_model(
+    settings: TrainingSettings, policy: Any, envs: VecEnv, arguments: dict[str, Any]
+) -> BaseAlgorithm:
+    """A new agent with a policy.
+
+    Raises:
+        UsageError: Arguments that do not fit together.
+    """
+    try:
+        return algorithm_class(settings.algorithm)(
+            policy, envs, seed=settings.seed, device=settings.device, **arguments
+        )
+    except (TypeError, ValueError, AssertionError) as error:
+        raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
 
 
 def check_actions(settings: TrainingSettings, space: AnySpace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import shlex
 import sys
@@ -13,16 +14,14 @@ import typer
 from typer.core import TyperGroup
 
 from promptpo.cli.arguments import EnvId
-from promptpo.cli.document import print_json
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import TestedFlags
 from promptpo_baselines.flags import (
     MaxSeconds,
     PlaceFlags,
-    Seed,
-    TestEpisodes,
+    ScoringFlags,
     TrainingFlags,
-    ValidationEpisodes,
+    held_out_in_words,
 )
 
 if TYPE_CHECKING:
@@ -106,31 +105,13 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
 def _scorer(method: str, about: str) -> Callable[..., None]:
     """The command that scores a method that does not learn."""
 
-    def command(
-        env_id: EnvId,
-        task: TestedFlags,
-        place: PlaceFlags,
-        steps: Annotated[int, typer.Option(help="Accepted and ignored: nothing is learned.")] = 0,
-        seed: Seed = 0,
-        validation_episodes: ValidationEpisodes = 20,
-        test_episodes: TestEpisodes = 100,
-    ) -> None:
+    def command(env_id: EnvId, task: TestedFlags, place: PlaceFlags, scoring: ScoringFlags) -> None:
         from promptpo_baselines.fixed import run_fixed
 
-        del steps
         made = task.task(env_id)
-        directory = place.directory(made)
-        content = run_fixed(
-            method,
-            made,
-            directory,
-            seed=seed,
-            validation_episodes=validation_episodes,
-            test_episodes=test_episodes,
-            resume=place.resume,
-            command=shlex.join(sys.argv),
-        )
-        show(content, directory, quiet=place.quiet, as_json=place.as_json)
+        directory, said = place.directory(made), shlex.join(sys.argv)
+        content = run_fixed(method, made, directory, scoring, resume=place.resume, command=said)
+        place.show(content, directory, summary(content, directory))
 
     command.__doc__ = f"Score {about} on held-out seeds."
     return grouped(command)
@@ -143,12 +124,12 @@ def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: flo
         UsageError: The run cannot be gone on with, or is there already.
     """
     from promptpo.run.control import obey_interrupts
-    from promptpo_baselines.progress import choose_display
+    from promptpo_baselines.progress import Display
     from promptpo_baselines.training import train
 
     directory = place.directory(settings.task)
     obey_interrupts()
-    with choose_display(quiet=place.quiet or place.as_json) as display:
+    with contextlib.closing(Display(quiet=place.silent)) as display:
         content = train(
             settings,
             directory,
@@ -157,45 +138,29 @@ def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: flo
             max_seconds=max_seconds,
             trust=place.trust,
         )
-    tell = show if "test" in content else _show_pause
-    tell(content, directory, quiet=place.quiet, as_json=place.as_json)
+    lines = summary(content, directory) if "test" in content else [_paused(content, directory)]
+    place.show(content, directory, lines)
 
 
-def _show_pause(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
-    if as_json:
-        print_json({"run": str(directory), **content})
-    elif not quiet:
-        print(f"{content['steps']['train']:,} training steps so far; {content['stop_reason']}; {directory}")
+def _paused(content: Mapping[str, Any], directory: Path) -> str:
+    return f"{content['steps']['train']:,} training steps so far; {content['stop_reason']}; {directory}"
 
 
-def show(content: Mapping[str, Any], directory: Path, *, quiet: bool, as_json: bool) -> None:
-    """Print a result, as JSON or as two lines."""
+def summary(content: Mapping[str, Any], directory: Path) -> list[str]:
+    """A result in a few lines."""
     from promptpo.output.report.result import rewarded_in_words
-    from promptpo.telling.feedback import episodes_in_words, number
 
-    if as_json:
-        print_json({"run": str(directory), **content})
-    elif not quiet:
-        test, steps = content["test"], content["steps"]
-        low, high = test["ci95"]
-        success = test["success_rate"]
-        print(
-            f"{content['method']} on {content['env_id']}: held-out return {number(test['mean_return'])} "
-            f"({number(low)} to {number(high)}) over {episodes_in_words(test['episodes'])}"
-            + (f", success {success:.0%}" if success is not None else "")
-        )
-        told = rewarded_in_words(test)
-        if told:
-            print(told)
-        beyond = test.get("held_out")
-        if beyond:
-            low, high = beyond["ci95"]
-            print(
-                f"On variants held out from training {number(beyond['mean_return'])} ({number(low)} to "
-                f"{number(high)}) over {episodes_in_words(beyond['episodes'])}"
-            )
-        tuned = f" after {steps['tune']:,} of a search" if steps["tune"] else ""
-        print(f"{steps['train']:,} training steps{tuned}, {content['wall_seconds']:.1f} s; {directory}")
+    test, steps = content["test"], content["steps"]
+    tuned = f" after {steps['tune']:,} of a search" if steps["tune"] else ""
+    lines = [
+        f"{content['method']} on {content['env_id']}: {held_out_in_words(test)}",
+        rewarded_in_words(test),
+        f"On variants held out from training: {held_out_in_words(test['held_out'])}"
+        if "held_out" in test
+        else "",
+        f"{steps['train']:,} training steps{tuned}, {content['wall_seconds']:.1f} s; {directory}",
+    ]
+    return [line for line in lines if line]
 
 
 for _name, _about in {

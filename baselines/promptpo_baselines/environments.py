@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
 from gymnasium.wrappers import TimeLimit, TransformObservation
 
 from promptpo.envs.building import make_env
+from promptpo.envs.family import longest
 from promptpo.envs.rewarded import with_reward
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, PromptPOError, UnsupportedSpaceError
@@ -39,14 +41,13 @@ def make_flat_env(task: Task) -> AnyEnv:
     Raises:
         UnsupportedSpaceError: The action space is a dict, a tuple or text, or does not count from 0.
     """
-    env: AnyEnv = Blamed(make_env(task))
+    env = make_playable(task)
     actions = env.action_space
     if not isinstance(actions, DIRECT) or (isinstance(actions, spaces.Discrete) and actions.start != 0):
         env.close()
         raise UnsupportedSpaceError(
             f"stable-baselines3 has no policy for the action space of {task.name}: {actions}."
         )
-    env = with_reward(with_end(env, task), task.reward)
     flat = flat_space(env.observation_space)
     if flat is env.observation_space:
         return env
@@ -81,11 +82,17 @@ def _blamed(method: str) -> Iterator[None]:
         ) from error
 
 
-def with_end(env: AnyEnv, task: Task) -> AnyEnv:
-    """The environment of a task with episodes that end: where nothing else limits them, a time limit does."""
-    if task.max_episode_steps is None and (env.spec is None or env.spec.max_episode_steps is None):
-        return TimeLimit(env, UNBOUNDED_HORIZON)
-    return env
+def make_playable(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
+    """An environment that says in a sentence what it raises, whose episodes end, with the rewards of a reward program.
+
+    Args:
+        task: What to build.
+        allow_weaker: Let a reward program run where the machine lacks sandbox layers.
+    """
+    env: AnyEnv = Blamed(make_env(task))
+    if task.max_episode_steps is None and longest(env) is None:
+        env = TimeLimit(env, UNBOUNDED_HORIZON)
+    return with_reward(env, task.reward, allow_weaker=allow_weaker)
 
 
 def flat_space(space: AnySpace) -> AnySpace:
@@ -100,6 +107,11 @@ def flatten(space: AnySpace, observation: Any) -> Any:
     if isinstance(space, (*DIRECT, spaces.Text)):
         return observation
     return spaces.flatten(_without_text(space), _kept(space, observation))
+
+
+def vector(space: AnySpace, observation: Any) -> np.ndarray[Any, Any]:
+    """An observation as one vector of float64, text left out."""
+    return np.asarray(spaces.flatten(flat_space(space), flatten(space, observation)), float)
 
 
 def policy_name(space: AnySpace) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,23 +98,12 @@ class Evaluator:
         started = time.monotonic()
         while len(self._players) < min(len(seeds), MOST_ENVIRONMENTS):
             self._players.append(Player(make_flat_env(self.task)))
-        waiting = deque(seeds)
-        playing = self._players[: len(seeds)]
-        for player in playing:
-            player.start(waiting.popleft())
-        ended: dict[int, Episode] = {}
-        while playing:
+
+        def acts(playing: Sequence[Player]) -> Sequence[Any]:
             actions = actor.act(np.stack([np.asarray(player.observation) for player in playing]))
-            still = []
-            for player, action in zip(playing, actions, strict=True):
-                episode = player.step(self._as_action(player.env, action))
-                if episode is not None:
-                    ended[player.seed] = episode
-                    if not waiting:
-                        continue
-                    player.start(waiting.popleft())
-                still.append(player)
-            playing = still
+            return [self._as_action(player.env, a) for player, a in zip(playing, actions, strict=True)]
+
+        ended = {episode.seed: episode for episode in side_by_side(self._players, seeds, acts)}
         return evaluation_of(rollout_of([ended[seed] for seed in seeds]), time.monotonic() - started)
 
     def close(self) -> None:
@@ -126,6 +115,33 @@ class Evaluator:
     @staticmethod
     def _as_action(env: AnyEnv, action: Any) -> Any:
         return int(action) if isinstance(env.action_space, spaces.Discrete) else action
+
+
+def side_by_side(
+    lanes: Sequence[Any], seeds: Sequence[int], act: Callable[[Sequence[Any]], Sequence[Any]]
+) -> Iterator[Any]:
+    """Play an episode for each seed in some lanes, and yield what came of it as it ends.
+
+    Args:
+        lanes: Each has ``start(seed)``, and ``step(action)``, which gives what came of an episode where that ended it.
+        seeds: Of the episodes.
+        act: An action for each of the lanes that are playing.
+    """
+    waiting = deque(seeds)
+    playing = list(lanes[: len(seeds)])
+    for lane in playing:
+        lane.start(waiting.popleft())
+    while playing:
+        still = []
+        for lane, action in zip(playing, act(playing), strict=True):
+            episode = lane.step(action)
+            if episode is not None:
+                yield episode
+                if not waiting:
+                    continue
+                lane.start(waiting.popleft())
+            still.append(lane)
+        playing = still
 
 
 def rollout_of(episodes: Sequence[Episode]) -> Rollout:

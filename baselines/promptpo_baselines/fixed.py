@@ -15,6 +15,7 @@ from promptpo.run.records import Seeds
 from promptpo_baselines.agents import Actor, RandomAgent, ZeroAgent
 from promptpo_baselines.environments import make_flat_env
 from promptpo_baselines.evaluation import Evaluator
+from promptpo_baselines.flags import ScoringFlags
 from promptpo_baselines.results import fixed_result, read_result
 
 
@@ -22,10 +23,8 @@ def run_fixed(
     method: str,
     task: Task,
     directory: Path,
+    scoring: ScoringFlags,
     *,
-    seed: int,
-    validation_episodes: int,
-    test_episodes: int,
     resume: bool,
     command: str,
 ) -> dict[str, Any]:
@@ -43,19 +42,21 @@ def run_fixed(
         return done
     env = make_flat_env(task)  # a wrong id is told before anything is made
     directory.mkdir(parents=True, exist_ok=True)
-    begun = {"method": method, "seed": seed, **setting(task)}
+    begun = {"method": method, "seed": scoring.seed, **setting(task)}
     save_own_settings(json.dumps(begun, indent=2) + "\n", directory)  # the run is the user's own
-    actor: Actor = ZeroAgent(env.action_space) if method == "zero" else RandomAgent(env.action_space, seed)
-    evaluator, seeds = Evaluator(task), Seeds(seed)
+    actor: Actor = (
+        ZeroAgent(env.action_space) if method == "zero" else RandomAgent(env.action_space, scoring.seed)
+    )
+    evaluator, seeds = Evaluator(task), Seeds(scoring.seed)
     try:
-        validation = evaluator.evaluate(actor, seeds.validation(validation_episodes))
-        test = evaluator.evaluate(actor, seeds.test(test_episodes))
-        held_out = evaluator.evaluate(actor, seeds.held_out(test_episodes)) if task.held_out else None
+        validation = evaluator.evaluate(actor, seeds.validation(scoring.validation_episodes))
+        test = evaluator.evaluate(actor, seeds.test(scoring.test_episodes))
+        held_out = evaluator.evaluate(actor, seeds.held_out(scoring.test_episodes)) if task.held_out else None
     finally:
         evaluator.close()
         env.close()
     content = fixed_result(
-        method, task, seed, validation=validation, test=test, held_out=held_out, command=command
+        method, task, scoring.seed, validation=validation, test=test, held_out=held_out, command=command
     )
     write_result(directory, content)
     return content

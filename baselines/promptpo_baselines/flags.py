@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from promptpo.cli.arguments import AsJson, Quiet, Trust
+from promptpo.cli.document import print_json
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,6 +86,16 @@ class TrainingFlags(LearningFlags):
     """How one network is trained."""
 
     seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringFlags:
+    """On which episodes a method is scored that does not learn."""
+
+    steps: Annotated[int, typer.Option(help="Accepted and ignored: nothing is learned.")] = 0
+    seed: Seed = 0
+    validation_episodes: ValidationEpisodes = 20
+    test_episodes: TestEpisodes = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,8 +174,53 @@ def without_limits(config: Any) -> dict[str, Any]:
     return kept
 
 
+class Place:
+    """Where a run is kept, and what is shown of it."""
+
+    out: Path | None
+    quiet: bool
+    as_json: bool
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is told of the run while it goes on."""
+        return self.quiet or self.as_json
+
+    def directory(self, task: Task) -> Path:
+        """The run's; a new one where none is named."""
+        from promptpo.api import default_directory
+
+        return self.out or default_directory(task)
+
+    def show(self, content: Mapping[str, Any], directory: Path, lines: Iterable[str]) -> None:
+        """Print a result, as JSON or in lines."""
+        if self.as_json:
+            print_json({"run": str(directory), **content})
+        elif not self.quiet:
+            print("\n".join(lines))
+
+    def estimated(self, guess: Any, model: str) -> None:
+        """Print a `CallEstimate`, which is all that was asked for."""
+        if self.as_json:
+            print_json(asdict(guess))
+        else:
+            print(guess.sentence(model))
+
+
+def held_out_in_words(test: Mapping[str, Any]) -> str:
+    """The score of a test: "held-out return 9 (8 to 10) over 5 episodes, success 20%"."""
+    from promptpo.telling.feedback import episodes_in_words, number
+
+    low, high = test["ci95"]
+    success = "" if test["success_rate"] is None else f", success {test['success_rate']:.0%}"
+    return (
+        f"held-out return {number(test['mean_return'])} ({number(low)} to {number(high)}) over "
+        f"{episodes_in_words(test['episodes'])}{success}"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
-class AskingPlaceFlags:
+class AskingPlaceFlags(Place):
     """Where a run that asks a model is kept, and what is shown of it."""
 
     out: Annotated[
@@ -175,7 +232,7 @@ class AskingPlaceFlags:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlaceFlags:
+class PlaceFlags(Place):
     """Where a run is kept, and what is shown of it."""
 
     out: Out = None
@@ -190,9 +247,3 @@ class PlaceFlags:
     def __post_init__(self) -> None:
         if self.resume and self.out is None:
             raise UsageError("--resume needs the run directory: --out DIR.")
-
-    def directory(self, task: Task) -> Path:
-        """The run's; a new one where none is named."""
-        from promptpo.api import default_directory
-
-        return self.out or default_directory(task)

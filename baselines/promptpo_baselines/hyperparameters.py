@@ -6,7 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +69,7 @@ class Hyperparameters:
 
     def as_json(self) -> dict[str, Any]:
         """For result files."""
-        return {
-            "source": self.source,
-            "values": dict(self.values),
-            "n_envs": self.n_envs,
-            "normalize": None if self.normalize is None else dict(self.normalize),
-        }
+        return asdict(self)
 
 
 def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) -> Hyperparameters:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from promptpo.envs.building import make_env
-from promptpo.envs.rewarded import with_reward
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.agents import Stage, TrainedAgent
 from promptpo_baselines.algorithms import algorithm_class, algorithm_of
-from promptpo_baselines.environments import make_flat_env, with_end
-from promptpo_baselines.evaluation import Evaluator, Player, rollout_of
+from promptpo_baselines.environments import make_flat_env, make_playable
+from promptpo_baselines.evaluation import Evaluator, Player, rollout_of, side_by_side
 from promptpo_baselines.extras import BASELINES, require
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings
 from promptpo_sandbox import Episode
@@ -122,20 +123,18 @@ def _watched(
     """Play one episode after the other, and show each."""
     started = time.monotonic()
     make_flat_env(task).close()  # says what is wrong with the spaces
-    env = with_reward(with_end(make_env(task), task), task.reward)
+    env = make_playable(task)
     agent = replace(agent, observation_space=env.observation_space)
-    player, episodes = Player(env, record=True), list[Episode]()
-    try:
-        for seed in seeds:
-            player.start(seed)
-            episode = None
-            while episode is None:
-                episode = player.step(agent.predict(player.observation)[0])
+    episodes = list[Episode]()
+
+    def acts(playing: Sequence[Player]) -> Sequence[Any]:
+        return [agent.predict(player.observation)[0] for player in playing]
+
+    with contextlib.closing(env):
+        for episode in side_by_side([Player(env, record=True)], seeds, acts):
             episodes.append(episode)
             if not watch(episode):
                 break
-    finally:
-        env.close()
     return evaluation_of(rollout_of(episodes), time.monotonic() - started)
 
 

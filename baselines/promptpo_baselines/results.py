@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
 from promptpo.output.report import RESULT, scored, versions
-from promptpo.output.report.result import setting
-from promptpo.output.report.scores import by_variant
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.checkpoints import Record
 from promptpo_baselines.hyperparameters import Hyperparameters
+from promptpo_baselines.result_parts import head, scores_of, steps_of
 from promptpo_baselines.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from promptpo_baselines.search import Searched
 
-FORMAT = 1
 RECENT_EPISODES = 100
 NO_MODEL = {"calls": 0, "input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
 """Nothing is asked of a language model, also where one is the network."""
@@ -48,7 +46,7 @@ def curve_point(record: Record, evaluation: Evaluation) -> dict[str, Any]:
     return {
         "steps": record.steps,
         "wall_seconds": round(record.train_seconds, 3),
-        **_scored(evaluation),
+        **(scored(evaluation) or {}),
         "train_mean_return": statistics.fmean(recent) if recent else None,
         "train_episodes": len(record.episodes),
     }
@@ -71,7 +69,7 @@ def trained_result(
     test_seconds = sum(test.seconds for test in played)
     seconds = max(record.train_seconds, 1e-9)
     return {
-        **_head(
+        **head(
             settings.algorithm if settings.language is None else "llm-policy", settings.task, settings.seed
         ),
         "algorithm": settings.algorithm,
@@ -84,16 +82,16 @@ def trained_result(
         "network": _network(settings, model),
         "best": {"steps": best.get("steps")},
         "validation": _validation(best),
-        "test": _whole_test(settings.task, best_test, held_out),
+        "test": scores_of(settings.task, best_test, held_out),
         "final": {
             "steps": final["steps"],
             "validation": _validation(final),
-            "test": _tested(settings.task, final_test),
+            "test": scores_of(settings.task, final_test),
         },
-        "steps": _steps(
-            record.steps,
-            record.validation_steps,
-            sum(test.steps for test in played),
+        "steps": steps_of(
+            train=record.steps,
+            validation=record.validation_steps,
+            test=sum(test.steps for test in played),
             tune=searched.steps if searched else 0,
         ),
         "llm": NO_MODEL,
@@ -120,13 +118,13 @@ def fixed_result(
 ) -> dict[str, Any]:
     """The result of a method that does not learn."""
     return {
-        **_head(method, task, seed),
+        **head(method, task, seed),
         "best": {"steps": 0},
-        "validation": _tested(task, validation),
-        "test": _whole_test(task, test, held_out),
-        "steps": _steps(0, validation.steps, test.steps + (held_out.steps if held_out else 0)),
+        "validation": scores_of(task, validation),
+        "test": scores_of(task, test, held_out),
+        "steps": steps_of(validation=validation.steps, test=test.steps + (held_out.steps if held_out else 0)),
         "llm": NO_MODEL,
-        "curve": [{"steps": 0, "wall_seconds": 0.0, **_scored(validation)}],
+        "curve": [{"steps": 0, "wall_seconds": 0.0, **(scored(validation) or {})}],
         "stop_reason": "nothing to learn",
         "wall_seconds": round(validation.seconds + test.seconds + (held_out.seconds if held_out else 0.0), 3),
         "versions": versions(),
@@ -134,43 +132,9 @@ def fixed_result(
     }
 
 
-def _head(method: str, task: Task, seed: int) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "method": method,
-        **setting(task),
-        "max_episode_steps": task.max_episode_steps,
-        "seed": seed,
-    }
-
-
-def _tested(task: Task, evaluation: Evaluation) -> dict[str, Any]:
-    return {**_scored(evaluation), **by_variant(task, evaluation.episodes)}
-
-
-def _whole_test(task: Task, test: Evaluation, held_out: Evaluation | None) -> dict[str, Any]:
-    """The test, with that on held-out variants inside it where there is one."""
-    content = _tested(task, test)
-    return content if held_out is None else {**content, "held_out": _tested(task, held_out)}
-
-
-def _scored(evaluation: Evaluation) -> dict[str, Any]:
-    return scored(evaluation) or {}
-
-
 def _validation(point: Mapping[str, Any]) -> dict[str, Any]:
     keys = ("outcome", "mean_return", "ci95", "episodes", "success_rate", "returns")
     return {key: point[key] for key in keys if key in point}
-
-
-def _steps(train: int, validation: int, test: int, tune: int = 0) -> dict[str, int]:
-    return {
-        "train": train,
-        "validation": validation,
-        "test": test,
-        "tune": tune,
-        "total": train + validation + test + tune,
-    }
 
 
 def _network(settings: TrainingSettings, model: BaseAlgorithm) -> dict[str, Any]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError, UsageError
+from promptpo.run.journal import Journal
+from promptpo.run.ledger import Ledger
 from promptpo.run.origin import SETTINGS, save_own_settings
 
 if TYPE_CHECKING:
-    from promptpo.run.journal import Journal
-    from promptpo.run.ledger import Ledger
+    from promptpo.run.config import Budget
 
 
 def begin_or_check(
@@ -48,6 +51,23 @@ def begin_or_check(
             f"{directory} holds a run with another {', '.join(other)}; repeat its flags to go on with it, or "
             f"choose another --out."
         )
+
+
+@contextlib.contextmanager
+def asking_run(
+    directory: Path,
+    wanted: Mapping[str, Any],
+    kind: str,
+    budget: Budget,
+    *,
+    but: frozenset[str] = frozenset(),
+) -> Iterator[tuple[Journal, Ledger]]:
+    """The journal and the ledger of a run that asks a model, new or gone on with; see `begin_or_check`."""
+    with Journal(directory) as journal:
+        begin_or_check(directory, wanted, kind, is_new=not journal.events, but=but)
+        ledger = Ledger(budget, journal.events)
+        journal.add("session", str(sum(1 for _ in journal.of_kind("session"))), {"started": time.time()})
+        yield journal, ledger
 
 
 def record(journal: Journal, kind: Any, key: str, value: Any) -> None:

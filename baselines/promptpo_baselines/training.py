@@ -62,9 +62,7 @@ def train(
     max_seconds: float | None = None,
     trust: bool = False,
 ) -> dict[str, Any]:
-    """Train an agent and write ``result.json``, ``best_model.zip`` and ``final/`` into a directory.
-
-    The agent that is reported is the best on validation seeds; the final one is tested too.
+    """Train an agent and write ``result.json``, ``best_model.zip`` (best on validation seeds) and ``final/`` into a directory.
 
     Args:
         settings: What to train.
@@ -72,8 +70,7 @@ def train(
         resume: Go on with what is there. A run that was complete is not run again, unless it gets more steps.
         display: Told what happens.
         kind: What trains; `TrainingRun` where none is named.
-        max_seconds: Of this piece of the run; between two rollouts after that it pauses, and the same call with
-            `resume` goes on.
+        max_seconds: Of this piece; between two rollouts after that it pauses, and the same call with `resume` goes on.
         trust: Go on with a run that was not made here, whose saved training can run any code when it is loaded.
 
     Returns:

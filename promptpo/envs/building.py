@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import importlib.util
 import inspect
@@ -22,7 +21,7 @@ from gymnasium import error
 from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs import meta_world
-from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for
+from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for, meant
 from promptpo.envs.repeat import repeating
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
 from promptpo.envs.task import OBJECTS
@@ -144,26 +143,28 @@ def _found(env_id: str) -> str | EnvSpec:
     loaded = _import_users_module(module, env_id) if module else None
     if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name):
         _register_by_call(loaded, env_id)
-    if name in gymnasium.registry:
-        return name
-    if loaded is not None:
+    if loaded is not None and name not in gymnasium.registry:
         from promptpo.envs.foreign import builder_of
 
         return EnvSpec(
             name.rpartition(".")[2], entry_point=builder_of(_attribute(loaded, name, env_id), env_id)
         )
-    _import_advertised(name)
-    if name in gymnasium.registry:
-        return name
+    for bring in (_import_advertised, _import_registering):
+        if name not in gymnasium.registry:
+            bring(name)
+    if name not in gymnasium.registry:
+        raise UnknownEnvironmentError(_unknown(name))
+    return name
+
+
+def _import_registering(name: str) -> None:
+    """Import the package that registers an id, by the id's look, or else all of these that are installed."""
     extra = extra_for(name)
     if extra is not None:
-        _import_package(extra.module, env_id)
-    else:
-        for installed in (e for e in PACKAGES if importlib.util.find_spec(e.module)):
+        _import_package(extra.module, name)
+    for installed in PACKAGES if extra is None else ():
+        if importlib.util.find_spec(installed.module):
             _import_quietly(installed.module, name)
-    if name in gymnasium.registry:
-        return name
-    raise UnknownEnvironmentError(_unknown(name))
 
 
 def _register_by_call(loaded: ModuleType, asked: str) -> None:
@@ -179,9 +180,7 @@ def _register_by_call(loaded: ModuleType, asked: str) -> None:
             try:
                 function()
             except Exception as fault:  # a stranger's function: anything can come out of it
-                raise UsageError(
-                    f"{asked}: {package}.{name}() raised {type(fault).__name__}: {_first_line(fault)}"
-                ) from fault
+                raise UsageError(f"{asked}: {package}.{name}() {_raised(fault)}") from fault
 
 
 def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any, Any]:
@@ -203,9 +202,7 @@ def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[
                 raise
             wrapped = wrapper(env, **arrays)  # JSON has lists only where NumPy has arrays
     except Exception as fault:  # the user's own wrapper: anything can come out of it
-        raise UsageError(
-            f"the wrapper {wrapping} raised {type(fault).__name__}: {_first_line(fault)}{place_of(fault)}"
-        ) from fault
+        raise UsageError(f"the wrapper {wrapping} {_raised(fault)}{place_of(fault)}") from fault
     if not isinstance(wrapped, gymnasium.Env):
         raise UsageError(
             f"the wrapper {wrapping} gave a {type(wrapped).__name__} and no gymnasium.Env; "
@@ -240,8 +237,7 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
         known += [
             i for i, spec in gymnasium.registry.items() if _module_of(spec.entry_point) == loaded.__name__
         ]
-    near = difflib.get_close_matches(name, known, 3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known) or 'none'}."
+    hint = meant(name, known, f"it has {', '.join(known) or 'none'}.")
     raise UnknownEnvironmentError(f"{asked}: there is no {what} {name} in {loaded.__name__}; {hint}")
 
 
@@ -282,23 +278,16 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
         if here not in sys.path:
             sys.path.append(here)  # last, so that nothing in it can shadow an installed package
         return importlib.import_module(module)
-    except FileNotFoundError as fault:
-        if module.endswith(".py") and not Path(module).is_file():
-            raise UsageError(
-                f"{asked}: there is no file {module}; if it has moved, name it with --env where the command takes one, or put "
-                "it back."
-            ) from fault
-        raise UsageError(
-            f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
-        ) from fault
     except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
-        if isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
-            raise UsageError(
-                f"{asked}: there is no module {module!r} on the path or in {Path.cwd()}."
-            ) from fault
-        raise UsageError(
-            f"{asked}: importing {module} raised {type(fault).__name__}: {_first_line(fault)}"
-        ) from fault
+        why = f"importing {module} {_raised(fault)}"
+        if module.endswith(".py") and not Path(module).is_file():
+            why = (
+                f"there is no file {module}; if it has moved, name it with --env where the command takes one, or put "
+                "it back."
+            )
+        elif isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
+            why = f"there is no module {module!r} on the path or in {Path.cwd()}."
+        raise UsageError(f"{asked}: {why}") from fault
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -373,13 +362,10 @@ def _unknown(name: str) -> str:
     others = _versions(name)
     if others:
         return f"there is no environment {name}; this version of Gymnasium has {', '.join(reversed(others))}."
-    candidates = {i.lower(): i for i in (*gymnasium.registry, *meta_world.known_names())}
-    candidates |= {i.removeprefix(meta_world.NAMESPACE): i for i in meta_world.known_names()}
-    close = difflib.get_close_matches(name.lower(), list(candidates), n=3, cutoff=0.6)
+    robots = list(meta_world.known_names())
+    bare = [known.removeprefix(meta_world.NAMESPACE) for known in robots]
+    hint = meant(name, (*gymnasium.registry, *robots, *bare), "write it as Gymnasium does.")
     game = ATARI.fullmatch(name)
-    hint = "write it as Gymnasium does."
-    if close:
-        hint = f"did you mean {' or '.join(dict.fromkeys(candidates[c] for c in close))}?"
     if game is not None:
         ale = f"ale_py:ALE/{game['game']}-v5"
         hint += f" A game of the Arcade Learning Environment: pip install ale-py, and name it {ale}."
@@ -393,6 +379,10 @@ def _versions(name: str) -> list[str]:
         (i for i in gymnasium.registry if i.rpartition("-v")[0] == stem),
         key=lambda i: gymnasium.spec(i).version or 0,
     )
+
+
+def _raised(fault: BaseException) -> str:
+    return f"raised {type(fault).__name__}: {_first_line(fault)}"
 
 
 def _first_line(fault: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -59,6 +60,13 @@ BY_ENTRY_POINT: Mapping[str, Extra] = {
 def extra_for(env_id: str) -> Extra | None:
     """The package that registers an id, by the id's look; None where it looks like none of them."""
     return next((extra for extra in PACKAGES if extra.ids.match(env_id)), None)
+
+
+def meant(name: str, known: Iterable[str], otherwise: str) -> str:
+    """The nearest of some names as a question, or what else is said of a name that nobody knows."""
+    by_lower = {one.lower(): one for one in known}
+    near = [by_lower[one] for one in difflib.get_close_matches(name.lower(), list(by_lower), 3, cutoff=0.55)]
+    return f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else otherwise
 
 
 def installed(packages: Iterable[str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ benchmark's own distribution, and the training, validation and test seeds of `pr
 
 from __future__ import annotations
 
+import importlib.util
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.wrappers import OrderEnforcing, TimeLimit
 
+from promptpo.envs.extras import meant
 from promptpo.errors import UnknownEnvironmentError, UsageError
 
 if TYPE_CHECKING:
@@ -65,12 +67,9 @@ def make(name: str, task: Task, render_mode: str | None) -> gymnasium.Env[Any, A
         UnknownEnvironmentError: No such task.
         UsageError: Keyword arguments that this way of building does not take.
     """
-    import difflib
-
     classes = _classes()
     if name not in classes:
-        close = difflib.get_close_matches(name, list(classes), n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(classes)}."
+        hint = meant(name, classes, f"it has {', '.join(classes)}.")
         raise UnknownEnvironmentError(f"Meta-World has no task {name}; {hint}")
     kwargs = {key: value for key, value in task.env_kwargs.items() if key != "env_name"}
     if "seed" in kwargs:
@@ -124,8 +123,6 @@ def _goals(name: str, build_seed: int) -> Sequence[Any]:
 
 
 def _installed() -> bool:
-    import importlib.util
-
     return importlib.util.find_spec("metaworld") is not None
 
 

@@ -31,16 +31,19 @@ def read_tasks(path: Path) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
         raise UsageError(
             f"{path}: there is no {unknown!r}; it has [[task]] and [[held_out]], each with kwargs or env."
         )
-    training, held_out = (_variants(path, name, content.get(name, [])) for name in TABLES)
+    training, held_out = (
+        tuple(_variant(path, name, row) for row in _rows(path, name, content)) for name in TABLES
+    )
     if not training:
         raise UsageError(f"{path} has no [[task]]; write one for each variant, with its kwargs.")
     return training, held_out
 
 
-def _variants(path: Path, name: str, rows: Any) -> tuple[Variant, ...]:
+def _rows(path: Path, name: str, content: dict[str, Any]) -> list[Any]:
+    rows = content.get(name, [])
     if not isinstance(rows, list):
         raise UsageError(f"{path}: write [[{name}]] with two brackets, once for each variant.")
-    return tuple(_variant(path, name, row) for row in rows)
+    return rows
 
 
 def _variant(path: Path, name: str, row: Any) -> Variant:

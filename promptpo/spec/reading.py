@@ -114,7 +114,7 @@ def read(text: str) -> Reading:
         SyntaxError: It is no valid Python, or nested too deeply to be a spec.
     """
     tree = parsed(text)
-    comments = _comments(text)
+    comments = comments_of(text)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     episode, line = _episode(tree)
@@ -158,7 +158,7 @@ def names_of(text: str) -> Mapping[str, str]:
     return {ast.unparse(said.expression): said.name for part in parts for said in part.fields}
 
 
-def _comments(text: str) -> dict[int, str]:
+def comments_of(text: str) -> dict[int, str]:
     """Line to the comment on it, whole-line comments joined onto the first line of code below them."""
     found: dict[int, str] = {}
     waiting: list[str] = []

@@ -24,6 +24,7 @@ class Telling(Display):
     """Keeps the lines that it is told; raises at a step, as Ctrl-C does."""
 
     def __init__(self, stop_at: int = 0) -> None:
+        super().__init__()
         self.lines: list[str] = []
         self._stop_at = stop_at
 

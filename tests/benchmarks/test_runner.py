@@ -17,9 +17,9 @@ import pytest
 from promptpo.errors import UsageError
 from promptpo_benchmarks import cli
 from promptpo_benchmarks.benchmark import Benchmark, report, run
-from promptpo_benchmarks.runner.cells import plan
+from promptpo_benchmarks.runner.cells import Cell, plan
 from promptpo_benchmarks.runner.estimate import START_SECONDS, in_words
-from promptpo_benchmarks.runner.methods import METHODS, CellBudget, choose, command
+from promptpo_benchmarks.runner.methods import METHODS, CellBudget, choose
 from promptpo_benchmarks.runner.processes import CellRunner, read_failures
 from promptpo_benchmarks.runner.suite import Suite, SuiteTask, suite_names
 from promptpo_benchmarks.statistics.rows import read_rows
@@ -208,7 +208,7 @@ def test_commands_of_every_kind(tmp_path: Path) -> None:
     task, out = suite.tasks[0], tmp_path / "x"
 
     def line(name: str, model: Any = None, usd: Any = None) -> Any:
-        return " ".join(command(METHODS[name], model, suite, task, 3, CellBudget(usd=usd), out)[1:])
+        return " ".join(Cell(task, METHODS[name], model, 3, out).command(suite, CellBudget(usd=usd))[1:])
 
     asked = line("promptpo-paper", "exec:mine", 2.5)
     assert asked.startswith(

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from scipy import stats
 
 from promptpo_benchmarks.statistics.bootstrap import (
     complete,
@@ -27,6 +26,8 @@ matrices = arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1,
 @given(matrices)
 def test_the_interquartile_mean_is_scipys_trimmed_mean(scores: Any) -> None:
     """A quarter cut off at both ends of all runs on all tasks."""
+    from scipy import stats
+
     assert iqm(scores) == pytest.approx(stats.trim_mean(scores, 0.25, axis=None))
 
 
@@ -39,6 +40,8 @@ def test_improvement_is_the_mann_whitney_statistic(data: Any) -> None:
     values = st.integers(0, 3).map(float)
     a = data.draw(arrays.arrays(np.float64, st.tuples(rows, st.just(tasks)), elements=values))
     b = data.draw(arrays.arrays(np.float64, st.tuples(rows, st.just(tasks)), elements=values))
+    from scipy import stats
+
     expected = [stats.mannwhitneyu(a[:, t], b[:, t]).statistic / (len(a) * len(b)) for t in range(tasks)]
     assert probability_of_improvement(a, b) == pytest.approx(np.mean(expected))
 
@@ -56,6 +59,8 @@ def test_a_profile_falls_from_one_to_zero(scores: Any) -> None:
 def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     """Of 200 interquartile means of 10 runs on 5 tasks, the 95 % interval holds most of the truths."""
     rng = np.random.default_rng(0)
+    from scipy import stats
+
     truth = stats.norm.expect(lambda x: x, lb=stats.norm.ppf(0.25), ub=stats.norm.ppf(0.75)) / 0.5
     hits = 0
     for _ in range(40):

@@ -88,7 +88,7 @@ def flooded(mask: Any, diagonal: bool) -> list[set[tuple[int, int]]]:
     return pieces
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(MASKS, st.booleans())
 def test_pieces_are_those_of_a_flood(mask: Any, diagonal: bool) -> None:
     """Labels and components agree with a search that floods from pixel to pixel."""

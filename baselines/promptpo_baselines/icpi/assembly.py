@@ -7,25 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from promptpo_baselines.icpi.agents import (
-    EqualChanceAgent,
-    NoArgMaxAgent,
-    PlanningAgent,
-    Randomness,
-    TabularQAgent,
-)
+from promptpo_baselines.icpi.agents import Agent, NoArgMaxAgent, PlanningAgent, Randomness, TabularQAgent
 from promptpo_baselines.icpi.examples import ExampleBook, Measure
 from promptpo_baselines.icpi.matching import MatchingModel
 from promptpo_baselines.icpi.memory import Memory
 from promptpo_baselines.icpi.model import InContextModel, Tally
-from promptpo_baselines.icpi.profile import WARM_UP
 from promptpo_baselines.icpi.prompts import PromptBuilder
 from promptpo_baselines.icpi.rollout import Imagination
 
 if TYPE_CHECKING:
-    from promptpo_baselines.icpi.agents import Agent
     from promptpo_baselines.icpi.engines.base import Engine
-    from promptpo_baselines.icpi.model import Answers
     from promptpo_baselines.icpi.profile import Profile
     from promptpo_baselines.icpi.setting import Setting
 
@@ -80,54 +71,31 @@ def assemble(
         measure: Tokens of a text; None estimates them from its length.
         bootstrap_terminal: The quirk of the released Tabular Q.
     """
-    codec = setting.codec
     randomness = Randomness(stream(seed, "warm-up"), stream(seed, "ties"))
     if method == "random":
-        return Assembled(EqualChanceAgent(setting.n_actions, randomness), Tally())
+        return Assembled(Agent(setting, randomness), Tally())
     if method == "tabular-q":
-        table = TabularQAgent(
-            codec, randomness,
-            discount=setting.gamma_plan, warm_up=WARM_UP,
-            success_threshold=setting.success_threshold, bootstrap_terminal=bootstrap_terminal,
-        )  # fmt: skip
+        table = TabularQAgent(setting, randomness, bootstrap_terminal=bootstrap_terminal)
         return Assembled(table, Tally())
-    memory = Memory(profile.context)
-    if method == "matching":
-        imagination = _imagination(setting, MatchingModel(codec, memory), profile, seed)
-        return Assembled(
-            PlanningAgent(codec, memory, imagination, randomness, warm_up=WARM_UP, hint=False),
-            Tally(),
-        )
-    if engine is None:
-        raise ValueError(f"{method} needs an engine")
-    book = ExampleBook(
-        codec, profile,
-        max_excerpt=setting.max_excerpt,
-        measure=measure or len,
-        min_return=setting.success_threshold if method == "no-argmax" else None,
-    )  # fmt: skip
-    builder = PromptBuilder(codec, book, profile, stream(seed, "prompts"), measure)
-    model = InContextModel(codec, builder, book, engine, profile, stream(seed, "components"))
-    if method == "no-argmax":
-        imitator = NoArgMaxAgent(
-            codec, model, book, randomness,
-            warm_up=WARM_UP, success_threshold=setting.success_threshold,
-            context=profile.context, hint=profile.hint,
-        )  # fmt: skip
-        return Assembled(imitator, model.tally)
-    agent = PlanningAgent(
-        codec, memory, _imagination(setting, model, profile, seed), randomness,
-        warm_up=WARM_UP, hint=profile.hint, model=model, book=book,
-    )  # fmt: skip
-    return Assembled(agent, model.tally)
-
-
-def _imagination(setting: Setting, answers: Answers, profile: Profile, seed: int) -> Imagination:
-    return Imagination(
-        setting.codec,
-        answers,
+    codec, memory, answers = setting.codec, Memory(profile.context), None
+    if method != "matching":
+        if engine is None:
+            raise ValueError(f"{method} needs an engine")
+        success = setting.rules.success_threshold if method == "no-argmax" else None
+        excerpt = setting.max_excerpt
+        book = ExampleBook(codec, profile, max_excerpt=excerpt, measure=measure or len, min_return=success)
+        builder = PromptBuilder(codec, book, profile, stream(seed, "prompts"), measure)
+        answers = InContextModel(codec, builder, book, engine, profile, stream(seed, "components"))
+        if method == "no-argmax":
+            return Assembled(NoArgMaxAgent(setting, randomness, profile, answers), answers.tally)
+    imagination = Imagination(
+        codec,
+        answers or MatchingModel(codec, memory),
         discount=setting.gamma_plan,
         max_steps=setting.max_rollout,
         rng=stream(seed, "rollout"),
         fast=profile.fast,
     )
+    hint = answers is not None and profile.hint
+    agent = PlanningAgent(setting, randomness, memory, imagination, hint=hint, model=answers)
+    return Assembled(agent, answers.tally if answers else Tally())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from promptpo_baselines.icpi.codecs import first_line
 from promptpo_baselines.icpi.profile import ATTEMPTS
@@ -45,6 +45,15 @@ class Tally:
     skipped: Counter[Kind] = field(default_factory=Counter)
     rounds: int = 0
 
+    def as_json(self) -> dict[str, Any]:
+        """For results."""
+        return {
+            "asked": dict(self.calls),
+            "invalid": dict(self.invalid),
+            "without_examples": dict(self.skipped),
+            "rounds": self.rounds,
+        }
+
 
 class InContextModel:
     """Answers questions by completing prompts, with further tries after invalid completions.
@@ -72,17 +81,9 @@ class InContextModel:
         rng: np.random.Generator,
         attempts: int = ATTEMPTS,
     ) -> None:
-        self._codec, self._builder, self._book = codec, builder, book
+        self._codec, self.builder, self.book = codec, builder, book
         self._engine, self._profile, self._rng, self._attempts = engine, profile, rng, attempts
         self.tally = Tally()
-
-    def begin_episode(self) -> None:
-        """Forget the examples of the episode before."""
-        self._builder.begin_episode()
-
-    def begin_decision(self) -> None:
-        """Forget the trajectories of the decision before."""
-        self._builder.begin_decision()
 
     def ask(self, questions: Sequence[Question]) -> list[str | None]:
         """One valid line per question, in order; None after as many invalid ones as the profile allows."""
@@ -105,7 +106,7 @@ class InContextModel:
         attempt: int,
     ) -> list[int]:
         """Send one batch, fill in the valid answers, and return the questions to try again."""
-        requests = [(n, self._builder.request(questions[n], attempt, used[n])) for n in open_ones]
+        requests = [(n, self.builder.request(questions[n], attempt, used[n])) for n in open_ones]
         self.tally.skipped.update(questions[n].kind for n, request in requests if request is None)
         sent = [(n, request) for n, request in requests if request is not None]
         if not sent:
@@ -126,7 +127,7 @@ class InContextModel:
     def _at_random(self, kind: Kind) -> str | None:
         if kind == "policy":
             return self._codec.actions[int(self._rng.integers(len(self._codec.actions)))]
-        seen = sorted(set(self._book.seen(kind)))
+        seen = sorted(set(self.book.seen(kind)))
         return seen[int(self._rng.integers(len(seen)))] if seen else None
 
     def _valid(self, kind: Kind, completion: str) -> str | None:

@@ -102,7 +102,7 @@ def _episode(
         observation, reward, terminal, truncated, _ = env.step(first_action + decision.action)
         after = flatten(observation)
         return_ += float(reward)
-        discounted += setting.gamma_eval ** len(steps) * float(reward)
+        discounted += setting.rules.gamma_eval ** len(steps) * float(reward)
         step = Transition(obs, decision.action, float(reward), bool(terminal), after, bool(truncated))
         steps.append(step)
         decisions.append(decision)

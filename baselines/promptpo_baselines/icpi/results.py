@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report import versions
-from promptpo.run.records import mean_interval
+from promptpo.output.report import scored, versions
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo_baselines.icpi.play import last_quarter
+from promptpo_baselines.result_parts import head, steps_of
 from promptpo_baselines.same_run import asked
 
 if TYPE_CHECKING:
+    from promptpo.envs.task import Task
     from promptpo.run.ledger import Ledger
-    from promptpo_baselines.icpi.model import Tally
     from promptpo_baselines.icpi.values import EpisodeLog
 
 AVERAGED = 10
@@ -20,59 +21,38 @@ AVERAGED = 10
 
 
 def result_of(
-    env_id: str,
+    task: Task,
     config: Mapping[str, Any],
     trained: Sequence[EpisodeLog],
     tested: Sequence[EpisodeLog],
     *,
-    steps: int,
     steps_taken: int,
-    tally: Tally,
     ledger: Ledger,
     stop: str,
 ) -> dict[str, Any]:
     """The content of ``result.json``.
 
     Args:
-        env_id: The environment.
+        task: The environment.
         config: What decided the run.
         trained: Finished training episodes.
         tested: Held-out episodes.
-        steps: Training steps that were planned; the last quarter is counted from them.
         steps_taken: Training steps that were taken, those of an unfinished last episode included.
-        tally: What the agent asked.
         ledger: What was paid.
         stop: Why the run ended.
     """
     regrets = [{"step": log.end_step, "regret": log.regret} for log in trained if log.regret is not None]
     return {
-        "format": 1,
-        "method": config["method"],
-        "env_id": env_id,
-        "env_kwargs": config["env_kwargs"],
+        **head(config["method"], task, config["seed"]),
         "model": config["engine"],
-        "seed": config["seed"],
         "config": dict(config),
         "test": _scored(tested),
-        "max_episode_steps": config["max_episode_steps"],
         "curve": _curve(trained),
         "train": _scored(trained),
         "regret": regrets if regrets or not trained else None,
-        "regret_last_quarter": last_quarter(trained, steps),
-        "steps": {
-            "train": steps_taken,
-            "validation": 0,
-            "test": (testing := sum(len(log.transitions) for log in tested)),
-            "tune": 0,
-            "total": steps_taken + testing,
-        },
+        "regret_last_quarter": last_quarter(trained, config["steps"]),
+        "steps": steps_of(train=steps_taken, test=sum(len(log.transitions) for log in tested)),
         "llm": asked(ledger),
-        "completions": {
-            "asked": dict(tally.calls),
-            "invalid": dict(tally.invalid),
-            "without_examples": dict(tally.skipped),
-            "rounds": tally.rounds,
-        },
         "wall_seconds": round(ledger.seconds, 3),
         "stop_reason": stop,
         "versions": versions(),
@@ -92,13 +72,5 @@ def _curve(logs: Sequence[EpisodeLog]) -> list[dict[str, Any]]:
 
 def _scored(logs: Sequence[EpisodeLog]) -> dict[str, Any]:
     """Mean undiscounted return with its interval; None without episodes."""
-    returns = [log.return_ for log in logs]
-    low, high = mean_interval(returns) if returns else (None, None)
-    return {
-        "outcome": "ok",
-        "mean_return": sum(returns) / len(returns) if returns else None,
-        "ci95": [low, high],
-        "episodes": len(returns),
-        "success_rate": None,
-        "returns": returns,
-    }
+    records = tuple(EpisodeRecord(log.seed, log.return_, len(log.transitions)) for log in logs)
+    return scored(Evaluation("ok", records, sum(record.steps for record in records))) or {}

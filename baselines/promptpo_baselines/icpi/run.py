@@ -6,7 +6,7 @@ not asked for a second time, and episodes that are in it are checked instead of 
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,6 @@ import typer
 
 from promptpo.errors import BudgetSpentError
 from promptpo.output.report import write_result
-from promptpo.run.journal import Journal
-from promptpo.run.ledger import Ledger
 from promptpo.run.records import Seeds
 from promptpo_baselines.flags import ModelFlags, without_limits
 from promptpo_baselines.icpi.assembly import WITH_ENGINE, Assembled, Method, assemble
@@ -25,9 +23,11 @@ from promptpo_baselines.icpi.engines.choose import ChosenEngine, choose_engine
 from promptpo_baselines.icpi.play import test, train
 from promptpo_baselines.icpi.profile import PROFILES, Profile
 from promptpo_baselines.icpi.results import result_of
-from promptpo_baselines.same_run import begin_or_check, record
+from promptpo_baselines.same_run import asking_run, record
 
 if TYPE_CHECKING:
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Ledger
     from promptpo_baselines.icpi.setting import Setting
     from promptpo_baselines.icpi.values import EpisodeLog
 
@@ -95,22 +95,17 @@ def run(
         UsageError: The directory holds another run.
         ProviderError: The engine failed; the same call goes on from there.
     """
-    with Journal(directory) as journal:
-        begin_or_check(directory, config.as_json(setting), "ICPI run", is_new=not journal.events)
-        ledger = Ledger(config.budget, journal.events)
-        sessions = sum(1 for _ in journal.of_kind("session"))
-        journal.add("session", str(sessions), {"started": time.time()})
+    wanted = config.as_json(setting)
+    with contextlib.ExitStack() as stack:
+        journal, ledger = stack.enter_context(asking_run(directory, wanted, "ICPI run", config.budget))
         chosen = None
         if config.method in WITH_ENGINE:
             chosen = choose_engine(
                 str(config.engine), setting, seed=config.seed, base_url=config.base_url,
                 ledger=ledger, journal=journal,
             )  # fmt: skip
-        try:
-            return _Session(setting, config, journal, ledger, chosen, observe).run()
-        finally:
-            if chosen is not None:
-                chosen.close()
+            stack.callback(chosen.close)
+        return _Session(setting, config, journal, ledger, chosen, observe).run()
 
 
 class _Session:
@@ -152,10 +147,10 @@ class _Session:
         except BudgetSpentError as spent:
             stop = str(spent)
         content = result_of(
-            setting.env_id, config.as_json(setting), self._train, self._test,
-            steps=config.steps, steps_taken=self._steps, tally=self._assembled.tally,
-            ledger=self._ledger, stop=stop,
+            setting.task, config.as_json(setting), self._train, self._test,
+            steps_taken=self._steps, ledger=self._ledger, stop=stop,
         )  # fmt: skip
+        content["completions"] = self._assembled.tally.as_json()
         write_result(self._journal.directory, content)
         return content
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -13,13 +14,10 @@ from promptpo.envs.task import Task
 from promptpo.errors import UnknownEnvironmentError, UsageError
 from promptpo_baselines.icpi.codecs import CODECS, Codec, GenericCodec
 from promptpo_baselines.icpi.domains import DOMAINS
+from promptpo_baselines.icpi.domains.base import Domain
 
 if TYPE_CHECKING:
-    from promptpo_baselines.icpi.domains.base import Domain
     from promptpo_baselines.icpi.values import Obs
-
-DEFAULT_DISCOUNT = 0.9
-DEFAULT_ROLLOUT = 8
 
 
 @dataclass(frozen=True)
@@ -29,40 +27,50 @@ class Setting:
     Attributes:
         env_id: As Gymnasium writes it.
         codec: Its text form.
-        n_actions: Actions are indexed from 0.
         domain: The rules, for the paper's six; None for other environments.
         gamma_plan: Discount inside imagined rollouts.
-        gamma_eval: Discount of the returns that regret compares.
         max_rollout: Longest imagined rollout.
-        max_excerpt: Longest piece of a trajectory that the policy prompt shows.
-        success_threshold: An episode succeeded when its return is larger.
-        regret_scale: Regret is divided by it.
         env_kwargs: For ``gymnasium.make``.
         max_episode_steps: Horizon; None keeps the environment's.
     """
 
     env_id: str
     codec: Codec
-    n_actions: int
-    domain: Domain | None = None
-    gamma_plan: float = DEFAULT_DISCOUNT
-    gamma_eval: float = 1.0
-    max_rollout: int = DEFAULT_ROLLOUT
-    max_excerpt: int = DEFAULT_ROLLOUT
-    success_threshold: float = 0.0
-    regret_scale: float = 1.0
-    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    max_episode_steps: int | None = None
+    domain: Domain | None
+    gamma_plan: float
+    max_rollout: int
+    env_kwargs: Mapping[str, Any]
+    max_episode_steps: int | None
+
+    @property
+    def task(self) -> Task:
+        """The environment as promptpo knows it."""
+        return Task(self.env_id, self.env_kwargs, self.max_episode_steps)
+
+    @property
+    def rules(self) -> Domain | type[Domain]:
+        """What the domain says of itself, or what holds for others."""
+        return self.domain or Domain
+
+    @property
+    def n_actions(self) -> int:
+        """Actions are indexed from 0."""
+        return len(self.codec.actions)
+
+    @property
+    def max_excerpt(self) -> int:
+        """Longest piece of a trajectory that the policy prompt shows."""
+        return max(self.max_rollout, self.rules.time_limit or 0)
 
     def make_env(self) -> gymnasium.Env[Any, Any]:
         """A new environment."""
-        return _make(self.env_id, self.env_kwargs, self.max_episode_steps)
+        return _make(self.task)
 
     def regret(self, start: Obs, discounted: float) -> float | None:
         """How far a return stays behind the optimum from its start; None where that is not known."""
         if self.domain is None:
             return None
-        return (self.domain.optimal_return(start) - discounted) / self.regret_scale
+        return (self.domain.optimal_return(start) - discounted) / self.domain.regret_scale
 
 
 def setting_for(
@@ -88,47 +96,28 @@ def setting_for(
         UnknownEnvironmentError: There is no such environment.
         UnsupportedSpaceError: Its spaces cannot be written as text.
     """
-    kwargs = dict(env_kwargs or {})
-    name = env_id.removeprefix("promptpo_baselines.icpi:")
+    kwargs, name = dict(env_kwargs or {}), env_id.removeprefix("promptpo_baselines.icpi:")
     domain = DOMAINS.get(name)
+    rules = domain or Domain
     if domain is not None:
-        rollout = max_rollout or domain.max_rollout
-        return Setting(
-            name, CODECS[name], domain.n_actions, domain,
-            gamma_plan=domain.gamma_plan if gamma is None else gamma,
-            gamma_eval=domain.gamma_eval,
-            max_rollout=rollout,
-            max_excerpt=max(rollout, domain.time_limit or 0),
-            success_threshold=domain.success_threshold,
-            regret_scale=domain.regret_scale,
-            env_kwargs=kwargs,
-            max_episode_steps=max_episode_steps,
-        )  # fmt: skip
-    env = _make(env_id, kwargs, max_episode_steps)
-    try:
-        codec = GenericCodec(env.observation_space, env.action_space, decimals=decimals)
-    finally:
-        env.close()
-    rollout = max_rollout or DEFAULT_ROLLOUT
-    return Setting(
-        env_id, codec, len(codec.actions),
-        gamma_plan=DEFAULT_DISCOUNT if gamma is None else gamma,
-        max_rollout=rollout,
-        max_excerpt=rollout,
-        env_kwargs=kwargs,
-        max_episode_steps=max_episode_steps,
-    )  # fmt: skip
+        codec: Codec = CODECS[name]
+    else:
+        name, env = env_id, _make(Task(env_id, kwargs, max_episode_steps))
+        with contextlib.closing(env):
+            codec = GenericCodec(env.observation_space, env.action_space, decimals=decimals)
+    discount = rules.gamma_plan if gamma is None else gamma
+    return Setting(name, codec, domain, discount, max_rollout or rules.max_rollout, kwargs, max_episode_steps)
 
 
-def _make(env_id: str, kwargs: Mapping[str, Any], horizon: int | None) -> gymnasium.Env[Any, Any]:
-    if env_id not in DOMAINS:
+def _make(task: Task) -> gymnasium.Env[Any, Any]:
+    if task.env_id not in DOMAINS:
         try:
-            return make_env(Task(env_id, dict(kwargs), horizon))
+            return make_env(task)
         except UnknownEnvironmentError as error:
             raise UnknownEnvironmentError(f"{error} ICPI's own are {', '.join(DOMAINS)}.") from error
-    limit = {} if horizon is None else {"max_episode_steps": horizon}
+    limit = {} if task.max_episode_steps is None else {"max_episode_steps": task.max_episode_steps}
     try:
         # The checker only warns; it would cost more than these environments do.
-        return gymnasium.make(env_id, disable_env_checker=True, **limit, **kwargs)
+        return gymnasium.make(task.env_id, disable_env_checker=True, **limit, **task.env_kwargs)
     except (gymnasium.error.Error, TypeError) as error:
-        raise UsageError(f"{env_id} cannot be made: {error}.") from error
+        raise UsageError(f"{task.env_id} cannot be made: {error}.") from error

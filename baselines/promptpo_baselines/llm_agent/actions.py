@@ -8,12 +8,14 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
+from promptpo.spec.reading import comments_of, read
 from promptpo.telling.feedback import number
 
 LABELS = string.ascii_uppercase
@@ -169,37 +171,20 @@ def actions_of(space: spaces.Space[Any], spec: str) -> Named | Numbers:
 
 def _described(spec: str) -> dict[int, str]:
     """What the class Action of a spec says: value or place of an action to its name and meaning."""
-    lines = spec.splitlines()
     try:
-        tree = ast.parse(spec)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a user's own text
+        action, remarks = read(spec).parts.get("Action"), comments_of(spec)
+    except (SyntaxError, TokenError):  # a user's own text
         return {}
-    action = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Action"), None)
-    found: dict[int, str] = {}
-    for node in ast.walk(action) if action is not None else ():
-        if not isinstance(node, ast.Assign):
-            continue
-        target, value = node.targets[0], node.value
-        place: Any = None
-        if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
-            place, name = value.value, target.id
-        elif isinstance(target, ast.Attribute) and isinstance(value, ast.Subscript):
-            place = value.slice.value if isinstance(value.slice, ast.Constant) else None
-            name = target.attr
-        if isinstance(place, int):
-            remark = _remark(lines, node)
-            found[place] = f"{name}: {remark}" if remark else name
-    return found
-
-
-def _remark(lines: Sequence[str], node: ast.Assign) -> str:
-    """The comment behind a line of a spec, or those right above it."""
-    behind = lines[(node.end_lineno or node.lineno) - 1][node.end_col_offset or 0 :].strip()
-    if behind.startswith("#"):
-        return behind.strip("# ")
-    above: list[str] = []
-    for line in reversed(lines[: node.lineno - 1]):
-        if not line.strip().startswith("#"):
-            break
-        above.insert(0, line.strip("# "))
-    return " ".join(above)
+    if action is None:
+        return {}
+    said = [(value, name, remarks.get(line, "")) for name, (value, line) in action.constants.items()]
+    said += [
+        (one.expression.slice.value, one.name, one.remark)
+        for one in action.fields
+        if isinstance(one.expression, ast.Subscript) and isinstance(one.expression.slice, ast.Constant)
+    ]
+    return {
+        place: f"{name}: {remark}" if remark else name
+        for place, name, remark in said
+        if isinstance(place, int)
+    }

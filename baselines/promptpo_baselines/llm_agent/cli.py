@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli.arguments import EnvId
-from promptpo.cli.document import print_json
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import TestedFlags
 from promptpo.errors import UsageError
-from promptpo_baselines.flags import AgentFlags, AskingPlaceFlags, ModelFlags
+from promptpo_baselines.flags import AgentFlags, AskingPlaceFlags, ModelFlags, held_out_in_words
 
 if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.play import AgentEpisode
-    from promptpo_baselines.llm_agent.run import AgentConfig, DescribedTask
+    from promptpo_baselines.llm_agent.run import AgentConfig
 
 ENGINES = (
     "completion:MODEL (OpenAI's, or a server with --base-url), llamacpp:MODEL, embedded:smollm2, or a chat model: "
@@ -33,7 +31,8 @@ def llm_agent(
     It sees the spec, the last steps and a description of each action. Nothing is learnt; what it costs by
     episode stands beside what a program costs.
     """
-    from promptpo_baselines.icpi.engines.choose import check_model, is_paid
+    from promptpo_baselines.icpi.engines.choose import check_engine, is_paid
+    from promptpo_baselines.llm_agent.estimate import estimate
     from promptpo_baselines.llm_agent.run import AgentConfig, prepare
 
     if not model.engine:
@@ -42,38 +41,24 @@ def llm_agent(
         raise UsageError(f"{model.engine} answers the questions of ICPI only; --engine is one of {ENGINES}.")
     config = AgentConfig(**vars(flags), **vars(model), task=task.task(env_id))
     if place.estimate:
-        _say_estimate(config, prepare(config), only=True, as_json=place.as_json)
+        place.estimated(estimate(config, prepare(config)), model.engine)
         return
-    check_model(model.engine, model.base_url)
+    check_engine(model.engine, None, model.base_url)
     _run(config, place)
 
 
 def _run(config: AgentConfig, place: AskingPlaceFlags) -> None:
     """Say what it takes at most, run, and print the result."""
-    from promptpo.api import default_directory
     from promptpo.output.baseline_run import acting_in_words
+    from promptpo_baselines.llm_agent.estimate import estimate
     from promptpo_baselines.llm_agent.run import prepare, run
 
-    silent = place.quiet or place.as_json
-    if not silent:
-        _say_estimate(config, prepare(config), only=False, as_json=False)
-    directory = place.out or default_directory(config.task)
-    observe = (lambda *_: None) if silent else _EpisodeLines(config)
+    if not place.silent:
+        print(estimate(config, prepare(config)).sentence(str(config.engine)), file=sys.stderr)
+    directory = place.directory(config.task)
+    observe = (lambda *_: None) if place.silent else _EpisodeLines(config)
     content = run(config, directory, observe, command=shlex.join(sys.argv))
-    if place.as_json:
-        print_json({"run": str(directory), **content})
-    elif not place.quiet:
-        print("\n".join([*_summary(content), *acting_in_words(content), f"run: {directory}"]))
-
-
-def _say_estimate(config: AgentConfig, prepared: DescribedTask, *, only: bool, as_json: bool) -> None:
-    from promptpo_baselines.llm_agent.estimate import estimate
-
-    guess = estimate(config, prepared)
-    if as_json:
-        print_json(asdict(guess))
-    else:
-        print(guess.sentence(str(config.engine)), file=sys.stdout if only else sys.stderr)
+    place.show(content, directory, [*_summary(content), *acting_in_words(content), f"run: {directory}"])
 
 
 class _EpisodeLines:
@@ -91,17 +76,10 @@ class _EpisodeLines:
 
 
 def _summary(content: dict[str, Any]) -> list[str]:
-    from promptpo.telling.feedback import episodes_in_words, number
-
     test, answers = content["test"], content["answers"]
     lines = [f"llm-agent ({content['model']}) on {content['env_id']}: {content['stop_reason']}"]
     if test["mean_return"] is not None:
-        low, high = test["ci95"]
-        success = "" if test["success_rate"] is None else f", success {test['success_rate']:.0%}"
-        lines.append(
-            f"held-out return {number(test['mean_return'])} ({number(low)} to {number(high)}) over "
-            f"{episodes_in_words(test['episodes'])}{success}"
-        )
+        lines.append(held_out_in_words(test))
     if answers["unreadable"]:
         lines.append(
             f"{answers['unreadable']} of {answers['calls']} answers could not be read; {answers['drawn']} actions were "

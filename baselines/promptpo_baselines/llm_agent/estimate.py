@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from promptpo.run.budget import UNBOUNDED_HORIZON
-from promptpo_baselines.icpi.estimate import CallEstimate, dollars_of
+from promptpo_baselines.environments import make_playable
+from promptpo_baselines.icpi.estimate import CallEstimate
 from promptpo_baselines.icpi.profile import CHARACTERS_PER_TOKEN
-from promptpo_baselines.llm_agent.play import make_playable
 from promptpo_baselines.llm_agent.prompts import LABEL_TOKENS, NUMBER_TOKENS, ShownStep, written
 
 if TYPE_CHECKING:
@@ -24,15 +25,10 @@ def estimate(config: AgentConfig, prepared: DescribedTask) -> CallEstimate:
     horizon = prepared.horizon or config.task.max_episode_steps or UNBOUNDED_HORIZON
     episodes = config.test_episodes * (2 if config.task.held_out else 1)
     calls = episodes * horizon
-    env = make_playable(config.task)
-    try:
+    with contextlib.closing(make_playable(config.task)) as env:
         observation = written(env.reset(seed=0)[0])
-        env.action_space.seed(0)
-    finally:
-        env.close()
     shown = [ShownStep(observation, "(A) an action", 0.0)] * min(config.last, horizon)
     prompt = prepared.prompts.request(shown, observation).prompt
     tokens = round(calls * len(prompt) / CHARACTERS_PER_TOKEN)
     answer = LABEL_TOKENS if prepared.actions.labels else NUMBER_TOKENS
-    usd = dollars_of(str(config.engine), calls, tokens, answer)
-    return CallEstimate(None, calls, None, tokens, None, usd)
+    return CallEstimate.of(str(config.engine), calls, tokens, answer)

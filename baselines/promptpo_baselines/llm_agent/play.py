@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptpo.envs.building import make_env
-from promptpo.envs.rewarded import with_reward
-from promptpo_baselines.environments import Blamed, with_end
-from promptpo_baselines.evaluation import Player
+from promptpo_baselines.environments import make_playable
+from promptpo_baselines.evaluation import Player, side_by_side
 from promptpo_baselines.llm_agent.agent import COUNTS, Acting
 from promptpo_baselines.llm_agent.prompts import ShownStep, written
 
 if TYPE_CHECKING:
-    import gymnasium
-
     from promptpo.envs.task import Task
     from promptpo_baselines.llm_agent.actions import Named, Numbers, ReadAction
     from promptpo_baselines.llm_agent.agent import LanguageAgent
@@ -40,30 +36,28 @@ class AgentEpisode:
     seconds: float
 
 
-def make_playable(task: Task) -> gymnasium.Env[Any, Any]:
-    """An environment whose episodes end, and which says in a sentence what it raises."""
-    return with_reward(with_end(Blamed(make_env(task)), task), task.reward)
-
-
 class _Lane:
     """One environment and the episode that it plays."""
 
-    def __init__(self, task: Task, run_seed: int) -> None:
+    def __init__(
+        self, task: Task, actions: Named | Numbers, run_seed: int, on_step: Callable[[], None]
+    ) -> None:
         self.player = Player(make_playable(task))
-        self._run_seed = run_seed
+        self._actions, self._run_seed, self._on_step = actions, run_seed, on_step
 
     def start(self, seed: int) -> None:
         self.player.start(seed)
         rng = np.random.default_rng([self._run_seed, 2, seed])
         self.acting = Acting(seed, self.player.observation, rng)
 
-    def step(self, actions: Named | Numbers, choice: ReadAction) -> AgentEpisode | None:
+    def step(self, choice: ReadAction) -> AgentEpisode | None:
         """Take a step; the episode when that ended it."""
+        self._on_step()
         acting = self.acting
         before = written(acting.observation)
         played = self.player.step(choice.action)
         acting.observation = self.player.observation
-        acting.steps.append(ShownStep(before, actions.written(choice), self.player.rewards[-1]))
+        acting.steps.append(ShownStep(before, self._actions.written(choice), self.player.rewards[-1]))
         if played is None:
             return None
         return AgentEpisode(
@@ -94,25 +88,9 @@ def play(
         at_once: How many are played side by side.
         on_step: Called for every environment step.
     """
-    waiting = list(seeds)
-    lanes = [_Lane(task, run_seed) for _ in range(min(at_once, len(waiting)))]
+    lanes = [_Lane(task, actions, run_seed, on_step) for _ in range(min(at_once, len(seeds)))]
     try:
-        playing = list(lanes)
-        for lane in playing:
-            lane.start(waiting.pop(0))
-        while playing:
-            choices = agent.act([lane.acting for lane in playing])
-            still = []
-            for lane, choice in zip(playing, choices, strict=True):
-                on_step()
-                episode = lane.step(actions, choice)
-                if episode is not None:
-                    yield episode
-                    if not waiting:
-                        continue
-                    lane.start(waiting.pop(0))
-                still.append(lane)
-            playing = still
+        yield from side_by_side(lanes, seeds, lambda playing: agent.act([lane.acting for lane in playing]))
     finally:
         for lane in lanes:
             lane.player.env.close()

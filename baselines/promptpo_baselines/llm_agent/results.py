@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report import scored, versions
-from promptpo.output.report.result import setting
-from promptpo.output.report.scores import by_variant
+from promptpo.output.report import versions
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Seeds
 from promptpo_baselines.llm_agent.agent import COUNTS
+from promptpo_baselines.result_parts import head, scores_of, steps_of
 from promptpo_baselines.same_run import asked
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ def result_of(
     steps: Mapping[str, int],
     ledger: Ledger,
     stop: str,
-    program: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """The content of ``result.json``.
 
@@ -40,35 +38,22 @@ def result_of(
         steps: Environment steps by purpose, those of unfinished episodes included.
         ledger: What was paid.
         stop: Why the run ended.
-        program: What a program did on the same episodes.
     """
     episodes, planned = [*tested, *held_out], config["test_episodes"]
     return {
-        "format": 1,
-        "method": "llm-agent",
-        **setting(task),
-        "max_episode_steps": task.max_episode_steps,
+        **head("llm-agent", task, config["seed"]),
         "model": config["engine"],
         "language_model": True,
-        "seed": config["seed"],
         "config": dict(config),
         "best": {"steps": 0},
         "validation": None,
         "test": _tested(task, tested, Seeds().test(planned))
         | ({"held_out": _tested(task, held_out, Seeds().held_out(planned))} if held_out else {}),
         "curve": [],
-        "steps": {
-            "train": steps["train"],
-            "validation": 0,
-            "test": steps["test"],
-            "tune": 0,
-            "spec": steps["spec"],
-            "total": sum(steps.values()),
-        },
+        "steps": steps_of(**steps),
         "llm": asked(ledger),
         "per_episode": per_episode(episodes),
         "answers": {name: sum(one.counts[name] for one in episodes) for name in COUNTS},
-        "program": None if program is None else dict(program),
         "wall_seconds": round(ledger.seconds, 3),
         "stop_reason": stop,
         "versions": versions(),
@@ -99,8 +84,7 @@ def _tested(task: Task, episodes: Sequence[AgentEpisode], seeds: Sequence[int]) 
         EpisodeRecord(one.seed, one.return_, one.steps, one.success, one.terminated, one.truncated)
         for one in episodes
     )
-    evaluation = Evaluation("ok", records, sum(one.steps for one in episodes))
-    content = {**(scored(evaluation) or {}), **(by_variant(task, records) if records else {})}
+    content = scores_of(task, Evaluation("ok", records, sum(one.steps for one in episodes)))
     by_seed = dict(zip((one.seed for one in episodes), content["returns"], strict=True))
     last = max((n for n, seed in enumerate(seeds) if seed in by_seed), default=-1)
     return content | {"returns": [by_seed.get(seed) for seed in seeds[: last + 1]]}

@@ -6,8 +6,8 @@ asked for a second time.
 
 from __future__ import annotations
 
+import contextlib
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,22 +20,24 @@ from promptpo.errors import BudgetSpentError, UnsupportedSpaceError, UsageError
 from promptpo.files import read_text
 from promptpo.output.policy_file import file_and_task
 from promptpo.output.report import write_result
-from promptpo.run.journal import Journal, to_json
-from promptpo.run.ledger import Ledger
+from promptpo.run.journal import to_json
 from promptpo.run.records import Seeds
 from promptpo.spec.describe import describe
+from promptpo_baselines.environments import make_playable
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
-from promptpo_baselines.icpi.engines.choose import choose_model
+from promptpo_baselines.icpi.engines.choose import choose_engine
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
 from promptpo_baselines.llm_agent.agent import LanguageAgent
 from promptpo_baselines.llm_agent.beside import beside_program
-from promptpo_baselines.llm_agent.play import AgentEpisode, make_playable, play
+from promptpo_baselines.llm_agent.play import AgentEpisode, play
 from promptpo_baselines.llm_agent.prompts import Prompts, check_observations
 from promptpo_baselines.llm_agent.results import result_of
 from promptpo_baselines.llm_agent.values import StepValues, values_of_random_play
-from promptpo_baselines.same_run import begin_or_check, record
+from promptpo_baselines.same_run import asking_run, record
 
 if TYPE_CHECKING:
+    from promptpo.run.journal import Journal
+    from promptpo.run.ledger import Ledger
     from promptpo_baselines.icpi.engines.choose import ChosenEngine
 
 SPEC = "spec"
@@ -131,24 +133,19 @@ def run(
         ProviderError: The engine failed; the same call goes on from there.
     """
     prepare(config)  # what cannot be is told before there is a directory
-    with Journal(directory) as journal:
-        begin_or_check(
-            directory,
-            config.as_json(),
-            "run of llm-agent",
-            is_new=not journal.events,
-            but=frozenset({"task"}),
+    with contextlib.ExitStack() as stack:
+        same = asking_run(
+            directory, config.as_json(), "run of llm-agent", config.budget, but=frozenset({"task"})
         )
+        journal, ledger = stack.enter_context(same)
         ready = prepare(config, journal.find("spec", SPEC))
         if journal.find("spec", SPEC) is None:
             journal.add("spec", SPEC, ready.spec)
-        ledger = Ledger(config.budget, journal.events)
-        journal.add("session", str(sum(1 for _ in journal.of_kind("session"))), {"started": time.time()})
-        chosen = choose_model(str(config.engine), base_url=config.base_url, ledger=ledger, journal=journal)
-        try:
-            return _AgentSession(config, ready, journal, ledger, chosen, observe, command).run()
-        finally:
-            chosen.close()
+        chosen = choose_engine(
+            str(config.engine), None, base_url=config.base_url, ledger=ledger, journal=journal
+        )
+        stack.callback(chosen.close)
+        return _AgentSession(config, ready, journal, ledger, chosen, observe, command).run()
 
 
 class _AgentSession:
@@ -204,11 +201,8 @@ class _AgentSession:
                 self._observe(episode, len(self._test) + len(self._held_out))
 
     def _values(self) -> StepValues:
-        env = make_playable(self._config.task)
-        try:
+        with contextlib.closing(make_playable(self._config.task)) as env:
             values, self._train_steps = values_of_random_play(env, self._config.steps, self._config.seed)
-        finally:
-            env.close()
         return values
 
     def _stepped(self) -> None:
@@ -224,10 +218,9 @@ class _AgentSession:
             steps={"train": self._train_steps, "test": self._test_steps, "spec": self._prepared.spec_steps},
             ledger=self._ledger,
             stop=stop,
-            program=beside_program(config.beside, config.task, config.test_episodes)
-            if config.beside is not None and stop == FINISHED
-            else None,
         )
+        beside = config.beside if stop == FINISHED else None
+        content["program"] = beside and beside_program(beside, config.task, config.test_episodes)
         content["command"] = self._command
         write_result(self._journal.directory, content)
         return content

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.run.records import Seeds
-from promptpo_baselines.environments import flat_space, flatten
+from promptpo_baselines.environments import vector
 
 if TYPE_CHECKING:
     import gymnasium
@@ -45,7 +45,7 @@ class StepValues:
         returns: Sequence[float],
     ) -> None:
         self._space, self._n = space, n_actions
-        points = np.array([self._point(one) for one in observations], dtype=float)
+        points = np.array([vector(space, one) for one in observations], dtype=float)
         self._scale = np.maximum(points.std(axis=0), 1e-8)
         found = np.asarray(returns, dtype=float)
         low, high = float(found.min()), float(found.max())
@@ -55,7 +55,7 @@ class StepValues:
 
     def of(self, observation: Any) -> np.ndarray:
         """The value of every action, shape (n_actions,)."""
-        here = self._point(observation) / self._scale
+        here = vector(self._space, observation) / self._scale
         return np.array([max(FLOOR, self._near(here, *known)) for known in self._of])
 
     def _near(self, here: np.ndarray, points: np.ndarray, worth: np.ndarray) -> float:
@@ -64,11 +64,6 @@ class StepValues:
         distances = ((points - here) ** 2).sum(axis=1)
         nearest = np.argsort(distances, kind="stable")[:NEIGHBOURS]
         return float(worth[nearest].mean())
-
-    def _point(self, observation: Any) -> np.ndarray:
-        flat = flatten(self._space, observation)
-        inner = flat_space(self._space)
-        return np.asarray(spaces.flatten(inner, flat), dtype=float)
 
 
 def values_of_random_play(env: gymnasium.Env[Any, Any], steps: int, seed: int) -> tuple[StepValues, int]:

@@ -13,11 +13,10 @@ from promptpo_baselines.cli import run_training
 from promptpo_baselines.extras import LANGUAGE_POLICY, require
 from promptpo_baselines.flags import (
     Device,
-    LearningFlags,
     MaxSeconds,
     PlaceFlags,
-    Seed,
     TestEpisodes,
+    TrainingFlags,
     ValidationEpisodes,
 )
 from promptpo_baselines.llm_policy.design import Design, DesignFlags
@@ -32,7 +31,7 @@ class TextFlags:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackboneLearningFlags(LearningFlags):
+class BackboneLearningFlags(TrainingFlags):
     """How it is trained: a step costs more than with small networks, so less of everything."""
 
     validation_episodes: ValidationEpisodes = 5
@@ -48,7 +47,6 @@ def llm_policy(
     learning: BackboneLearningFlags,
     place: PlaceFlags,
     algorithm: Annotated[Literal["trpo", "ppo"], typer.Option(help="Who trains it.")] = "trpo",
-    seed: Seed = 0,
     max_seconds: MaxSeconds = None,
 ) -> None:
     """Train a language model as the policy network.
@@ -61,7 +59,7 @@ def llm_policy(
     from promptpo.envs.task import Task
 
     env_kwargs = json_object(text.env_kwargs, "--env-kwargs")
-    language = Design(**vars(design), seed=seed).as_data()
+    language = Design(**vars(design), seed=learning.seed).as_data()
     require(LANGUAGE_POLICY, what="a language model as the policy network", extra="llm-policy")
     task = Task(env_id, env_kwargs, text.max_episode_steps)
-    run_training(learning.settings(algorithm, task, seed=seed, language=language), place, max_seconds)
+    run_training(learning.settings(algorithm, task, language=language), place, max_seconds)

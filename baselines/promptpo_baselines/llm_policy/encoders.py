@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,34 @@ MOST_REMEMBERED = 50_000
 """Texts whose features are kept; about 2.3 kB each for a model of width 576."""
 
 
-class Tokens:
+class Encoder(ABC):
+    """Puts what the policy network reads beside a batch of states.
+
+    Attributes:
+        key: What it is called there.
+        normalize: Whether running statistics should normalise it.
+        part: The space of it.
+    """
+
+    key: str
+    normalize = False
+    part: spaces.Box
+
+    @abstractmethod
+    def read(self, states: Any) -> FloatArray:
+        """What the network reads of each state, (batch, size)."""
+
+    def encode(self, states: Any) -> dict[str, Any]:
+        """The states, and what is read of them."""
+        return {STATE: np.asarray(states, np.float32), self.key: self.read(states)}
+
+    def space(self, state: spaces.Box) -> spaces.Dict:
+        """The space of what `encode` gives."""
+        low, high = (bound.astype(np.float32) for bound in (state.low, state.high))
+        return spaces.Dict({STATE: spaces.Box(low, high, dtype=np.float32), self.key: self.part})
+
+
+class Tokens(Encoder):
     """Writes states as text and gives the tokens, padded on the right to one length.
 
     Args:
@@ -30,19 +58,18 @@ class Tokens:
         size: Numbers in a state.
     """
 
-    normalize: str | None = None
-    """Key of what running statistics should normalise."""
+    key = TOKENS
 
     def __init__(self, design: Design, size: int) -> None:
         self._design, self._tokenizer = design, load_tokenizer(design)
         self.length = len(self._ids(longest(size, design.numbers)))
-        self._vocabulary = len(self._tokenizer)
+        self.part = spaces.Box(PADDING, len(self._tokenizer), (self.length,), np.float32)
 
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer(text)["input_ids"]
         return ids
 
-    def tokens(self, states: Any) -> FloatArray:
+    def read(self, states: Any) -> FloatArray:
         """Token numbers, (batch, length), `PADDING` where a text is shorter; longer ones are cut off.
 
         They are floats, as SB3's buffers keep observations; whole numbers of this size are exact.
@@ -53,17 +80,8 @@ class Tokens:
             row[: len(ids)] = ids
         return rows
 
-    def encode(self, states: Any) -> dict[str, Any]:
-        """The states, and their tokens."""
-        return {STATE: np.asarray(states, np.float32), TOKENS: self.tokens(states)}
 
-    def space(self, state: spaces.Box) -> spaces.Dict:
-        """The space of what `encode` gives."""
-        tokens = spaces.Box(PADDING, self._vocabulary, (self.length,), np.float32)
-        return spaces.Dict({STATE: _float32(state), TOKENS: tokens})
-
-
-class FrozenFeatures:
+class FrozenFeatures(Encoder):
     """Runs a frozen language model over states as text, once for each different text.
 
     Args:
@@ -72,20 +90,21 @@ class FrozenFeatures:
         device: Where the model computes.
     """
 
-    normalize: str | None = FEATURES
+    key = FEATURES
+    normalize = True
     """Features of language models differ in scale by orders of magnitude, and little between states."""
 
     def __init__(self, design: Design, size: int, device: torch.device) -> None:
         self._design, self._device = design, device
         self._reader = Tokens(design, size)
         self._model = load_backbone(design).to(device)
-        self._width = width_of(self._model)
+        self.part = spaces.Box(-np.inf, np.inf, (width_of(self._model),), np.float32)
         self._remembered: dict[bytes, FloatArray] = {}
         self.computed = 0
 
-    def features(self, states: Any) -> FloatArray:
+    def read(self, states: Any) -> FloatArray:
         """The pooled vectors of the last layer, (batch, width)."""
-        rows = self._reader.tokens(states)
+        rows = self._reader.read(states)
         keys = [row.tobytes() for row in rows]
         new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._remembered}
         if len(self._remembered) + len(new) > MOST_REMEMBERED:
@@ -106,25 +125,9 @@ class FrozenFeatures:
         features: FloatArray = pooled(hidden.float(), mask, self._design.pooling).cpu().numpy()
         return features
 
-    def encode(self, states: Any) -> dict[str, Any]:
-        """The states, and their features."""
-        return {STATE: np.asarray(states, np.float32), FEATURES: self.features(states)}
-
-    def space(self, state: spaces.Box) -> spaces.Dict:
-        """The space of what `encode` gives."""
-        features = spaces.Box(-np.inf, np.inf, (self._width,), np.float32)
-        return spaces.Dict({STATE: _float32(state), FEATURES: features})
-
-
-Encoder = Tokens | FrozenFeatures
-
 
 def make_encoder(design: Design, size: int, device: torch.device) -> Encoder | None:
     """The encoder of a design; None where the network reads states as they are."""
     if design.network == "mlp" or design.reading == "embedding":
         return None
     return FrozenFeatures(design, size, device) if design.features_are_cached else Tokens(design, size)
-
-
-def _float32(space: spaces.Box) -> spaces.Box:
-    return spaces.Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)

@@ -62,7 +62,7 @@ def with_language(envs: VecEnv, settings: TrainingSettings) -> tuple[VecEnv, str
     encoder = make_encoder(design, state_size(envs.observation_space), get_device(settings.device))
     if encoder is None:
         return envs, None
-    return LanguageObservations(envs, encoder), encoder.normalize
+    return LanguageObservations(envs, encoder), encoder.key if encoder.normalize else None
 
 
 def encoding_stage(settings: TrainingSettings) -> Callable[[Any], Any] | None:

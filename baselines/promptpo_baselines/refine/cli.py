@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,20 +101,18 @@ def refine_command(
 
     require(BASELINES, what="refine")
     from promptpo.run.control import obey_interrupts
-    from promptpo_baselines.cli import show
-    from promptpo_baselines.progress import choose_display
+    from promptpo_baselines.cli import summary
+    from promptpo_baselines.progress import Display
     from promptpo_baselines.refine.checking import checked_algorithm, checked_scale
-    from promptpo_baselines.refine.start import acts_alone, refine, trainer_for
+    from promptpo_baselines.refine.start import how_trained, refine
 
     asked = checked_algorithm(algorithm)
     source, task, given = program.prior(run, checked_scale(scale), trust=place.trust)
     directory = place.directory(task)
-    trainer = trainer_for(asked, task, directory, allow_weaker=given["allow_weaker"])
-    if acts_alone(asked=alone, algorithm=trainer, scale=scale, steps=training.steps, directory=directory):
-        given["alone"] = True
+    trainer = how_trained(asked, alone, task, directory, given, training.steps)
     settings = training.settings(trainer, task, prior=given)
     obey_interrupts()
-    with choose_display(quiet=place.quiet or place.as_json) as display:
+    with contextlib.closing(Display(quiet=place.silent)) as display:
         content = refine(
             settings,
             source,
@@ -122,9 +121,7 @@ def refine_command(
             display=display,
             trust=place.trust,
         )
-    show(content, directory, quiet=place.quiet, as_json=place.as_json)
-    if not (place.quiet or place.as_json):
-        print(compared(content))
+    place.show(content, directory, [*summary(content, directory), compared(content)])
 
 
 def compared(content: Mapping[str, Any]) -> str:

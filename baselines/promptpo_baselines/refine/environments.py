@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.wrappers import TimeLimit
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
-from promptpo.envs.building import make_env
-from promptpo.envs.family import longest
-from promptpo.envs.rewarded import with_reward
 from promptpo.envs.task import Task
-from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.records import Seeds
-from promptpo_baselines.environments import AnyEnv, SeededEpisodes
+from promptpo_baselines.environments import AnyEnv, SeededEpisodes, make_playable, vector
 from promptpo_baselines.refine.programs import Prior
-from promptpo_baselines.refine.shapes import flat_numbers, flat_size
+from promptpo_baselines.refine.shapes import flat_size
 from promptpo_sandbox import Failure, Limits, Sandbox, Trial
 
 if TYPE_CHECKING:
@@ -70,15 +65,7 @@ class Flat(SeededEpisodes):
         return self._flat(), reward, terminated, truncated, info
 
     def _flat(self) -> Any:
-        return flat_numbers(self._raw, self.seen).astype(np.float32)
-
-
-def build_env(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
-    """The environment, its episodes ending somewhere, with what a reward program says of them."""
-    env = make_env(task)
-    if task.max_episode_steps is None and longest(env) is None:
-        env = TimeLimit(env, UNBOUNDED_HORIZON)
-    return with_reward(env, task.reward, allow_weaker=allow_weaker)
+        return vector(self._raw, self.seen).astype(np.float32)
 
 
 def flat_envs(
@@ -87,7 +74,7 @@ def flat_envs(
     """`n` environments that play the run's training seeds one after the other, and their inner ends."""
     seeds = Seeds(run_seed)
     flats = [
-        Flat(build_env(task, allow_weaker=allow_weaker), seeds, first=first_episode + i, stride=n)
+        Flat(make_playable(task, allow_weaker=allow_weaker), seeds, first=first_episode + i, stride=n)
         for i in range(n)
     ]
     made = [lambda flat=flat: Monitor(flat) for flat in flats]

@@ -18,7 +18,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.control import run_async
 from promptpo_baselines.algorithms import called
-from promptpo_baselines.refine.environments import build_env
+from promptpo_baselines.environments import make_playable
 from promptpo_baselines.refine.programs import Prior, joined
 from promptpo_baselines.refine.shapes import flat_text
 from promptpo_baselines.refine.weights import Network
@@ -42,7 +42,7 @@ class FileEvaluator:
 
     def __init__(self, task: Task, *, allow_weaker: bool = False) -> None:
         self._task, self._allow_weaker = task, allow_weaker
-        env = build_env(task, allow_weaker=allow_weaker)
+        env = make_playable(task, allow_weaker=allow_weaker)
         self.spaces = (env.observation_space, env.action_space)
         self._horizon = longest(env) or task.max_episode_steps or UNBOUNDED_HORIZON
         env.close()

@@ -11,7 +11,7 @@ from promptpo.errors import UsageError
 from promptpo.output.exporting import BEST
 from promptpo.output.report import write_atomically
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo_baselines.building import check_actions
+from promptpo_baselines.building import check_actions, new_model
 from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.critic_first import CriticFirst, actor_waits
 from promptpo_baselines.refine.environments import NormalizedAround, ProgramEnvs, ProgramTally, flat_envs
@@ -108,20 +108,12 @@ class RefineRun(TrainingRun):
         return model
 
     def _new_model(self) -> BaseAlgorithm:
-        from promptpo_baselines.algorithms import algorithm_class
-
-        settings = self.settings
         arguments = self.row.arguments()
         arguments["policy_kwargs"] = self._policy_arguments(arguments["policy_kwargs"])
         if self._alone:
-            arguments["learning_starts"] = min(SHOWN_STEPS, settings.steps // 2)
+            arguments["learning_starts"] = min(SHOWN_STEPS, self.settings.steps // 2)
         policy: Any = NearProgramPolicy if self.on_policy else "MlpPolicy"
-        try:
-            model = algorithm_class(settings.algorithm)(
-                policy, self.envs, seed=settings.seed, device=settings.device, **arguments
-            )
-        except (TypeError, ValueError, AssertionError) as error:
-            raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
+        model = new_model(self.settings, policy, self.envs, arguments)
         if not self.on_policy and not self._alone:
             begin_near_zero(model.policy.actor, LOG_STD)
         return model

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
-from promptpo_baselines.environments import AnySpace
+from promptpo_baselines.environments import AnySpace, flat_space
 
 MOST_INPUTS = 2_000
 """Numbers of an observation beyond which the network would not fit into a readable file: images, mostly."""
@@ -129,7 +129,10 @@ def flat_size(space: AnySpace, name: str) -> int:
     Raises:
         UnsupportedSpaceError: There are none, or too many for a network in a file.
     """
-    size = _size(space)
+    try:
+        size = 0 if isinstance(space, spaces.Text) else int(spaces.flatdim(flat_space(space)))
+    except (ValueError, NotImplementedError) as error:
+        raise UnsupportedSpaceError(f"refine's network does not read observations of {space}.") from error
     if size == 0:
         raise UnsupportedSpaceError(f"{name} observes no numbers, which is all that refine's network reads.")
     if size > MOST_INPUTS:
@@ -140,47 +143,10 @@ def flat_size(space: AnySpace, name: str) -> int:
     return size
 
 
-def flat_numbers(space: AnySpace, obs: Any) -> np.ndarray[Any, Any]:
-    """An observation as one vector of float64; `flat_text` says the same in Python."""
-    parts = _parts(space, obs)
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
 def flat_text(space: AnySpace, obs: str) -> str:
-    """An expression for an observation as one vector, for a file that has numpy only."""
+    """An expression for what `vector` gives, for a file that has numpy only."""
     parts = _texts(space, obs)
     return parts[0] if len(parts) == 1 else f"np.concatenate([{', '.join(parts)}])"
-
-
-def _size(space: AnySpace) -> int:
-    if isinstance(space, spaces.Dict):
-        return sum(_size(inner) for inner in space.spaces.values())
-    if isinstance(space, spaces.Tuple):
-        return sum(_size(inner) for inner in space.spaces)
-    if isinstance(space, spaces.Discrete):
-        return int(space.n)
-    if isinstance(space, spaces.MultiDiscrete):
-        return int(space.nvec.sum())
-    if isinstance(space, spaces.Box | spaces.MultiBinary):
-        return int(np.prod(space.shape))
-    if isinstance(space, spaces.Text):
-        return 0
-    raise UnsupportedSpaceError(f"refine's network does not read observations of {space}.")
-
-
-def _parts(space: AnySpace, obs: Any) -> list[np.ndarray[Any, Any]]:
-    if isinstance(space, spaces.Dict):
-        return [part for key, inner in space.spaces.items() for part in _parts(inner, obs[key])]
-    if isinstance(space, spaces.Tuple):
-        return [part for i, inner in enumerate(space.spaces) for part in _parts(inner, obs[i])]
-    if isinstance(space, spaces.Discrete):
-        return [(np.arange(space.n) == int(obs) - space.start).astype(float)]
-    if isinstance(space, spaces.MultiDiscrete):
-        chosen = (np.asarray(obs) - space.start).ravel()
-        return [(np.arange(n) == c).astype(float) for n, c in zip(space.nvec.ravel(), chosen, strict=True)]
-    if isinstance(space, spaces.Text):
-        return []
-    return [np.array(obs, dtype=float).ravel()]
 
 
 def _texts(space: AnySpace, obs: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from dataclasses import replace
@@ -16,8 +17,8 @@ from promptpo.output.policy_file import check_made_for, file_and_task
 from promptpo.output.report import RESULT, write_atomically
 from promptpo.program import Program
 from promptpo.search.given import check_policy
+from promptpo_baselines.environments import make_playable
 from promptpo_baselines.refine.checking import AUTO, better_alone, check_alone
-from promptpo_baselines.refine.environments import build_env
 from promptpo_baselines.refine.programs import Prior, program_steps
 from promptpo_baselines.refine.run import PROGRAM, RefineRun
 from promptpo_baselines.refine.shapes import Actions, flat_size
@@ -68,14 +69,11 @@ def prior_of(
     if reward is not None:
         task = replace(task, reward=reward)
     source, result = _program_of(file)
-    env = build_env(task, allow_weaker=allow_weaker)
-    try:
+    with contextlib.closing(make_playable(task, allow_weaker=allow_weaker)) as env:
         flat_size(env.observation_space, task.name)
         Actions.of(env.action_space)
         check_policy(source, env, task, f"the program in {file}", allow_weaker=allow_weaker)
         prior = Prior(source, env.observation_space, env.action_space)
-    finally:
-        env.close()
     given = {
         "run": str(run),
         "digest": prior.program.digest,
@@ -104,41 +102,42 @@ def _program_of(file: Path) -> tuple[str, dict[str, Any]]:
     return source, result
 
 
-def trainer_for(
-    asked: Algorithm | Literal["auto"], task: Task, directory: Path, *, allow_weaker: bool = False
+def how_trained(
+    asked: Algorithm | Literal["auto"],
+    alone: bool | None,
+    task: Task,
+    directory: Path,
+    given: dict[str, Any],
+    steps: int,
 ) -> Algorithm:
-    """Who trains: whom the user named, who has trained the run in the directory, or who is best for such actions.
+    """Who trains, and into `given` whether the network acts alone: as the user said, as the run in the directory does, or as is best.
 
     Args:
-        asked: What the user said.
+        asked: The learner that the user named.
+        alone: What the user said; None where they left it open.
         task: What is played.
         directory: Where the run is, or will be.
-        allow_weaker: Accept a machine that lacks sandbox layers.
-    """
-    if asked != AUTO:
-        return asked
-    if (directory / CONFIG).exists():
-        return load_settings(directory).algorithm
-    env = build_env(task, allow_weaker=allow_weaker)
-    try:
-        return "crossq" if Actions.of(env.action_space).continuous else "ppo"
-    finally:
-        env.close()
-
-
-def acts_alone(
-    *, asked: bool | None, algorithm: Algorithm, scale: float, steps: int, directory: Path
-) -> bool:
-    """Whether the network acts alone: as the user said, as the run in the directory does, or as does better.
+        given: As `prior_of` gave it.
+        steps: Of training.
 
     Raises:
-        UsageError: It cannot, and the user wants it.
+        UsageError: The network cannot act alone, and the user wants it.
     """
-    if asked:
-        check_alone(algorithm, scale)
-    if asked is None and (directory / CONFIG).exists():
-        return bool((load_settings(directory).prior or {}).get("alone"))
-    return better_alone(algorithm, scale, steps) if asked is None else asked
+    begun = load_settings(directory) if (directory / CONFIG).exists() else None
+    if asked != AUTO:
+        trainer = asked
+    elif begun is not None:
+        trainer = begun.algorithm
+    else:
+        with contextlib.closing(make_playable(task, allow_weaker=given["allow_weaker"])) as env:
+            trainer = "crossq" if Actions.of(env.action_space).continuous else "ppo"
+    if alone:
+        check_alone(trainer, given["scale"])
+    if alone is None and begun is not None:
+        alone = bool((begun.prior or {}).get("alone"))
+    if better_alone(trainer, given["scale"], steps) if alone is None else alone:
+        given["alone"] = True
+    return trainer
 
 
 def without_header(source: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from promptpo.errors import UsageError
 from promptpo.output.report import RESULT
-from promptpo_benchmarks.runner.methods import METHODS, BenchmarkMethod, CellBudget, command
+from promptpo_benchmarks.runner.methods import METHODS, BenchmarkMethod, CellBudget, samples_of
 from promptpo_benchmarks.runner.suite import Suite, SuiteTask
 
 CONFIG = "config.toml"
@@ -80,18 +80,34 @@ class Cell:
 
     def command(self, suite: Suite, budget: CellBudget, calls: int | None = None) -> list[str]:
         """The command line that runs the cell, or goes on with it; `calls` bounds those of a language model."""
-        if self.method.kind == "optimize" and (self.directory / CONFIG).exists():
-            return [
-                sys.executable,
-                "-m",
-                "promptpo",
-                "resume",
-                str(self.directory),
-                "--no-film",
-                "--quiet",
-                "--json",
-            ]
-        return command(self.method, self.asked, suite, self.task, self.seed, budget, self.directory, calls)
+        method, task, out = self.method, self.task, str(self.directory)
+        words = [sys.executable, "-m", "promptpo"]
+        if method.kind == "optimize" and (self.directory / CONFIG).exists():
+            return [*words, "resume", out, "--no-film", "--quiet", "--json"]
+        steps = str(budget.steps or suite.steps_of(task))
+        tested = ["--test-episodes", str(budget.test_episodes or suite.test_episodes)]
+        if method.kind == "oracle":
+            words = [sys.executable, "-m", "promptpo_benchmarks.oracles", task.env, *tested]
+        elif method.kind == "baseline":
+            words += ["baseline", method.name, task.env, *tested, "--steps", steps]
+            words += ["--resume", "--quiet"] if method.resumes else ["--quiet"]
+        else:
+            words += ["optimize", task.env, "--max-steps", steps, *tested]
+            rounds, samples = samples_of(method, suite, budget)
+            words += ["--rounds", str(rounds), "--candidates", str(samples)]
+            words += ["--max-calls", str(calls)] if calls else []
+            words += ["--jobs", "1", "--executor", budget.executor, "--no-film", "--quiet"]
+        if method.kind != "oracle":
+            words += [method.model_flag, self.asked] if self.asked else []
+            words += ["--max-usd", str(budget.usd)] if budget.usd and method.asks_model else []
+        words += list(method.options)
+        if task.kwargs:
+            words += ["--env-kwargs", json.dumps(dict(task.kwargs), sort_keys=True)]
+        if task.max_episode_steps:
+            words += ["--max-episode-steps", str(task.max_episode_steps)]
+        if method.kind != "oracle":
+            words += ["--seed", str(self.seed), "--json"]
+        return [*words, "--out", out]
 
 
 def plan(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from promptpo.errors import UsageError
 from promptpo_benchmarks.oracles import has_oracle
-from promptpo_benchmarks.runner.suite import Suite, SuiteTask
+from promptpo_benchmarks.runner.suite import Suite
 
 Kind = Literal["optimize", "baseline", "oracle"]
 
@@ -182,41 +179,3 @@ def samples_of(method: BenchmarkMethod, suite: Suite, budget: CellBudget) -> tup
     """(rounds, policies asked for in each) of a cell that writes policies."""
     rounds, samples = budget.rounds or suite.rounds, budget.candidates or suite.candidates
     return (1, rounds * samples) if method.at_once else (rounds, samples)
-
-
-def command(
-    method: BenchmarkMethod,
-    model: str | None,
-    suite: Suite,
-    task: SuiteTask,
-    seed: int,
-    budget: CellBudget,
-    out: Path,
-    calls: int | None = None,
-) -> list[str]:
-    """The command line that runs a cell into `out`; `calls` bounds those of a language model."""
-    steps = budget.steps or suite.steps_of(task)
-    episodes = str(budget.test_episodes or suite.test_episodes)
-    words = [sys.executable, "-m", "promptpo"]
-    if method.kind == "oracle":
-        words = [sys.executable, "-m", "promptpo_benchmarks.oracles", task.env, "--test-episodes", episodes]
-    elif method.kind == "baseline":
-        words += ["baseline", method.name, task.env, "--test-episodes", episodes, "--steps", str(steps)]
-        words += ["--resume", "--quiet"] if method.resumes else ["--quiet"]
-    else:
-        words += ["optimize", task.env, "--max-steps", str(steps), "--test-episodes", episodes]
-        rounds, samples = samples_of(method, suite, budget)
-        words += ["--rounds", str(rounds), "--candidates", str(samples)]
-        words += ["--max-calls", str(calls)] if calls else []
-        words += ["--jobs", "1", "--executor", budget.executor, "--no-film", "--quiet"]
-    if method.kind != "oracle":
-        words += [method.model_flag, model] if model else []
-        words += ["--max-usd", str(budget.usd)] if budget.usd and method.asks_model else []
-    words += list(method.options)
-    if task.kwargs:
-        words += ["--env-kwargs", json.dumps(dict(task.kwargs), sort_keys=True)]
-    if task.max_episode_steps:
-        words += ["--max-episode-steps", str(task.max_episode_steps)]
-    if method.kind != "oracle":
-        words += ["--seed", str(seed), "--json"]
-    return [*words, "--out", str(out)]

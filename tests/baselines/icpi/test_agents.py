@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from promptpo.run.records import Seeds
-from promptpo_baselines.icpi.agents import Randomness, TabularQAgent, own_choice_probability
+from promptpo_baselines.icpi.agents import Agent, Randomness, TabularQAgent, own_choice_probability
 from promptpo_baselines.icpi.assembly import Method, assemble
 from promptpo_baselines.icpi.matching import MatchingModel
 from promptpo_baselines.icpi.memory import Memory
@@ -43,20 +43,14 @@ def test_a_decision_says_how_it_came_about() -> None:
     """Values, ties, and whether it was drawn at random."""
     draw = randomness()
     assert (draw.among_best((0.0, 1.0)).action, draw.among_best((0.0, 1.0)).ties) == (1, 1)
-    assert draw.any_action(3).warm_up
+    assert Agent(CHAIN, draw).act((0,)).warm_up
 
 
 def test_tabular_q_takes_the_target_whole() -> None:
     """Learning rate 1, unknown values 1, discount 0.8."""
     for quirk, expected in ((False, 0.0), (True, 0.8)):
-        agent = TabularQAgent(
-            CHAIN.codec,
-            randomness(),
-            discount=0.8,
-            warm_up=-99,
-            success_threshold=0.0,
-            bootstrap_terminal=quirk,
-        )
+        agent = TabularQAgent(CHAIN, randomness(), bootstrap_terminal=quirk)
+        agent._experience = 99  # no warm-up
         agent.observe(Transition((3,), 1, 0.0, True, (3,)))
         agent.observe(Transition((2,), 2, 0.0, False, (3,)))
         decision = agent.act((3,))

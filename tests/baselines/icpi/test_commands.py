@@ -74,7 +74,7 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(
         "--steps", "30", "--max-calls", "5", "--out", str(tmp_path),
     )  # fmt: skip
     assert code == 0
-    assert err.startswith("completion:m: about")
+    assert err.startswith("completion:m: at most")
     assert "the limit of 5 language-model calls is reached" in out
     assert len(server.completions) == 5
 

@@ -172,12 +172,12 @@ def test_features_are_computed_once_for_each_text(tiny_gpt2: Any) -> None:
     """The same state, or one that is written alike, costs nothing; batches give what single states give."""
     encoder = FrozenFeatures(Design(tiny_gpt2), 3, CPU)
     states = np.array([[0.1, -0.2, 3.0], [0.5, 0.0, 0.0], [0.1, -0.2, 3.0], [0.101, -0.2, 3.0]])
-    together = encoder.features(states)
+    together = encoder.read(states)
     assert encoder.computed == 2
     assert np.array_equal(together[0], together[3])
-    alone = FrozenFeatures(Design(tiny_gpt2), 3, CPU).features(states[1:2])
+    alone = FrozenFeatures(Design(tiny_gpt2), 3, CPU).read(states[1:2])
     assert together[1] == pytest.approx(alone[0], abs=1e-5)
-    encoder.features(states)
+    encoder.read(states)
     assert encoder.computed == 2
 
 
@@ -201,7 +201,7 @@ def unwrap(envs: Any) -> Iterator[Any]:
 def test_tokens_are_padded_and_long_texts_cut(tiny_gpt2: Any) -> None:
     """Every row has the length of the longest text, whatever is written."""
     encoder = Tokens(Design(tiny_gpt2), 3)
-    rows = encoder.tokens(np.array([[0.0, 0.0, 0.0], [-99.0, -99.0, -99.0]]))
+    rows = encoder.read(np.array([[0.0, 0.0, 0.0], [-99.0, -99.0, -99.0]]))
     assert rows.shape == (2, encoder.length)
     assert rows[0, -1] == PADDING
     assert rows[1, -1] != PADDING

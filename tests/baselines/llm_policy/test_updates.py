@@ -45,7 +45,7 @@ def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:
             language = Design(matmul=matmul).as_data()
             chosen = settings(tmp_path, "ppo", language=language)
             with pytest.raises(InterruptedError):
-                train(chosen, tmp_path / str(n), resume=False, display=Display(), command="", kind=kind)
+                train(chosen, tmp_path / str(n), resume=False, display=Display(), kind=kind)
     finally:
         torch.set_float32_matmul_precision(before)
     assert seen == ["medium", "high", "highest"]

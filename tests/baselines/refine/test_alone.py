@@ -22,7 +22,7 @@ from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.checking import check_alone
 from promptpo_baselines.refine.environments import ShownBox
 from promptpo_baselines.refine.run import RefineRun
-from promptpo_baselines.refine.start import acts_alone, prior_of, refine
+from promptpo_baselines.refine.start import how_trained, prior_of, refine
 from promptpo_baselines.settings import TrainingSettings, save_settings
 from tests.baselines.refine.test_run import SWING
 
@@ -161,7 +161,9 @@ def test_with_many_steps_the_network_acts_alone(
     asked: bool | None, algorithm: Any, scale: float, steps: int, tmp_path: Path, *, alone: bool
 ) -> None:
     """Unless the user wants a sum, by a word or by its scale, or the learner cannot."""
-    assert alone == acts_alone(asked=asked, algorithm=algorithm, scale=scale, steps=steps, directory=tmp_path)
+    given = {"scale": scale, "allow_weaker": False}
+    how_trained(algorithm, asked, Task("Pendulum-v1"), tmp_path, given, steps)
+    assert alone == given.get("alone", False)
 
 
 def test_a_run_that_goes_on_keeps_its_form(tmp_path: Path) -> None:
@@ -172,5 +174,6 @@ def test_a_run_that_goes_on_keeps_its_form(tmp_path: Path) -> None:
         folder.mkdir()
         save_settings(replace(made, prior=prior), folder)
         for steps in (100, 100_000):
-            asked = acts_alone(asked=None, algorithm="crossq", scale=1.0, steps=steps, directory=folder)
-            assert asked == alone
+            given = {"scale": 1.0, "allow_weaker": False}
+            how_trained("crossq", None, made.task, folder, given, steps)
+            assert given.get("alone", False) == alone

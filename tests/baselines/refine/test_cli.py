@@ -20,7 +20,7 @@ from promptpo.run.control import obey_interrupts
 from promptpo.run.origin import made_here
 from promptpo_baselines.hyperparameters import resolve
 from promptpo_baselines.refine.cli import app, compared
-from promptpo_baselines.refine.start import trainer_for
+from promptpo_baselines.refine.start import how_trained
 from promptpo_baselines.settings import TrainingSettings, save_settings
 
 BALANCE = """class Policy:
@@ -132,14 +132,17 @@ def test_refining_has_rows_of_its_own() -> None:
     assert resolve("ppo", hopper, "ours", refining=True) == resolve("ppo", hopper, "ours")
 
 
+GIVEN = {"scale": 1.0, "allow_weaker": False}
+
+
 def test_who_trains_follows_from_the_actions_or_from_the_run(tmp_path: Path) -> None:
     """Unless the user says it; a run goes on with who has trained it."""
     box, choices = Task("Pendulum-v1"), Task("CartPole-v1")
-    assert trainer_for("auto", box, tmp_path) == "crossq"
-    assert trainer_for("auto", choices, tmp_path) == "ppo"
+    assert how_trained("auto", None, box, tmp_path, dict(GIVEN), 600) == "crossq"
+    assert how_trained("auto", None, choices, tmp_path, dict(GIVEN), 600) == "ppo"
     save_settings(TrainingSettings("trpo", box, 600), tmp_path)
-    assert trainer_for("auto", box, tmp_path) == "trpo"
-    assert trainer_for("sac", box, tmp_path) == "sac"
+    assert how_trained("auto", None, box, tmp_path, dict(GIVEN), 600) == "trpo"
+    assert how_trained("sac", None, box, tmp_path, dict(GIVEN), 600) == "sac"
 
 
 def test_the_run_of_a_baseline_is_signed(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ class Telling(Display):
     """Keeps the lines that it is told."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.lines: list[str] = []
 
     def started(self, title: str, steps: int, total: int) -> None:

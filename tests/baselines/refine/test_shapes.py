@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpo.errors import UnsupportedSpaceError
-from promptpo_baselines.refine.shapes import Actions, flat_numbers, flat_size, flat_text
+from promptpo_baselines.environments import vector as as_vector
+from promptpo_baselines.refine.shapes import Actions, flat_size, flat_text
 
 HELPERS = """
 def finite(numbers):
@@ -54,7 +55,7 @@ def test_an_observation_is_the_same_vector_in_a_file(space: Any, seed: int) -> N
     """The expression that is written gives what training saw, for all spaces."""
     space.seed(seed)
     obs = space.sample()
-    vector = flat_numbers(space, obs)
+    vector = as_vector(space, obs)
     assert vector.shape == (flat_size(space, "It"),)
     np.testing.assert_array_equal(evaluated(flat_text(space, "obs"), obs=obs), vector)
 

@@ -7,14 +7,19 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from scipy.integrate import solve_ivp
-from scipy.optimize import brentq
 
 from promptpo_benchmarks.environments import epidemic, glucose
 from promptpo_benchmarks.environments.traffic.idm import LENGTH, Driver
 from promptpo_benchmarks.environments.traffic.ring import Ring
 
 IDS = ("Glucose-v0", "Epidemic-v0", "TrafficRing-v0", "TrafficMerge-v0")
+
+
+def brentq(*arguments: Any) -> float:
+    """The root that scipy finds."""
+    from scipy import optimize
+
+    return float(optimize.brentq(*arguments))
 
 
 def returns_of(env_id: str, policy: Any, seeds: Any = range(5)) -> Any:
@@ -87,6 +92,8 @@ def test_the_integrator_agrees_with_scipys() -> None:
     patient = glucose.Patient()
     start = (150.0, 0.001, 60.0, 3.0)
     ours = glucose.advance(start, 40.0, patient, 120)
+    from scipy.integrate import solve_ivp
+
     exact = solve_ivp(
         lambda _, y: glucose.derivative(tuple(y), 40.0, patient),
         (0, 120),

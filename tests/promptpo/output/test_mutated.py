@@ -111,6 +111,73 @@ def test_mutated_runs_end_in_a_sentence(
     assert {path.name: path.read_bytes() for path in bad.iterdir()} == before  # nobody writes into it
 
 
+RAW = {
+    "deep lists": "[" * 10**5 + "]" * 10**5,
+    "deep objects": '{"a":' * 10**5 + "1" + "}" * 10**5,
+    "open lists": "[" * 10**5,
+    "long number": "7" * 10**6,
+    "number of 4,000 digits": "7" * 4000,
+    "NaN": "NaN",
+    "infinite": "-1e999",
+    "half of a character": r'"a \ud800 b"',
+    "null character": r'"\u0000"',
+    "key twice": '{"a": 1, "a": {"a": []}, "\\udfff": 2}',
+    "long text": '"' + "\u200b" * 10**5 + '"',
+    "many keys": "{" + ", ".join(f'"k{n}": {n}' for n in range(10**5)) + "}",
+}
+"""Values as they may stand in a file, whether or not anything writes them so."""
+
+
+def raw_in(text: str, value: str, chance: random.Random) -> str:
+    """A JSON text in which one of its values is written so."""
+    content = json.loads(text)
+    *path, last = chance.choice(places(content))
+    inner = content
+    for step in path:
+        inner = inner[step]
+    inner[last] = "PUT IN"
+    return json.dumps(content).replace('"PUT IN"', value)
+
+
+@pytest.mark.parametrize("raw", RAW)
+def test_values_that_nothing_writes(
+    raw: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In every file of a run: looking at it ends in a sentence, in no time, and never keeps a neighbour from the list."""
+    chance = random.Random(raw)
+    folder, here = tmp_path / "runs", tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    shutil.copytree(RECORDED / "model", folder / "good")
+    for n, name in enumerate(
+        ("journal.jsonl", "journal.jsonl", "journal.jsonl", "result.json", "config.toml")
+    ):
+        bad = folder / f"bad{n}"
+        shutil.copytree(RECORDED / "model", bad)
+        file = bad / name
+        if name == "journal.jsonl":
+            lines = file.read_text().splitlines()
+            where = chance.randrange(len(lines))
+            lines[where] = raw_in(lines[where], RAW[raw], chance)
+            file.write_text("\n".join(lines) + "\n")
+        elif name == "result.json":
+            file.write_text(raw_in(file.read_text(), RAW[raw], chance))
+        else:
+            lines = file.read_text().splitlines()
+            where = chance.choice([i for i, line in enumerate(lines) if " = " in line])
+            lines[where] = lines[where].partition(" = ")[0] + " = " + RAW[raw].replace("NaN", "nan")
+            file.write_text("\n".join(lines) + "\n")
+        for words in (
+            ["show", str(bad)],
+            ["export", str(bad)],
+            ["report", str(bad), "--no-film"],
+            ["resume", str(bad)],
+        ):
+            asked(words, capsys)
+    listed = json.loads(asked(["list", str(folder), "--json"], capsys))
+    assert str(folder / "good") in [line["run"] for line in listed["runs"]]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_runs_of_ones_own_go_on_or_end_in_a_sentence(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

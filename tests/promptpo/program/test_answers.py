@@ -109,7 +109,7 @@ def test_a_module_with_a_syntax_error_is_kept_for_repair() -> None:
     assert "class Policy" in answer.source
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.text(max_size=300))
 def test_nothing_makes_it_raise(text: Any) -> None:
     """Any text gives an answer, and a source or a problem, never both, never neither."""
@@ -117,7 +117,7 @@ def test_nothing_makes_it_raise(text: Any) -> None:
     assert bool(answer.source) != bool(answer.problem)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     before=st.text(st.characters(exclude_characters="`~<>"), max_size=80),
     after=st.text(st.characters(exclude_characters="`~<>"), max_size=80),

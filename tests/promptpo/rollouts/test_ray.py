@@ -1,6 +1,7 @@
 """Rollouts on a real Ray, started here: the same results, and a lost actor costs a rollout and no more."""
 
 import asyncio
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ from promptpo.envs.task import Task
 from promptpo.rollouts import Job, Settings, make_executor, roll_out
 from promptpo_sandbox import Limits, Trial
 
-ray = pytest.importorskip("ray", reason="Ray is an extra")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is an extra"),
+]
 
 LEAN = """class Policy:
     def act(self, obs):

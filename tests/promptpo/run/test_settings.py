@@ -20,7 +20,8 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.config import Budget, Config
 from promptpo.run.settings import RunSetting, settings_of
-from promptpo_benchmarks.runner.methods import METHODS, CellBudget, command
+from promptpo_benchmarks.runner.cells import Cell
+from promptpo_benchmarks.runner.methods import METHODS, CellBudget
 from promptpo_benchmarks.runner.suite import load_suite
 
 SETTINGS = list(settings_of(Config))
@@ -109,6 +110,6 @@ def test_the_benchmark_speaks_in_our_flags(name: str, tmp_path: Path) -> None:
     """Every word of its command lines is one that `optimize` takes."""
     suite = load_suite("quick")
     budget = CellBudget(usd=1.0, executor="local")
-    words = command(METHODS[name], "search", suite, suite.tasks[0], 0, budget, tmp_path, 3)
+    words = Cell(suite.tasks[0], METHODS[name], "search", 0, tmp_path).command(suite, budget, 3)
     assert words[3] == "optimize"
     assert parsed("optimize", *words[4:])

@@ -14,6 +14,8 @@ from promptpo.spec.facts import facts_from
 from promptpo.spec.reading import read
 from tests.promptpo.envs.test_building import needs
 
+pytestmark = pytest.mark.usefixtures("looked_at_once")
+
 HERE = "tests.promptpo.spec.envs"
 
 PLANTED = {

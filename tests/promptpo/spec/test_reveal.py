@@ -17,6 +17,8 @@ from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reveal import anonymous
 from tests.promptpo.envs.test_building import needs
 
+pytestmark = pytest.mark.usefixtures("looked_at_once")
+
 ANYWHERE = [
     "gymnasium",
     "farama",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class Domain(Protocol):
     """The rules of a small task; pure, so that planners and oracles can ask about any state.
 
+    Environments whose rules nobody has written are played with the values that stand here.
+
     Attributes:
         n_actions: Actions are the integers below it.
         gamma_plan: Discount inside imagined rollouts.
@@ -26,13 +28,13 @@ class Domain(Protocol):
     """
 
     n_actions: int
-    gamma_plan: float
-    gamma_eval: float
-    time_limit: int | None
-    max_rollout: int
-    success_threshold: float
-    regret_scale: float
-    figure_steps: int
+    gamma_plan: float = 0.9
+    gamma_eval: float = 1.0
+    time_limit: int | None = None
+    max_rollout: int = 8
+    success_threshold: float = 0.0
+    regret_scale: float = 1.0
+    figure_steps: int = 200
 
     def reset(self, rng: np.random.Generator) -> Obs:
         """Draw a start state."""

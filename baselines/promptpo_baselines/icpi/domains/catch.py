@@ -23,11 +23,7 @@ class MiniCatch(Domain):
 
     n_actions = 3
     gamma_plan = 1.0
-    gamma_eval = 1.0
-    time_limit: int | None = None
     max_rollout = 5
-    success_threshold = 0.0
-    regret_scale = 1.0
     figure_steps = 300
 
     def reset(self, rng: np.random.Generator) -> Obs:

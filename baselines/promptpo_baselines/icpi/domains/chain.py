@@ -26,8 +26,6 @@ class Chain(Domain):
     gamma_eval = 0.8
     time_limit: int | None = 8
     max_rollout = 6
-    success_threshold = 0.0
-    regret_scale = 1.0
     figure_steps = 80
 
     def reset(self, rng: np.random.Generator) -> Obs:

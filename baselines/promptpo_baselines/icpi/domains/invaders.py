@@ -26,9 +26,6 @@ class MiniInvaders(Domain):
 
     n_actions = 3
     gamma_plan = 0.8
-    gamma_eval = 1.0
-    time_limit: int | None = None
-    max_rollout = 8
     success_threshold = 1.0
     regret_scale = 2.0
     figure_steps = 160

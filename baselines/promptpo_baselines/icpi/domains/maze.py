@@ -32,8 +32,6 @@ class Maze(Domain):
     gamma_eval = 0.8
     time_limit: int | None = 8
     max_rollout = 6
-    success_threshold = 0.0
-    regret_scale = 1.0
     figure_steps = 140
 
     def reset(self, rng: np.random.Generator) -> Obs:

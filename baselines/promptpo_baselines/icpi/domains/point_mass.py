@@ -26,9 +26,6 @@ class PointMass(Domain):
     gamma_plan = 0.8
     gamma_eval = 0.8
     time_limit: int | None = 8
-    max_rollout = 8
-    success_threshold = 0.0
-    regret_scale = 1.0
     figure_steps = 260
 
     def reset(self, rng: np.random.Generator) -> Obs:

@@ -53,7 +53,7 @@ def is_paid(name: str) -> bool:
 
 def choose_engine(
     name: str,
-    setting: Setting,
+    setting: Setting | None,
     *,
     seed: int = 0,
     base_url: str | None = None,
@@ -64,7 +64,7 @@ def choose_engine(
 
     Args:
         name: As ``--engine`` says it.
-        setting: What it will be asked about.
+        setting: What it will be asked about; None where it is asked for anything but ICPI.
         seed: For engines that draw.
         base_url: Address of a server.
         ledger: Budgets; None means no limits.
@@ -78,20 +78,7 @@ def choose_engine(
     if not is_paid(name):
         free = _free(setting, seed, base_url)
         return ChosenEngine(free, None, free.close)
-    return choose_model(name, base_url=base_url, ledger=ledger, journal=journal)
-
-
-def choose_model(
-    name: str, *, base_url: str | None = None, ledger: Ledger | None = None, journal: Journal | None = None
-) -> ChosenEngine:
-    """The language model that a name means; the arguments are those of `choose_engine`.
-
-    Raises:
-        UsageError: There is none of that name.
-        MissingExtraError: A package that it needs is not installed.
-        ProviderError: Its server does not start.
-    """
-    completer, measure, stop = _completer(*_parts(name), base_url)
+    completer, measure, stop = _completer(name, base_url)
     engine = PaidEngine(completer, ledger or Ledger(Budget(steps=None)), journal)
 
     def close() -> None:
@@ -101,13 +88,8 @@ def choose_model(
     return ChosenEngine(engine, measure, close)
 
 
-def check_engine(name: str, setting: Setting, base_url: str | None = None) -> None:
+def check_engine(name: str, setting: Setting | None, base_url: str | None = None) -> None:
     """Refuse what `choose_engine` would refuse, before anything is written, started or paid.
-
-    Args:
-        name: As ``--engine`` says it.
-        setting: What it will be asked about.
-        base_url: Address of a server.
 
     Raises:
         UsageError: There is no such engine, or it cannot be used here.
@@ -116,41 +98,31 @@ def check_engine(name: str, setting: Setting, base_url: str | None = None) -> No
     """
     if not is_paid(name):
         _free(setting, 0, base_url)
+    elif not name.startswith("embedded"):
+        _completer(name, base_url)
     else:
-        check_model(name, base_url)
-
-
-def check_model(name: str, base_url: str | None = None) -> None:
-    """Refuse what `choose_model` would refuse; otherwise as `check_engine`."""
-    provider, argument = _parts(name)
-    if provider == "embedded":
         from promptpo.llm.embedded import LocalServer
 
-        LocalServer(argument or EMBEDDED)
-    else:
-        _completer(provider, argument, base_url)
+        LocalServer(_argument(name) or EMBEDDED)
 
 
-def _parts(name: str) -> tuple[str, str]:
-    provider, _, argument = name.partition(":")
-    return provider.strip(), argument.strip()
+def _argument(name: str) -> str:
+    return name.partition(":")[2].strip()
 
 
-def _free(setting: Setting, seed: int, base_url: str | None) -> Engine:
+def _free(setting: Setting | None, seed: int, base_url: str | None) -> Engine:
     if base_url:
         raise UsageError(f"--base-url needs an engine that asks a server, not {FREE_ENGINE}.")
-    if setting.domain is None:
-        raise UsageError(
-            f"the oracle knows the rules of ICPI's own domains only, not those of {setting.env_id}."
-        )
+    if setting is None or setting.domain is None:
+        other = f", not those of {setting.env_id}" if setting else ""
+        raise UsageError(f"the oracle knows the rules of ICPI's own domains only{other}.")
     return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"))
 
 
-def _completer(
-    provider: str, argument: str, base_url: str | None
-) -> tuple[Completer, Measure | None, Callable[[], None]]:
+def _completer(name: str, base_url: str | None) -> tuple[Completer, Measure | None, Callable[[], None]]:
+    provider, argument = name.partition(":")[0].strip(), _argument(name)
     if provider not in RAW_ENGINES:
-        return _chat(f"{provider}:{argument}" if argument else provider, base_url)
+        return _chat(f"{provider}:{argument}" if argument else provider, base_url), None, lambda: None
     from promptpo_baselines.icpi.engines.server import CompletionServer, tokenizer
 
     if provider == "embedded":
@@ -171,7 +143,7 @@ def _completer(
     return remote, count, lambda: None
 
 
-def _chat(name: str, base_url: str | None) -> tuple[Completer, None, Callable[[], None]]:
+def _chat(name: str, base_url: str | None) -> Completer:
     from promptpo.llm import make_llm
     from promptpo_baselines.icpi.engines.chat import ChatCompleter
 
@@ -181,4 +153,4 @@ def _chat(name: str, base_url: str | None) -> tuple[Completer, None, Callable[[]
         raise UsageError(f"--engine {name}: {error} ICPI's engines are: {HELP}") from error
     if not llm.language_model:
         raise UsageError(f"{name} is no language model, so it cannot complete ICPI's prompts; use: {HELP}")
-    return ChatCompleter(llm), None, lambda: None
+    return ChatCompleter(llm)

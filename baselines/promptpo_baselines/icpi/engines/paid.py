@@ -78,6 +78,7 @@ class PaidEngine:
         self.name = completer.name
         self._completer, self._ledger, self._journal = completer, ledger, journal
         self._asked: Counter[str] = Counter()
+        self._began = time.monotonic()
         self._runner = asyncio.Runner()
         self._closed = False
 
@@ -127,8 +128,9 @@ class PaidEngine:
             raise
 
     async def _pay(self, key: str, request: CompletionRequest) -> Result:
-        if self._ledger.seconds_left == 0:
-            raise BudgetSpentError(f"the limit of {self._ledger.budget.seconds:g} seconds is reached")
+        limit = self._ledger.budget.seconds
+        if limit is not None and time.monotonic() - self._began >= limit:
+            raise BudgetSpentError(f"the limit of {limit:g} seconds is reached")
         self._ledger.reserve_call()
         started = time.monotonic()
         try:

@@ -1,0 +1,38 @@
+"""What ``result.json`` of every baseline has, in the format of ``promptpo optimize``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from promptpo.envs.task import Task
+from promptpo.output.report import scored
+from promptpo.output.report.result import setting
+from promptpo.output.report.scores import by_variant
+from promptpo.rollouts.evaluation import Evaluation
+
+FORMAT = 1
+
+
+def head(method: str, task: Task, seed: int) -> dict[str, Any]:
+    """What was done, on what."""
+    return {
+        "format": FORMAT,
+        "method": method,
+        **setting(task),
+        "max_episode_steps": task.max_episode_steps,
+        "seed": seed,
+    }
+
+
+def steps_of(
+    *, train: int = 0, validation: int = 0, test: int = 0, tune: int = 0, **more: int
+) -> dict[str, int]:
+    """Environment steps by purpose, and all of them."""
+    steps = {"train": train, "validation": validation, "test": test, "tune": tune, **more}
+    return {**steps, "total": sum(steps.values())}
+
+
+def scores_of(task: Task, evaluation: Evaluation, held_out: Evaluation | None = None) -> dict[str, Any]:
+    """The scores of a test, with those on held-out variants inside where there are any."""
+    content = {**(scored(evaluation) or {}), **by_variant(task, evaluation.episodes)}
+    return content if held_out is None else {**content, "held_out": scores_of(task, held_out)}

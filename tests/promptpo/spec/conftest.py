@@ -1,0 +1,28 @@
+"""What the tests of specs share."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+DESCRIBE = importlib.import_module("promptpo.spec.describe")
+
+
+@pytest.fixture(scope="module")
+def looked_at_once() -> Iterator[None]:
+    """What an environment showed is told again where it is described again: looking is most of a description's time."""
+    seen: dict[tuple[int, bool], Any] = {}
+    kept, looks = [], DESCRIBE.observe  # an environment that is kept has an id of its own
+
+    def observe(env: Any, name: str, *, checking: bool = False) -> Any:
+        if (id(env), checking) not in seen:
+            kept.append(env)
+            seen[id(env), checking] = looks(env, name, checking=checking)
+        return seen[id(env), checking]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DESCRIBE, "observe", observe)
+        yield
