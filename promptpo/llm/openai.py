@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from promptpo.llm.base import Usage
-from promptpo.llm.sdk import Reply, SDKProvider, counted
+from promptpo.llm.base import Usage, counted
+from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Message, Request

@@ -52,6 +52,9 @@ MAX_RETRIES = 4
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
 
+LONGEST = 1 << 22
+"""Characters of an answer; of a longer one the rest is left."""
+
 MOST_NAMES = 10
 UNKNOWN = 404
 
@@ -358,7 +361,9 @@ class SDKProvider(ABC):
                 async for event in response:
                     reply = self._add(reply, event)
                     request.heard(len(reply.text))
-        except (AttributeError, TypeError, LookupError) as error:
+                    if len(reply.text) > LONGEST:
+                        break
+        except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise not_an_answer(str(error), self._service) from None
         except Exception as error:
             # Anthropic's client lets the errors of its HTTP client through here.
@@ -375,6 +380,7 @@ class SDKProvider(ABC):
                 clean_name(self.name),
                 f"{len(reply.text):,}",
             )
+        reply = _cut(reply)
         if reply.usage.total:
             return reply
         # some compatible servers do not count
@@ -388,10 +394,6 @@ class SDKProvider(ABC):
         return None if None in costs else sum(filter(None, costs))
 
 
-def counted(usage: Any, *names: str) -> int:
-    """What a service's count of tokens has under the first of some names, dotted where it is inside another."""
-    for name in names:
-        found = reduce(lambda one, part: getattr(one, part, None), name.split("."), usage)
-        if found:
-            return int(found)
-    return 0
+def _cut(reply: Reply) -> Reply:
+    """An answer within its longest."""
+    return replace(reply, text=reply.text[:LONGEST], finish="length") if len(reply.text) > LONGEST else reply
