@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from promptpo.errors import UsageError
+
+Reveal = Literal["source", "named", "anonymous", "bare"]
+"""How much of a task a description tells."""
 
 OBJECTS = "object/"
 """Namespace of the ids under which objects are registered that no module has."""

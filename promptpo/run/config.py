@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from promptpo.envs.task import Task
+from promptpo.envs.task import Reveal, Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.files import read_regular, write_atomically
-from promptpo.levels import Reveal
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
 from promptpo.run.budget import TABLE

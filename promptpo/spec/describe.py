@@ -39,8 +39,7 @@ from promptpo_sandbox.rewards import numbers_in
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptpo.envs.task import Task
-    from promptpo.levels import Reveal
+    from promptpo.envs.task import Reveal, Task
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field

@@ -17,8 +17,7 @@ from promptpo.spec.render import WIDTH
 if TYPE_CHECKING:
     import gymnasium
 
-    from promptpo.envs.task import Task, Variant
-    from promptpo.levels import Reveal
+    from promptpo.envs.task import Reveal, Task, Variant
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
 

@@ -82,6 +82,7 @@ def seconds_in_words(attempt: Attempt) -> str:
     each = 1000 * evaluation.policy_seconds / evaluation.steps
     if each < QUICK:
         return ""
-    took = f"about {number(float(f'{each:.1g}'))} ms"
-    allowed = f"{LIMITS.step_seconds:g} s, and {LIMITS.episode_seconds:g} s an episode"
-    return f"A call of `act` took {took} by the clock (allowed: {allowed}, of computing time)."
+    return (
+        f"A call of `act` took about {each:.0f} ms by the clock (allowed: {LIMITS.step_seconds:g} s, and "
+        f"{LIMITS.episode_seconds:g} s an episode, of computing time)."
+    )

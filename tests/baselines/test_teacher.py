@@ -13,8 +13,7 @@ from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.telling.feedback import number
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import FEEDBACK, WEAK
 
 

@@ -1,11 +1,13 @@
 """Quick searches with a scripted model, for the tests of the loop."""
 
+from pathlib import Path
 from typing import Any
 
 import promptpo
 from promptpo.cli.show import overview_json
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.journal import JOURNAL, Event, Kind, read_events
 from tests.promptpo.policies import FEEDBACK, WEAK
 
 QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 5, "stop_at": 501.0}
@@ -39,3 +41,11 @@ def optimize(model: Any, out: Any, **more: Any) -> Any:
 def attempts_of(run: Any) -> Any:
     """Attempts by id, as `show --json` tells them."""
     return {candidate["id"]: candidate for candidate in overview_json(run.directory)["candidates"]}
+
+
+def read_run(directory: Path) -> dict[Kind, list[Event]]:
+    """The events of a run by kind."""
+    by_kind: dict[Kind, list[Event]] = {}
+    for event in read_events(directory / JOURNAL):
+        by_kind.setdefault(event.kind, []).append(event)
+    return by_kind

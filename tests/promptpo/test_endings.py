@@ -16,8 +16,7 @@ from promptpo.output.report.result import failures_in_words
 from promptpo.output.report.result import tested as result_of_test
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Seeds
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize
+from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize, read_run
 from tests.promptpo.policies import FEEDBACK, GOOD, WEAK, variant
 
 

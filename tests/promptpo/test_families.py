@@ -65,7 +65,7 @@ def test_a_family_is_scored_by_variant(family: Any) -> None:
 
 def test_steps_on_held_out_variants_are_counted(family: Any) -> None:
     """As steps of the test, which no limit of the search includes."""
-    from tests.promptpo.journals import read_run
+    from tests.promptpo.optimizing import read_run
 
     events = read_run(family.directory)
     spent = [event.data["spent"]["test"] for kind in ("test", "held_out") for event in events[kind]]

@@ -21,8 +21,7 @@ from promptpo.run.journal import Event, to_json
 from promptpo.run.models import origin_of
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.state import RunState
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import Model, attempts_of, optimize
+from tests.promptpo.optimizing import Model, attempts_of, optimize, read_run
 from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
 
 

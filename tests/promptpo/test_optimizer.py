@@ -14,8 +14,7 @@ from promptpo.errors import RunError, UsageError
 from promptpo.llm.base import Completion
 from promptpo.output.run_result import load_run
 from promptpo.run.state import read_state
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize
+from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize, read_run
 from tests.promptpo.policies import (
     CRASH,
     FEEDBACK,

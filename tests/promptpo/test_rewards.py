@@ -29,8 +29,7 @@ from promptpo.run.keeping import paid_for
 from promptpo.spec.describe import describe
 from promptpo.spec.rewarded import without_purpose
 from promptpo.telling.feedback import number
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import QUICK, Model, optimize
+from tests.promptpo.optimizing import QUICK, Model, optimize, read_run
 from tests.promptpo.policies import GOOD, WEAK
 from tests.promptpo.rewards import CONSTANT, LATE_CRASH, LEFT
 

@@ -21,8 +21,7 @@ from promptpo.output.run_result import RunResult
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.records import mean_interval
 from promptpo.seeds import SeedsResult, best_by_evidence
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import Model
+from tests.promptpo.optimizing import Model, read_run
 from tests.promptpo.policies import GOOD, WEAK
 
 FEW: dict[str, Any] = {

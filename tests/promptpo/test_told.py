@@ -9,8 +9,7 @@ import pytest
 
 import promptpo
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, SYNTAX_ERROR, TUNABLE, WEAK, variant
 
 POLICY = """```python

@@ -14,7 +14,7 @@ import pytest
 from promptpo.cli.app import run as command
 from promptpo.llm.inbox import LOCK
 from tests.promptpo.cli.test_command_line import ROOT, environment, promptpo
-from tests.promptpo.journals import read_run
+from tests.promptpo.optimizing import read_run
 from tests.promptpo.policies import FEEDBACK, WEAK
 
 OPTIMIZE = [

@@ -30,8 +30,7 @@ from promptpo.search.programs import SearchLLM
 from promptpo.spec.describe import describe
 from promptpo.telling.limits import REPORT
 from promptpo_sandbox import Limits
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import WEAK, variant
 from tests.promptpo.rollouts.fake import FakeExecutor
 

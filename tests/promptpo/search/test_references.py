@@ -22,8 +22,7 @@ from promptpo.search.context import SearchContext
 from promptpo.search.hooks import Feature
 from promptpo.search.references import LEARNT_FROM, measured_at_start, programs
 from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import WEAK
 
 BOUNDS = st.sampled_from([-np.inf, -7.5, -1.0, 0.0, 0.25, 3.0, np.inf])

@@ -25,8 +25,7 @@ from promptpo.search.tuner import Tuner
 from promptpo.search.tuning import Batch
 from promptpo.telling.tuning_summary import NO_NUMBERS, SPARED
 from promptpo_sandbox import Rollout, Trial
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import Model, attempts_of, optimize
+from tests.promptpo.optimizing import Model, attempts_of, optimize, read_run
 from tests.promptpo.policies import GOOD, TUNABLE
 
 IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] > 0")

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import FEEDBACK, WEAK, variant
 
 BROKEN = FEEDBACK.replace("angles =", "raise KeyError(len(trajectory['rewards']))\n        angles =")

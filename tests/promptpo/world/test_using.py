@@ -20,8 +20,7 @@ from promptpo.world import dreaming, fitting, modelling
 from promptpo.world.fitting import fitted
 from promptpo.world.planners import planning_policy
 from promptpo_sandbox import Predictions, Recorded, Replay, Sandbox, Trial, check_source
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import Model, attempts_of, optimize
+from tests.promptpo.optimizing import Model, attempts_of, optimize, read_run
 from tests.promptpo.policies import TUNABLE
 
 CART = """

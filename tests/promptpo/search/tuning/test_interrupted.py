@@ -9,8 +9,7 @@ import pytest
 
 import promptpo
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.journals import read_run
-from tests.promptpo.optimizing import QUICK, Model
+from tests.promptpo.optimizing import QUICK, Model, read_run
 from tests.promptpo.policies import TUNABLE
 
 
