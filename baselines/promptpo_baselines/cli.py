@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -109,8 +107,8 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
         from promptpo_baselines.fixed import run_fixed
 
         made = task.task(env_id)
-        directory, said = place.directory(made), shlex.join(sys.argv)
-        content = run_fixed(method, made, directory, scoring, resume=place.resume, command=said)
+        directory = place.directory(made)
+        content = run_fixed(method, made, directory, scoring, resume=place.resume)
         place.show(content, directory, summary(content, directory))
 
     command.__doc__ = f"Score {about} on held-out seeds."

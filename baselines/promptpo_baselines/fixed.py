@@ -26,7 +26,6 @@ def run_fixed(
     scoring: ScoringFlags,
     *,
     resume: bool,
-    command: str,
 ) -> dict[str, Any]:
     """Score "random" or "zero" and write ``result.json``.
 
@@ -55,8 +54,6 @@ def run_fixed(
     finally:
         evaluator.close()
         env.close()
-    content = fixed_result(
-        method, task, scoring.seed, validation=validation, test=test, held_out=held_out, command=command
-    )
+    content = fixed_result(method, task, scoring.seed, validation=validation, test=test, held_out=held_out)
     write_result(directory, content)
     return content

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from typing import Any
 
 from promptpo.envs.task import Task
-from promptpo.output.report import scored
+from promptpo.output.report import scored, versions
 from promptpo.output.report.result import setting
 from promptpo.output.report.variants import by_variant
 from promptpo.rollouts.evaluation import Evaluation
@@ -14,13 +16,15 @@ FORMAT = 1
 
 
 def head(method: str, task: Task, seed: int) -> dict[str, Any]:
-    """What was done, on what."""
+    """What was done, on what, by which command and versions."""
     return {
         "format": FORMAT,
         "method": method,
         **setting(task),
         "max_episode_steps": task.max_episode_steps,
         "seed": seed,
+        "versions": versions(),
+        "command": shlex.join(sys.argv),
     }
 
 

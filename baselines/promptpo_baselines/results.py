@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
-from promptpo.output.report import RESULT, scored, versions
+from promptpo.output.report import RESULT, scored
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.checkpoints import Record
 from promptpo_baselines.hyperparameters import Hyperparameters
@@ -60,7 +60,6 @@ def trained_result(
     tests: tuple[Evaluation, Evaluation, Evaluation | None],
     model: BaseAlgorithm,
     searched: Searched | None,
-    command: str,
 ) -> dict[str, Any]:
     """The result of a training run; the tests are the best agent's, the final one's, and the best's on held-out variants."""
     best_test, final_test, held_out = tests
@@ -101,8 +100,6 @@ def trained_result(
         "steps_per_second": round(record.steps / seconds, 1),
         "stop_reason": "step budget spent",
         "wall_seconds": round(record.train_seconds + record.evaluation_seconds + test_seconds, 3),
-        "versions": versions(),
-        "command": command,
     }
 
 
@@ -114,7 +111,6 @@ def fixed_result(
     validation: Evaluation,
     test: Evaluation,
     held_out: Evaluation | None,
-    command: str,
 ) -> dict[str, Any]:
     """The result of a method that does not learn."""
     return {
@@ -127,8 +123,6 @@ def fixed_result(
         "curve": [{"steps": 0, "wall_seconds": 0.0, **(scored(validation) or {})}],
         "stop_reason": "nothing to learn",
         "wall_seconds": round(validation.seconds + test.seconds + (held_out.seconds if held_out else 0.0), 3),
-        "versions": versions(),
-        "command": command,
     }
 
 

@@ -66,12 +66,13 @@ def asking_run(
     with Journal(directory) as journal:
         begin_or_check(directory, wanted, kind, is_new=not journal.events, but=but)
         ledger = Ledger(budget, journal.events)
-        journal.add("session", str(sum(1 for _ in journal.of_kind("session"))), {"started": time.time()})
+        number = sum(1 for _ in journal.of_kind("session"))
+        ledger.add(journal.add("session", str(number), {"started": time.time()}))
         yield journal, ledger
 
 
-def record(journal: Journal, kind: Any, key: str, value: Any) -> None:
-    """Journal an episode; one that is in the journal already must be the same.
+def record(journal: Journal, ledger: Ledger, kind: Any, key: str, value: Any) -> None:
+    """Journal an episode, and count its time; one that is in the journal already must be the same.
 
     Raises:
         RunError: It is not.
@@ -79,7 +80,7 @@ def record(journal: Journal, kind: Any, key: str, value: Any) -> None:
     data = json.loads(json.dumps(asdict(value)))
     found = journal.find(kind, key)
     if found is None:
-        journal.add(kind, key, data)
+        ledger.add(journal.add(kind, key, data))
     elif found != data:
         raise RunError(
             f"{journal.directory} does not repeat from episode {key} on, because a package or the code has changed "

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import shutil
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -98,7 +96,7 @@ def train(
         save_settings(settings, directory)
         if settings.task.reward is not None:
             write_atomically(directory / REWARD, settings.task.reward.source)
-        content = run.complete(shlex.join(sys.argv))
+        content = run.complete()
     except _PausedRun:
         display.line(f"  paused after {run.record.steps:,} of {settings.steps:,} steps")
         return {"stop_reason": PAUSED, "steps": {"train": run.record.steps}}
@@ -199,7 +197,7 @@ class TrainingRun:
         """What is done, in words."""
         return f"{called(self.settings.algorithm)} on {self.settings.task.name}"
 
-    def complete(self, command: str) -> dict[str, Any]:
+    def complete(self) -> dict[str, Any]:
         """Train to the end and test.
 
         Returns:
@@ -227,7 +225,6 @@ class TrainingRun:
             tests=self._tests(),
             model=self.model,
             searched=self.searched,
-            command=command,
         )
 
     def _callbacks(self) -> list[BaseCallback]:

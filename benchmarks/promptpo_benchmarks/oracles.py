@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -25,10 +24,11 @@ from promptpo.cli.arguments import json_object
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.output.report import scored, versions, write_result
+from promptpo.output.report import scored, write_result
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Seeds
 from promptpo.spec.facts import SUCCESS_KEYS
+from promptpo_baselines.result_parts import head, steps_of
 from promptpo_benchmarks.measuring.telling import told
 
 Act = Callable[[Any], Any]
@@ -111,17 +111,11 @@ def main(
     task = Task(env, json_object(env_kwargs, "--env-kwargs"), max_episode_steps)
     evaluation = play(task, test_episodes)
     content = {
-        "format": 1,
-        "method": "oracle",
-        "env_id": task.env_id,
-        "env_kwargs": dict(task.env_kwargs),
-        "seed": 0,
+        **head("oracle", task, 0),
         "test": scored(evaluation),
-        "steps": {"test": evaluation.steps, "total": evaluation.steps},
+        "steps": steps_of(test=evaluation.steps),
         "stop_reason": "nothing to learn",
         "wall_seconds": round(evaluation.seconds, 3),
-        "versions": versions(),
-        "command": shlex.join(sys.argv),
     }
     out.mkdir(parents=True, exist_ok=True)
     write_result(out, content)

@@ -51,6 +51,9 @@ MAX_RETRIES = 4
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
 
+LONGEST = 1 << 22
+"""Characters of an answer; of a longer one the rest is left."""
+
 MOST_NAMES = 10
 UNKNOWN = 404
 
@@ -364,7 +367,9 @@ class SDKProvider(ABC):
                 async for event in response:
                     reply = self._add(reply, event)
                     request.heard(len(reply.text))
-        except (AttributeError, TypeError, LookupError) as error:
+                    if len(reply.text) > LONGEST:
+                        break
+        except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise not_an_answer(str(error), self._service) from None
         except Exception as error:
             # Anthropic's client lets the errors of its HTTP client through here.
@@ -381,6 +386,7 @@ class SDKProvider(ABC):
                 clean_name(self.name),
                 f"{len(reply.text):,}",
             )
+        reply = _cut(reply)
         if reply.usage.total:
             return reply
         # some compatible servers do not count
@@ -395,6 +401,11 @@ class SDKProvider(ABC):
                 return None
             total += cost
         return total
+
+
+def _cut(reply: Reply) -> Reply:
+    """An answer within its longest."""
+    return replace(reply, text=reply.text[:LONGEST], finish="length") if len(reply.text) > LONGEST else reply
 
 
 def _direct_client(sdk: ModuleType, base_url: str | None) -> Any:

@@ -74,6 +74,16 @@ class Judge(Model):
         return "\n".join([*lines, f"VERDICT: {self.verdict}", "BECAUSE: the cart was where it should be."])
 
 
+@pytest.fixture
+def unfilmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pictures at the end, where no test looks at them: each is drawn by a process of its own."""
+
+    async def none(*_: Any) -> None:
+        """Nothing to show."""
+
+    monkeypatch.setattr("promptpo.session.goals._filmed", none)
+
+
 SETTINGS: dict[str, Any] = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None, "goal": GOAL}
 
 
@@ -159,6 +169,7 @@ def test_episodes_are_shown_in_files_and_report(done: tuple[Any, Judge]) -> None
     assert text.count('alt="The ') == len(goal["pictures"])
 
 
+@pytest.mark.usefixtures("unfilmed")
 def test_a_run_that_is_ended_says_what_is_known_of_its_goal(tmp_path: Path) -> None:
     """Ctrl-C while the model judges: the share of episodes is counted, the comparison in pairs is said to be missing."""
 
@@ -215,6 +226,7 @@ def test_every_step_of_it_is_counted(done: tuple[Any, Judge]) -> None:
     )
 
 
+@pytest.mark.usefixtures("unfilmed")
 def test_going_on_asks_nothing_of_it_again(done: tuple[Any, Judge], tmp_path: Path) -> None:
     """The reward is that of the run, and the verdict is asked for only where the best is another."""
     import shutil
@@ -237,6 +249,7 @@ def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
     assert f"What was asked ({GOAL}): not known, because no policy ran." in overview(run.directory)
 
 
+@pytest.mark.usefixtures("unfilmed")
 def test_a_reward_that_agrees_is_left_alone(tmp_path: Path) -> None:
     """No second one is asked for; a winner that does not do what was asked is called so."""
     model = Judge({"goal.reward": FENCED}, prefers="nobody", verdict="no")
@@ -245,6 +258,7 @@ def test_a_reward_that_agrees_is_left_alone(tmp_path: Path) -> None:
     assert run.data["goal"]["asked"] == "no"
 
 
+@pytest.mark.usefixtures("unfilmed")
 def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
     """A resumed run hears what was answered, and goes on from there."""
 
@@ -260,6 +274,7 @@ def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
     assert run.data["reward"]["goal"] == GOAL
 
 
+@pytest.mark.usefixtures("unfilmed")
 def test_what_a_run_may_take_is_told_before_the_reward_is_written(tmp_path: Path) -> None:
     """The goal, and the bounds on steps and calls, stand there before the first call; and once."""
     model = Judge({"goal.reward": FENCED})
@@ -362,6 +377,7 @@ def test_a_success_that_all_or_nothing_reaches_is_told(said: tuple[bool | None, 
     assert known.always_succeeds is (said == (True, True, True))
 
 
+@pytest.mark.usefixtures("unfilmed")
 def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> None:
     """Though all comparisons agree with the reward; the better one is taken, and the result says how often."""
     always = FENCED.replace("self.steps > 100", "self.steps > 0")

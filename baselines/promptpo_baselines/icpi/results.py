@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report import scored, versions
+from promptpo.output.report import scored
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo_baselines.icpi.play import last_quarter
 from promptpo_baselines.result_parts import head, steps_of
@@ -55,7 +55,6 @@ def result_of(
         "llm": asked(ledger),
         "wall_seconds": round(ledger.seconds, 3),
         "stop_reason": stop,
-        "versions": versions(),
     }
 
 

@@ -142,7 +142,7 @@ class _Session:
             train(setting, self._assembled.agent, config.steps, config.seed, self._trained)
             self._steps = config.steps
             for log in test(setting, self._assembled.agent, Seeds().test(config.test_episodes)):
-                record(self._journal, "test", str(len(self._test)), log)
+                record(self._journal, self._ledger, "test", str(len(self._test)), log)
                 self._test.append(log)
         except BudgetSpentError as spent:
             stop = str(spent)
@@ -155,7 +155,7 @@ class _Session:
         return content
 
     def _trained(self, log: EpisodeLog) -> None:
-        record(self._journal, "evaluation", str(len(self._train)), log)
+        record(self._journal, self._ledger, "evaluation", str(len(self._train)), log)
         self._train.append(log)
         self._steps = log.end_step
         self._observe(log)

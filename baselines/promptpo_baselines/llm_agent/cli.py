@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +56,7 @@ def _run(config: AgentConfig, place: AskingPlaceFlags) -> None:
         print(estimate(config, prepare(config)).sentence(str(config.engine)), file=sys.stderr)
     directory = place.directory(config.task)
     observe = (lambda *_: None) if place.silent else _EpisodeLines(config)
-    content = run(config, directory, observe, command=shlex.join(sys.argv))
+    content = run(config, directory, observe)
     place.show(content, directory, [*_summary(content), *acting_in_words(content), f"run: {directory}"])
 
 

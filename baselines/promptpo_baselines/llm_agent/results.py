@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report import versions
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Seeds
 from promptpo_baselines.llm_agent.agent import COUNTS
@@ -56,7 +55,6 @@ def result_of(
         "answers": {name: sum(one.counts[name] for one in episodes) for name in COUNTS},
         "wall_seconds": round(ledger.seconds, 3),
         "stop_reason": stop,
-        "versions": versions(),
     }
 
 

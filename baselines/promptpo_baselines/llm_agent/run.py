@@ -114,8 +114,6 @@ def run(
     config: AgentConfig,
     directory: Path,
     observe: Observe = lambda *_: None,
-    *,
-    command: str = "",
 ) -> dict[str, Any]:
     """Do a run, or go on with one.
 
@@ -123,7 +121,6 @@ def run(
         config: What to do.
         directory: Where the run lives.
         observe: Told of each episode.
-        command: The command line, for the result.
 
     Returns:
         The content of ``result.json``, which is written after Ctrl-C too.
@@ -145,7 +142,7 @@ def run(
             str(config.engine), None, base_url=config.base_url, ledger=ledger, journal=journal
         )
         stack.callback(chosen.close)
-        return _AgentSession(config, ready, journal, ledger, chosen, observe, command).run()
+        return _AgentSession(config, ready, journal, ledger, chosen, observe).run()
 
 
 class _AgentSession:
@@ -159,10 +156,9 @@ class _AgentSession:
         ledger: Ledger,
         chosen: ChosenEngine,
         observe: Observe,
-        command: str,
     ) -> None:
         self._config, self._prepared, self._journal, self._ledger = config, prepared, journal, ledger
-        self._chosen, self._observe, self._command = chosen, observe, command
+        self._chosen, self._observe = chosen, observe
         self._test: dict[int, AgentEpisode] = {}
         self._held_out: dict[int, AgentEpisode] = {}
         self._train_steps = self._test_steps = 0
@@ -196,7 +192,7 @@ class _AgentSession:
                 config.task, agent, prepared.actions, seeds,
                 run_seed=config.seed, at_once=config.at_once, on_step=self._stepped,
             ):  # fmt: skip
-                record(self._journal, kind, str(episode.seed), episode)
+                record(self._journal, self._ledger, kind, str(episode.seed), episode)
                 played[episode.seed] = episode
                 self._observe(episode, len(self._test) + len(self._held_out))
 
@@ -221,7 +217,6 @@ class _AgentSession:
         )
         beside = config.beside if stop == FINISHED else None
         content["program"] = beside and beside_program(beside, config.task, config.test_episodes)
-        content["command"] = self._command
         write_result(self._journal.directory, content)
         return content
 

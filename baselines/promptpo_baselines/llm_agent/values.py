@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,9 +106,4 @@ def values_of_random_play(env: gymnasium.Env[Any, Any], steps: int, seed: int) -
 
 def _discounted(rewards: Sequence[float]) -> list[float]:
     """The discounted return from each step on."""
-    found: list[float] = []
-    ahead = 0.0
-    for reward in reversed(rewards):
-        ahead = reward + DISCOUNT * ahead
-        found.append(ahead)
-    return found[::-1]
+    return list(accumulate(reversed(rewards), lambda ahead, reward: reward + DISCOUNT * ahead))[::-1]

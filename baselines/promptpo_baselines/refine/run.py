@@ -181,7 +181,7 @@ class RefineRun(TrainingRun):
             return best, best, None
         return best, best, self.files.evaluate(source, self.seeds.held_out(self.settings.test_episodes))
 
-    def complete(self, command: str) -> dict[str, Any]:
+    def complete(self) -> dict[str, Any]:
         """Train to the end, test the best file, and write it with what came out."""
         waits = 0 if self.on_policy or self._alone else actor_waits(self.model)
         if self.settings.steps <= waits:
@@ -196,7 +196,7 @@ class RefineRun(TrainingRun):
             )
         if self.record.best_source:
             self.publish()
-        content = super().complete(command)
+        content = super().complete()
         del content["final"]  # the last network is tested only where it is the best
         content |= self._additions(content)
         self.publish(content)

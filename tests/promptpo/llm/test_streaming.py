@@ -86,6 +86,17 @@ def test_a_stream_that_breaks_before_any_text_is_asked_for_again(
         ask(provider.make())
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_answer_without_an_end_is_cut(
+    provider: Provider, server: WireServer, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What had come by then is an answer that was cut off."""
+    monkeypatch.setattr("promptpo.llm.sdk.LONGEST", 40)
+    server.script(Reply(TEXT * 100, whole=whole))
+    [completion] = ask(provider.make())
+    assert (completion.finish, completion.text) == ("length", TEXT[:40])
+
+
 @pytest.mark.parametrize("name", ["stream", "stream_options"])
 def test_a_refused_stream_is_given_up(server: WireServer, name: str) -> None:
     """Services refuse streams to some accounts, and servers the count of tokens in them."""
