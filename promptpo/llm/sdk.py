@@ -13,7 +13,7 @@ import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
@@ -54,6 +54,7 @@ CHECK_SECONDS = 20.0
 LONGEST = 1 << 22
 """Characters of an answer; of a longer one the rest is left."""
 
+MOST_TOKENS = 1 << 32
 MOST_NAMES = 10
 UNKNOWN = 404
 
@@ -364,11 +365,12 @@ class SDKProvider(ABC):
                 content = await response.response.aread()  # the server does not stream
                 reply = self._read(self._whole({**json.loads(content)}))
             else:
-                async for event in response:
-                    reply = self._add(reply, event)
-                    request.heard(len(reply.text))
-                    if len(reply.text) > LONGEST:
-                        break
+                async with response:
+                    async for event in response:
+                        reply = self._add(reply, event)
+                        request.heard(len(reply.text))
+                        if len(reply.text) > LONGEST:
+                            break
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise not_an_answer(str(error), self._service) from None
         except Exception as error:
@@ -386,7 +388,7 @@ class SDKProvider(ABC):
                 clean_name(self.name),
                 f"{len(reply.text):,}",
             )
-        reply = _cut(reply)
+        reply = _bounded(reply)
         if reply.usage.total:
             return reply
         # some compatible servers do not count
@@ -403,9 +405,12 @@ class SDKProvider(ABC):
         return total
 
 
-def _cut(reply: Reply) -> Reply:
-    """An answer within its longest."""
-    return replace(reply, text=reply.text[:LONGEST], finish="length") if len(reply.text) > LONGEST else reply
+def _bounded(reply: Reply) -> Reply:
+    """An answer within its longest, without numbers of tokens that cannot be."""
+    if len(reply.text) > LONGEST:
+        reply = replace(reply, text=reply.text[:LONGEST], finish="length")
+    counted = all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in astuple(reply.usage))
+    return reply if counted else replace(reply, usage=Usage())
 
 
 def _direct_client(sdk: ModuleType, base_url: str | None) -> Any:
