@@ -14,7 +14,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, reduce
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -55,6 +55,7 @@ CHECK_SECONDS = 20.0
 LONGEST = 1 << 22
 """Characters of an answer; of a longer one the rest is left."""
 
+MOST_TOKENS = 1 << 32
 MOST_NAMES = 10
 UNKNOWN = 404
 
@@ -358,11 +359,12 @@ class SDKProvider(ABC):
                 content = await response.response.aread()  # the server does not stream
                 reply = self._read(json.loads(content, object_hook=lambda found: SimpleNamespace(**found)))
             else:
-                async for event in response:
-                    reply = self._add(reply, event)
-                    request.heard(len(reply.text))
-                    if len(reply.text) > LONGEST:
-                        break
+                async with response:
+                    async for event in response:
+                        reply = self._add(reply, event)
+                        request.heard(len(reply.text))
+                        if len(reply.text) > LONGEST:
+                            break
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise not_an_answer(str(error), self._service) from None
         except Exception as error:
@@ -380,7 +382,7 @@ class SDKProvider(ABC):
                 clean_name(self.name),
                 f"{len(reply.text):,}",
             )
-        reply = _cut(reply)
+        reply = _bounded(reply)
         if reply.usage.total:
             return reply
         # some compatible servers do not count
@@ -394,6 +396,9 @@ class SDKProvider(ABC):
         return None if None in costs else sum(filter(None, costs))
 
 
-def _cut(reply: Reply) -> Reply:
-    """An answer within its longest."""
-    return replace(reply, text=reply.text[:LONGEST], finish="length") if len(reply.text) > LONGEST else reply
+def _bounded(reply: Reply) -> Reply:
+    """An answer within its longest, without numbers of tokens that cannot be."""
+    if len(reply.text) > LONGEST:
+        reply = replace(reply, text=reply.text[:LONGEST], finish="length")
+    counted = all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in astuple(reply.usage))
+    return reply if counted else replace(reply, usage=Usage())
