@@ -16,7 +16,8 @@ from promptpo.envs.spaces import form_of
 from promptpo.spec.facts import facts_from
 from promptpo.spec.fields import widest
 from promptpo.spec.observe import observe
-from promptpo.spec.paths import PathError, arithmetic, walk
+from promptpo.spec.paths import PathError, walk
+from promptpo.spec.paths import read as read_path
 from promptpo.spec.reading import read
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _part(root: str, part: SpecClass, space: AnySpace, values: Sequence[Any]) ->
         try:
             leaf = walk(said.expression, root, space)
             if leaf is None:
-                yield from _computed(said, root, space)
+                yield from _computed(said, space)
                 continue
         except PathError as error:
             yield Contradiction(said.line, f"{said.name}: {error}")
@@ -189,11 +190,11 @@ def _bounds(said: Said, leaf: Any, values: Sequence[Any]) -> Iterator[Contradict
                 yield Contradiction(said.line, message, doubtful=True)
 
 
-def _computed(said: Said, root: str, space: AnySpace) -> Iterator[Contradiction]:
+def _computed(said: Said, space: AnySpace) -> Iterator[Contradiction]:
     """A field such as ``obs // 4 % 5``: try it on every value that the space has."""
     if not isinstance(space, spaces.Discrete) or not said.ranges:
         return
-    values = [arithmetic(said.expression, {root: int(space.start) + n}) for n in range(int(space.n))]
+    values = [read_path(said.expression, int(space.start) + n) for n in range(int(space.n))]
     low, high = said.ranges[0]
     if min(values) != low or max(values) != high:
         message = f"{said.name} takes the values {min(values):g} .. {max(values):g}, not {low:g} .. {high:g}."

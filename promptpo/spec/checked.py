@@ -24,11 +24,10 @@ def checks_of(
         observed: The steps that it was held against.
         sources: Part to where it came from.
     """
-    trial, shown = observed.trial, parts.reward_code
-    functions = [] if shown is None else shown.functions
+    trial = observed.trial
     for name in RESULTS:
         passed = trial.passed(name) if trial is not None else None
-        if passed is not None and any(f"def {name}(" in one for one in functions):
+        if passed is not None and name in parts.code:
             values = f"{min(passed.told):.4g} to {max(passed.told):.4g}"
             yield f"{name}: its lines ran beside {len(passed.told)} steps, and gave what the environment gave ({values})."
         else:
@@ -38,7 +37,7 @@ def checks_of(
                 else "what is said of the end is not checked"
             )
             yield f"{name}: no lines of the environment are shown; {words}."
-    for name, words in ({} if shown is None else shown.words).items():
+    for name, words in (item for code in parts.code.values() for item in code.words.items()):
         yield f"{name}: {words}: compared with observations and actions in {len(trial.rows) if trial else 0} steps."
     how = {
         (True, False): "terminated",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import enum
 import inspect
@@ -269,7 +270,7 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
         space: Of observations.
         values: Observed ones.
     """
-    read = reader(item.path, "obs")
+    read = reader(ast.parse(item.path, mode="eval").body, "obs")
     if read is None or item.whole or item.form == "str" or "always" in item.meaning:
         return item
     if math.isfinite(item.low) and math.isfinite(item.high):

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
+import enum
 import inspect
+import math
 import re
+import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from promptpo.envs.family import differing
+from promptpo.spec.evaluated import evaluated
 
 DEEPEST = 4
 """Functions that call one another on the way to the one that computes the result."""
+
+SHORT = 40
+"""Characters of a constant that is written out."""
+
+LONG = 10
+"""Characters from which on a number is rounded to six digits."""
 
 MOST_TREES = 4096
 """Trees whose names are remembered: a slice asks for those of one many times."""
@@ -26,7 +38,20 @@ MOST_TREES = 4096
 CHANGING = {"step", "reset", "append", "extend", "pop", "remove", "clear", "update", "add", "seed", "popleft"}
 """Methods that change their object, whatever its class; of local names they are part of a slice."""
 
-Function = ast.FunctionDef
+OPERATING = (
+    ast.Constant,
+    ast.BinOp,
+    ast.Compare,
+    ast.UnaryOp,
+    ast.BoolOp,
+    ast.Subscript,
+    ast.Tuple,
+    ast.List,
+)
+"""What is constant where all its parts are."""
+
+DRAWS = re.compile(r"np_random|\brandom\b|\brng\b|^super\(")
+"""Calls that may not be made twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +59,7 @@ class Level:
     """A function of the environment that gives, or sets, what is looked for.
 
     Attributes:
-        node: Its syntax tree.
+        node: Its syntax tree, with constants as numbers and without branches that cannot run.
         code: Its code object.
         names: Its module's names.
         me: What it calls its own object; empty where it is no method.
@@ -45,7 +70,7 @@ class Level:
         attribute: The attribute of the object that it sets instead.
     """
 
-    node: Function
+    node: ast.FunctionDef
     code: CodeType
     names: Mapping[str, Any]
     me: str
@@ -55,9 +80,10 @@ class Level:
     index: int | None = None
     attribute: str = ""
 
-    def key(self, name: str) -> str:
-        """What a local name of it is noted under."""
-        return f"{self.path}.{self.node.name}:{name}"
+    @property
+    def arguments(self) -> list[str]:
+        """Their names, without its object's."""
+        return [n.arg for n in ast.walk(self.node.args) if isinstance(n, ast.arg) and n.arg != self.me]
 
     def result(self, value: ast.expr | None) -> ast.expr | None:
         """The part of a returned expression that is meant; None where it cannot be told apart."""
@@ -68,17 +94,6 @@ class Level:
         if isinstance(value, ast.Tuple) and self.index < len(value.elts):
             return value.elts[self.index]
         return None
-
-
-def arguments_of(level: Level) -> set[str]:
-    """The names of a function's arguments, its object included."""
-    return {n.arg for n in ast.walk(level.node.args) if isinstance(n, ast.arg)}
-
-
-def results_of(level: Level) -> list[ast.expr]:
-    """What a function returns of what is meant, at each of its ends."""
-    returned = [level.result(n.value) for n in ast.walk(level.node) if isinstance(n, ast.Return)]
-    return [one for one in returned if one is not None]
 
 
 def function_of(
@@ -93,7 +108,7 @@ def function_of(
     inner = [one for one in held if isinstance(one, FunctionType) and hasattr(owner, one.__name__)]
     plain = inner[0] if len(inner) == 1 else plain  # what a decorator without a note of it calls
     try:
-        node = ast.parse(textwrap.dedent(inspect.getsource(plain))).body[0]
+        node = ast.parse(textwrap.dedent(_source(plain))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
         return None
     if not isinstance(node, ast.FunctionDef):
@@ -101,87 +116,126 @@ def function_of(
     me = node.args.args[0].arg if owner is not None and node.args.args else ""
     classes = type(owner).__mro__ if owner is not None else ()
     home = home or next((one for one in classes if plain.__name__ in vars(one)), None)
-    return Level(node, plain.__code__, plain.__globals__, me, owner, path, home, index, attribute)
+    level = Level(node, plain.__code__, plain.__globals__, me, owner, path, home, index, attribute)
+    _Constants(level).visit(node)
+    return level
+
+
+_source = cache(inspect.getsource)
 
 
 def levels_of(env: gymnasium.Env[Any, Any], index: int) -> list[Level]:
-    """``step`` and the functions below it that compute the element of its result, outermost first."""
+    """``step`` and the functions below it that it leaves an element of its result to, innermost first."""
     found: list[Level] = []
     level = function_of(env.step, "env", index)
     while level is not None and len(found) < DEEPEST:
-        found.append(level)
+        found.insert(0, level)
         level = next(_below(level), None)
     return found
 
 
+def results_of(level: Level) -> list[ast.expr]:
+    """What a function returns of what is meant, at each of its ends."""
+    returned = [level.result(n.value) for n in ast.walk(level.node) if isinstance(n, ast.Return)]
+    return [one for one in returned if one is not None]
+
+
 def _below(level: Level) -> Iterator[Level]:
-    """Functions that a level takes its result from."""
+    """Functions that a level takes its result from as it is."""
+    calls = [n for n in ast.walk(level.node) if isinstance(n, ast.Call)]
     for returned in (n for n in ast.walk(level.node) if isinstance(n, ast.Return)):
         value, index = level.result(returned.value), None
         if value is None:
             value, index = returned.value, level.index
-        if isinstance(value, ast.Attribute) and ast.unparse(value.value) == level.me:
-            yield from _setting(level, value.attr)
-        for call, at in [(value, index), *_assigned_from(level.node, value)]:
-            if isinstance(call, ast.Call) and (found := called(level, call, at)) is not None:
+        given = [(value, index)]
+        if isinstance(value, ast.Name):
+            given = list(_assigned(level.node, value.id))
+        for call, at in given if len(given) == 1 else ():
+            found = called(level, call, at) if isinstance(call, ast.Call) else None
+            if found is not None:
                 yield found
+        if isinstance(value, ast.Attribute) and ast.unparse(value.value) == level.me:
+            for call in calls:
+                found = called(level, call, None, value.attr)
+                if (
+                    found
+                    and found.owner is level.owner
+                    and f"{found.me}.{value.attr}" in stored_in(found.node)
+                ):
+                    yield found
 
 
-def _assigned_from(node: Function, value: ast.expr | None) -> Iterator[tuple[ast.expr, int | None]]:
-    for statement in (n for n in ast.walk(node) if isinstance(n, ast.Assign)):
-        for target in statement.targets:
-            parts = target.elts if isinstance(target, ast.Tuple) else [target]
-            for at, part in enumerate(parts):
-                if isinstance(value, ast.Name) and isinstance(part, ast.Name) and part.id == value.id:
-                    yield statement.value, at if isinstance(target, ast.Tuple) else None
+def _assigned(node: ast.AST, name: str) -> Iterator[tuple[ast.expr | None, int | None]]:
+    """What a name is assigned, and which element of it."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Assign) and name in stored_in(one):
+            target = one.targets[0]
+            parts = target.elts if isinstance(target, ast.Tuple) else []
+            at = next((i for i, part in enumerate(parts) if ast.unparse(part) == name), None)
+            yield one.value, at
+        elif isinstance(one, ast.AugAssign | ast.AnnAssign | ast.For) and name in stored_in(one.target):
+            yield None, None
 
 
-def _setting(level: Level, attribute: str) -> Iterator[Level]:
-    """Methods, called by a level on its own object, that set an attribute."""
-    for call in (n for n in ast.walk(level.node) if isinstance(n, ast.Call)):
-        found = called(level, call, None)
-        if found is None or found.owner is not level.owner or found.code is level.code:
-            continue
-        if f"{found.me}.{attribute}" in stored_in(found.node):
-            yield Level(
-                found.node,
-                found.code,
-                found.names,
-                found.me,
-                found.owner,
-                found.path,
-                found.home,
-                None,
-                attribute,
-            )
-
-
-def called(level: Level, call: ast.Call, index: int | None) -> Level | None:
+def called(level: Level, call: ast.Call, index: int | None = None, attribute: str = "") -> Level | None:
     """The function that a call within a level calls; None where it is not known or not Python."""
     function = call.func
     if isinstance(function, ast.Attribute) and ast.unparse(function.value).startswith("super("):
         order = list(type(level.owner).__mro__)
         rest = order[order.index(level.home) + 1 :] if level.home in order else []
         home = next((one for one in rest if function.attr in vars(one)), None)
-        if home is None:
+        if home is None or not isinstance(vars(home)[function.attr], FunctionType):
             return None
-        return function_of(MethodType(vars(home)[function.attr], level.owner), level.path, index, home=home)
-    found = value_of(level, function)
-    if not isinstance(found, MethodType | FunctionType):
-        return None
-    path = level.path
+        bound = MethodType(vars(home)[function.attr], level.owner)
+        return function_of(bound, level.path, index, attribute, home)
+    found, path = value_of(level, function), level.path
     if isinstance(function, ast.Attribute) and isinstance(found, MethodType):
         path = re.sub(rf"^{level.me}\b", level.path, ast.unparse(function.value))
-    return function_of(found, path, index)
+    return (
+        function_of(found, path, index, attribute) if isinstance(found, MethodType | FunctionType) else None
+    )
 
 
-def property_of(level: Level, node: ast.Attribute) -> Level | None:
-    """The function behind an attribute of the own object that is computed."""
-    if not level.me or ast.unparse(node.value) != level.me:
-        return None
-    own = inspect.getattr_static(type(level.owner), node.attr, None)
-    getter = own.fget if isinstance(own, property) else None
-    return function_of(getter.__get__(level.owner), level.path) if getter is not None else None
+def is_clear(found: Level, helpers: dict[str, Level], depth: int = 0) -> bool:
+    """Whether a function changes and draws nothing, so that it may run once more.
+
+    Args:
+        found: The function.
+        helpers: It is put into these by its name, with the functions that it calls.
+        depth: Functions above it.
+    """
+    changes = any("." in name or found.me == name for name in stored_in(found.node))
+    known = helpers.setdefault(found.node.name, found)
+    if depth > DEEPEST or changes or known.code is not found.code:
+        return False
+    return (depth > 0 and known is not found) or calls_are_clear(found, found.node, helpers, depth + 1)
+
+
+def calls_are_clear(level: Level, tree: ast.AST, helpers: dict[str, Level], depth: int = 0) -> bool:
+    """Whether the calls within a tree, and properties that it reads, may run once more; the functions go into `helpers`."""
+    inner = list(ast.walk(tree))
+    for node in (n for n in inner if isinstance(n, ast.Attribute) and ast.unparse(n.value) == level.me):
+        own = inspect.getattr_static(type(level.owner), node.attr, None)
+        getter: Any = own.fget if isinstance(own, property) else None
+        found = function_of(getter.__get__(level.owner), level.path) if getter is not None else None
+        if found is not None and node.attr not in helpers and is_clear(found, trying := dict(helpers), depth):
+            helpers.update(trying)
+    return all(_call_is_clear(level, n, helpers, depth) for n in inner if isinstance(n, ast.Call))
+
+
+def _call_is_clear(level: Level, call: ast.Call, helpers: dict[str, Level], depth: int) -> bool:
+    text = ast.unparse(call.func)
+    if DRAWS.search(text):
+        return False
+    target = value_of(level, call.func)
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if not isinstance(getattr(target, "__func__", target), FunctionType):
+        own = target is None and re.split(r"[.\[(]", text)[0] in locals_of(level.node)
+        return method not in CHANGING or own
+    if target.__module__.split(".")[0] in {"numpy", "math"}:
+        return True
+    found = called(level, call)
+    return found is not None and is_clear(found, helpers, depth)
 
 
 def value_of(level: Level, expression: ast.expr) -> Any:
@@ -193,15 +247,14 @@ def value_of(level: Level, expression: ast.expr) -> Any:
         return None if local else level.names.get(expression.id, getattr(builtins, expression.id, None))
     if not isinstance(expression, ast.Attribute):
         return None
-    base = value_of(level, expression.value)
     try:
-        return None if base is None else getattr(base, expression.attr, None)
+        return getattr(value_of(level, expression.value), expression.attr, None)
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
 
 
 @lru_cache(maxsize=MOST_TREES)
-def locals_of(node: Function) -> frozenset[str]:
+def locals_of(node: ast.FunctionDef) -> frozenset[str]:
     """The names that a function assigns, its arguments included."""
     names = frozenset(
         n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -214,16 +267,12 @@ def stored_in(node: ast.AST) -> frozenset[str]:
     """Names and attributes that a tree assigns, deletes, or changes in place by an index or a method."""
     found = set()
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Name | ast.Attribute) and not isinstance(inner.ctx, ast.Load):
-            found.add(ast.unparse(inner))
-        elif isinstance(inner, ast.Subscript) and not isinstance(inner.ctx, ast.Load):
-            found.add(ast.unparse(root_of(inner)))
-        elif (
-            isinstance(inner, ast.Call)
-            and isinstance(inner.func, ast.Attribute)
-            and inner.func.attr in CHANGING
+        if isinstance(inner, ast.Name | ast.Attribute | ast.Subscript) and not isinstance(
+            inner.ctx, ast.Load
         ):
-            found.add(ast.unparse(inner.func.value))
+            found.add(ast.unparse(root_of(inner)))
+        elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+            found |= {ast.unparse(inner.func.value)} if inner.func.attr in CHANGING else set()
     return frozenset(found)
 
 
@@ -239,36 +288,114 @@ def read_in(node: ast.AST, me: str) -> frozenset[str]:
     """Names and attributes of the own object that a tree reads."""
     found = set()
     for inner in ast.walk(node):
-        if isinstance(inner, ast.AugAssign):
-            found.add(ast.unparse(root_of(inner.target)))
-        elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id != me:
-            found.add(inner.id)
-        elif (
-            isinstance(inner, ast.Attribute)
-            and ast.unparse(inner.value) == me
-            and isinstance(inner.ctx, ast.Load)
-        ):
-            found.add(ast.unparse(inner))
+        one = root_of(inner.target) if isinstance(inner, ast.AugAssign) else inner
+        read = isinstance(one, ast.Name | ast.Attribute) and (
+            one is not inner or isinstance(one.ctx, ast.Load)
+        )
+        if read and ((isinstance(one, ast.Name) and one.id != me) or _is_own(one, me)):
+            found.add(ast.unparse(one))
     return frozenset(found)
 
 
-def is_fixed(owner: Any, name: str) -> bool:
-    """Whether an attribute of an object is a constant: set by nothing but its construction, the same in all variants."""
+def _is_own(node: Any, me: str) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node.value) == me
+
+
+def is_fixed(owner: Any, name: str, also: tuple[str, ...] = ()) -> bool:
+    """Whether an attribute of an object is a constant: set by nothing but its construction, the same in all variants.
+
+    Args:
+        owner: The object.
+        name: The attribute.
+        also: How the names of other methods begin that may set it.
+    """
     varies = isinstance(owner, gymnasium.Env) and name in differing(owner)
     kind: Any = type(owner)
-    return name not in changed_attributes(kind) and not varies
+    return name not in changed_attributes(kind, ("__init__", "configure", *also)) and not varies
 
 
 @cache
-def changed_attributes(cls: Any) -> frozenset[str]:
-    """Attributes that the methods of a class assign or change after construction."""
+def changed_attributes(cls: Any, apart: tuple[str, ...]) -> frozenset[str]:
+    """Attributes that its methods, those apart whose names begin so, and others of its modules assign or change."""
     found: set[str] = set()
     for base in cls.__mro__[:-1]:
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
-        except (OSError, TypeError, SyntaxError):
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name not in {"__init__", "configure"}:
-                found |= {name.split(".")[1] for name in stored_in(node) if name.count(".") >= 1}
+        for home, node in _methods(base.__module__):
+            stored = [name.split(".") for name in stored_in(node)]
+            if home != base.__qualname__:
+                found |= {one[-1] for one in stored if len(one) > 2 or (len(one) == 2 and one[0] != "self")}  # noqa: PLR2004 - of another's object
+            elif not node.name.startswith(apart):
+                found |= {one[1] for one in stored if len(one) > 1}
     return frozenset(found)
+
+
+@cache
+def _methods(module: str) -> Sequence[tuple[str, ast.FunctionDef]]:
+    """The functions of a module, each with its class; none where it has no source."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError, SyntaxError, KeyError):
+        return ()
+    homes: list[Any] = [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef))]
+    return [
+        (getattr(home, "name", ""), n) for home in homes for n in home.body if isinstance(n, ast.FunctionDef)
+    ]
+
+
+class _Constants(ast.NodeTransformer):
+    """Constants by their values, and of a condition that they decide the branch that runs."""
+
+    def __init__(self, level: Level) -> None:
+        self._level = level
+
+    def visit(self, node: ast.AST) -> Any:
+        """The node, or what it comes to."""
+        level, value = self._level, None
+        if self._is_fixed(node) and not isinstance(node, ast.Constant):
+            with contextlib.suppress(Exception):  # of a foreign class: anything can come out of it
+                value = evaluated(ast.unparse(node), level.names, {level.me: level.owner})
+        if (literal := _literal(value)) is not None:
+            return literal
+        self.generic_visit(node)
+        if isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Constant):
+            return (node.body if node.test.value else node.orelse) or None
+        if isinstance(node, ast.BoolOp):
+            neutral = isinstance(node.op, ast.And)
+            decided = [bool(one.value) for one in node.values if isinstance(one, ast.Constant)]
+            rest = [one for one in node.values if not isinstance(one, ast.Constant)]
+            if (not neutral) in decided or not rest:
+                return ast.Constant(((not neutral) in decided) != neutral)
+            return rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+        return node
+
+    def _is_fixed(self, node: ast.AST) -> bool:
+        level = self._level
+        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return False
+        if isinstance(node, OPERATING):
+            return all(self._is_fixed(one) for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
+        if isinstance(node, ast.Name):
+            return node.id == level.me or (node.id in level.names and node.id not in locals_of(level.node))
+        if not isinstance(node, ast.Attribute) or not self._is_fixed(node.value):
+            return False
+        owner = value_of(level, node.value)
+        static = inspect.getattr_static(owner, node.attr, None)
+        kept = node.attr in getattr(owner, "__dict__", {}) or isinstance(
+            static, int | float | str | dict | list | tuple
+        )
+        plain = owner is not np and owner is not math
+        return plain and (isinstance(owner, ModuleType) or (kept and is_fixed(owner, node.attr)))
+
+
+def _literal(value: Any) -> ast.expr | None:
+    """A constant as it is written, numbers with six digits; None for what is none, or long."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, bool | int | float | str | tuple | list) or len(str(plain)) >= SHORT:
+        return None
+    text = repr(int(plain) if isinstance(plain, enum.IntEnum) else plain)
+    if isinstance(plain, float) and len(text) > LONG:
+        text = f"{plain:.6g}"
+    text = text if isinstance(plain, str) else re.sub(r"\b(inf|nan)\b", r"np.\1", text)
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None

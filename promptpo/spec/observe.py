@@ -134,21 +134,16 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Obs
 
         with patience(STEPPING, f"a reset of {name}"):
             ReturnContract(env, name).reset(env.reset(seed=seeds[0]))
-        trial = SpecTrial.of(env.unwrapped)
+        trial = SpecTrial(env.unwrapped)
     episodes = [_episode(env, seeds[0], limit, name, trial)]
-    if trial is not None:
-        trial.propose(env.observation_space, env.action_space)
-    again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name, trial)
+    again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
     repeats, spent = _agree(episodes[0], again), len(again)
     if not repeats and trial is not None:  # what ran beside may have changed the course
-        again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
-        repeats, spent = _agree(episodes[0], again), spent + len(again)
-        trial.disturbed = repeats
-    trial = None if trial is not None and trial.disturbed else trial
+        episodes = [_episode(env, seeds[0], limit, name)]
+        repeats, spent = _agree(episodes[0], again), spent + len(episodes[0])
+        trial = None if repeats else trial
     episodes += [_episode(env, seed, limit, name, trial) for seed in seeds[1:]]
     spent += sum(map(len, episodes))
-    if trial is not None:
-        trial.settle()
     whole = _whole(env, name, trial)
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
     starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]

@@ -55,8 +55,8 @@ NOT_OBSERVED = "Not found in the observation"
 
 
 @dataclass(frozen=True, slots=True)
-class RewardCode:
-    """Python that computes the reward, that says what ends an episode, or both.
+class Code:
+    """Lines of the environment's own that compute a part of a step's result.
 
     Attributes:
         functions: Source of each function, the entry first.
@@ -65,11 +65,6 @@ class RewardCode:
 
     functions: Sequence[str]
     words: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def has_reward(self) -> bool:
-        """Whether the reward is among what it computes."""
-        return bool(self.functions) and self.functions[0].startswith("def reward(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +84,7 @@ class Parts:
         action_note: What else there is to know about it.
         blocks: Name of a module constant to its multi-line text, for example the map of a grid.
         reward_text: The reward in words.
-        reward_code: The reward as Python.
+        code: "reward", "terminated" or "truncated" to the lines that compute it.
         start: How an episode begins.
         end: When it ends.
         step_seconds: Simulated seconds of a step, where nothing else in the spec names them.
@@ -111,7 +106,7 @@ class Parts:
     action_note: str = ""
     blocks: Mapping[str, str] = field(default_factory=dict)
     reward_text: str = ""
-    reward_code: RewardCode | None = None
+    code: Mapping[str, Code] = field(default_factory=dict)
     start: str = ""
     end: str = ""
     horizon: int | None = None
@@ -132,7 +127,10 @@ def identifier(text: str, words: int = NAME_WORDS) -> str:
     plain = re.sub(r"\([^)]*\)|\[[^\]]*\]|Equals to .*", " ", text)
     plain = re.sub(r"(?<!\w)-(?=\d)", "minus ", plain.replace("n't", " not"))
     parts = [part.lower() for part in re.findall(r"[A-Za-z0-9]+", plain)]
-    telling = [part for part in parts if part not in _STOP][:words] or parts[:words]
+    telling = [part for part in parts[:-1] if part not in _STOP] + parts[
+        -1:
+    ]  # the last may be a letter that is meant
+    telling = telling[:words]
     name = "_".join(telling)
     return f"n_{name}" if name[:1].isdigit() or keyword.iskeyword(name) else name
 

@@ -1,4 +1,4 @@
-"""Following an expression such as ``obs["goal"][0:3]`` into a space, without executing it."""
+"""Following an expression such as ``obs["goal"][0:3]`` or ``obs // 4 % 5`` into a space; it is never run as Python."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.spaces import at
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from promptpo.envs.spaces import AnySpace
+
+OPERATORS = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+}  # fmt: skip
+
+OF_PATHS = (ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.Name, ast.UnaryOp, ast.USub, ast.Load)
 
 
 class PathError(ValueError):
@@ -38,47 +43,56 @@ def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
     Raises:
         PathError: There is no such key, index or slice.
     """
-    keys = _keys(expression, root)
-    if keys is None:
+    read = reader(expression, root)
+    if read is None:
         return None
-    wrong = f"{ast.unparse(expression)} does not exist"
-    low, high = limits(space)
-    for key in keys:
-        if isinstance(low, dict) and key not in low:
-            raise PathError(f"{wrong}: the {root} has the keys {', '.join(map(repr, low))}.")
-        parts = isinstance(low, dict | tuple) or np.ndim(low) > 0
-        try:
-            if not parts or (isinstance(key, slice) and max(key.start or 0, key.stop or 0) > len(low)):
-                raise IndexError
-            low, high = low[key], high[key]
-        except (IndexError, TypeError):
-            several = (
-                f"there are {len(low)} parts"
-                if isinstance(low, tuple)
-                else f"the array has shape {np.shape(low)}"
-            )
-            raise PathError(
-                f"{wrong}: {several if parts else 'there is one value, which has no parts'}."
-            ) from None
+    low, high = map(read, limits(space))
     plain = not isinstance(low, dict | tuple)
-    return PathEnd(low if plain else None, high if plain else None, lambda value: at(value, keys))
+    return PathEnd(low if plain else None, high if plain else None, read)
 
 
-def reader(path: str, root: str) -> Callable[[Any], Any] | None:
+def reader(expression: ast.expr, root: str) -> Callable[[Any], Any] | None:
     """A function that reads a path such as ``obs["goal"][0:3]`` from a value; None where it computes something else."""
-    keys = _keys(ast.parse(path, mode="eval").body, root)
-    return None if keys is None else lambda value: at(value, keys)
+    inner = list(ast.walk(expression))
+    path = isinstance(expression, ast.Subscript | ast.Name) and all(
+        isinstance(n, OF_PATHS) and getattr(n, "id", root) == root for n in inner
+    )
+    return (lambda value: read(expression, value)) if path else None
 
 
-def _keys(node: ast.expr, root: str) -> list[Any] | None:
-    keys: list[Any] = []
-    while isinstance(node, ast.Subscript):
+def read(expression: ast.expr, value: Any) -> Any:
+    """What an expression of subscripts, numbers and operators gives for the value of the name in it.
+
+    Raises:
+        PathError: It holds anything else, divides by zero, or there is no such key, index or slice.
+    """
+    if isinstance(expression, ast.Name):
+        return value
+    if isinstance(expression, ast.Constant) and isinstance(expression.value, int | float):
+        return expression.value
+    told = ast.unparse(expression)
+    if isinstance(expression, ast.BinOp) and type(expression.op) in OPERATORS:
+        left, right = read(expression.left, value), read(expression.right, value)
         try:
-            keys.insert(0, _key(node.slice))
-        except ValueError:
-            return None
-        node = node.value
-    return keys if isinstance(node, ast.Name) and node.id == root else None
+            return float(OPERATORS[type(expression.op)](left, right))
+        except ArithmeticError as error:
+            raise PathError(f"{told} cannot be computed: {error}.") from None
+    if not isinstance(expression, ast.Subscript):
+        raise PathError(f"{told} is not simple arithmetic.")
+    whole = read(expression.value, value)
+    parts = isinstance(whole, dict | tuple) or np.ndim(whole) > 0
+    try:
+        key = _key(expression.slice)
+        if not parts or (isinstance(key, slice) and max(key.start or 0, key.stop or 0) > len(whole)):
+            raise IndexError
+        return whole[key]
+    except (LookupError, TypeError, ValueError):
+        has = f"the array has shape {np.shape(whole)}" if parts else "there is one value, which has no parts"
+        if isinstance(whole, dict):
+            has = f"it has the keys {', '.join(map(repr, whole))}"
+        elif isinstance(whole, tuple):
+            has = f"there are {len(whole)} parts"
+        raise PathError(f"{told} does not exist: {has}.") from None
 
 
 def _key(node: ast.expr) -> Any:
@@ -104,28 +118,3 @@ def limits(space: AnySpace) -> tuple[Any, Any]:
     if isinstance(space, spaces.MultiBinary):
         return np.zeros(space.shape), np.ones(space.shape)
     return None, None
-
-
-OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-}  # fmt: skip
-
-
-def arithmetic(expression: ast.expr, names: Mapping[str, float]) -> float:
-    """The value of an expression of numbers, names and operators, such as ``obs // 4 % 5``.
-
-    Raises:
-        PathError: It holds anything else, or divides by zero.
-    """
-    if isinstance(expression, ast.Constant) and isinstance(expression.value, int | float):
-        return expression.value
-    if isinstance(expression, ast.Name) and expression.id in names:
-        return names[expression.id]
-    if isinstance(expression, ast.BinOp) and type(expression.op) in OPERATORS:
-        left, right = arithmetic(expression.left, names), arithmetic(expression.right, names)
-        try:
-            return float(OPERATORS[type(expression.op)](left, right))
-        except ArithmeticError as error:
-            raise PathError(f"{ast.unparse(expression)} cannot be computed: {error}.") from None
-    raise PathError(f"{ast.unparse(expression)} is not simple arithmetic.")

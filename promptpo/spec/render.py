@@ -7,7 +7,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from promptpo.spec.parts import RewardCode
+from promptpo.spec.parts import NOT_OBSERVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -151,16 +151,21 @@ def _action(parts: Parts) -> str:
 
 def _reward(parts: Parts) -> str:
     first, _, rest = parts.reward_text.strip().partition("\n")
-    code, told = parts.reward_code or RewardCode(()), _docstring(first, rest.strip("\n")) if first else ""
-    functions = list(code.functions)
-    if told and code.has_reward:
-        head, _, body = functions[0].partition("\n")
-        functions[0] = f"{head}\n{told}\n{body}"
+    told = _docstring(first, rest.strip("\n")) if first else ""
+    found: dict[str, list[str]] = {name: list(code.functions) for name, code in parts.code.items()}
+    if told and "reward" in found:
+        head, _, body = found["reward"][0].partition("\n")
+        found["reward"][0] = f"{head}\n{told}\n{body}"
     elif told:
-        functions.insert(0, f"def reward(obs, action, next_obs):\n{told}")
-    words = [
-        line for name, text in code.words.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)
-    ]
+        found = {"": [f"def reward(obs, action, next_obs):\n{told}"]} | found
+    functions = dict.fromkeys(function for each in found.values() for function in each)
+    said: dict[str, str] = {}
+    for name, text in (item for code in parts.code.values() for item in code.words.items()):
+        known = said.get(name, text)
+        said[name] = (
+            known if name != NOT_OBSERVED else ", ".join(dict.fromkeys(f"{known}, {text}".split(", ")))
+        )
+    words = [line for name, text in said.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)]
     return "\n\n\n".join(filter(None, [*functions, "\n".join(f"# {line}" for line in words)]))
 
 

@@ -7,9 +7,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.coded import coded, reached
+from promptpo.spec.coded import coded
 from promptpo.spec.functions import function_of
-from promptpo.spec.parts import RewardCode
+from promptpo.spec.parts import Code
 from promptpo.spec.prose import sentences_of, told, with_values
 from promptpo.spec.render import rough_span
 
@@ -45,9 +45,9 @@ def reward_parts(
     """
     trial, spaces = observed.trial, (env.observation_space, env.action_space)
     text = told(extra.reward or docs["reward"].text or _told_reward(env, docs), MOST_WORDS)
-    text, end, found = with_values(text, env.unwrapped), parts.end, []
+    text, end, found = with_values(text, env.unwrapped), parts.end, dict[str, Code]()
     if not extra.reward and (code := coded(trial, "reward", MOST_CODE, spaces)) is not None:
-        found.append(code)
+        found["reward"] = code
         text = text if len(text) <= BESIDE else ""
         sources["reward"] = "source and documentation" if text else "source"
     else:
@@ -55,26 +55,11 @@ def reward_parts(
         seen = rough_span(*(f(step.reward for step in observed.steps) for f in (min, max)))
         unknown = f"How it is computed is not known. In {len(observed.steps)} steps of random actions it was {seen}."
         text = text or unknown
-    if not extra.end and (code := coded(trial, "terminated", MOST_ENDING, spaces)) is not None:
-        found.append(code)
-        end = end if len(end) <= BESIDE else ""
-    functions = list(dict.fromkeys(function for one in found for function in one.functions))
-    words = {name: said for one in reversed(found) for name, said in one.words.items()}
-    return replace(
-        parts, reward_code=RewardCode(functions, words) if found else None, reward_text=text, end=end
-    )
-
-
-def only_ending(code: RewardCode | None) -> RewardCode | None:
-    """What code says of the end of an episode alone, where the reward is another one; None where it says nothing."""
-    functions = [] if code is None else list(code.functions)
-    first = next((i for i, text in enumerate(functions) if text.startswith("def terminated(")), None)
-    if code is None or first is None:
-        return None
-    kept = reached([functions[first], *functions[:first], *functions[first + 1 :]])
-    shown = "\n".join(kept)
-    words = {name: text for name, text in code.words.items() if re.search(rf"{re.escape(name)}(?!\w)", shown)}
-    return replace(code, functions=kept, words=words)
+    for name in () if extra.end else ("terminated", "truncated")[: 2 if parts.horizon is None else 1]:
+        if (code := coded(trial, name, MOST_ENDING, spaces)) is not None:
+            found[name] = code
+            end = end if len(end) <= BESIDE else ""
+    return replace(parts, code=found, reward_text=text, end=end)
 
 
 _TITLES = re.compile(r"^\s*(?::\w+|Args:|Parameters|Returns:$)", re.MULTILINE)

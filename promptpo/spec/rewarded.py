@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from promptpo.spec.parts import NOT_OBSERVED
 from promptpo.spec.prose import sentences_of
-from promptpo.spec.reward import only_ending
 
 if TYPE_CHECKING:
     from promptpo.envs.task import RewardProgram
@@ -21,9 +20,6 @@ _PURPOSE = re.compile(
     re.IGNORECASE,
 )
 """What tells a sentence on what is to be done, or on what it earns."""
-
-_STATE = re.compile(r"env\.data\.\S+ \((?:[^()]|\([^()]*\))*\)")
-"""Parts of a simulator's state among what a policy does not see; the rest is the old reward's own bookkeeping."""
 
 ENV_REWARD = "In the class Reward below this is `env_reward`."
 
@@ -49,12 +45,12 @@ def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
     if reward.reads_environment:
         text = "\n".join(filter(None, [ENV_REWARD, parts.reward_text]))
         return replace(parts, reward_text=text, success=success)
-    hidden = parts.reward_code.words.get(NOT_OBSERVED, "") if parts.reward_code is not None else ""
-    state = ", ".join(_STATE.findall(hidden))
+    hidden = parts.code["reward"].words.get(NOT_OBSERVED, "") if "reward" in parts.code else ""
+    state = ", ".join(one for one in hidden.split(", ") if one.startswith("env.data."))
     line = f"{NOT_OBSERVED}: {state}." if state else ""
     note = "\n".join(filter(None, [parts.observation_note, line]))
-    code = only_ending(parts.reward_code)
-    return replace(parts, reward_code=code, reward_text="", success=success, observation_note=note)
+    code = {name: one for name, one in parts.code.items() if name != "reward"}
+    return replace(parts, code=code, reward_text="", success=success, observation_note=note)
 
 
 def _goal(reward: RewardProgram) -> str:

@@ -7,35 +7,37 @@ import contextlib
 import copy
 import re
 import sys
-from dataclasses import dataclass, field
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.spec.evaluated import evaluated
-from promptpo.spec.functions import Level, arguments_of, levels_of, read_in, results_of, stored_in
-from promptpo.spec.slicing import LAST, Sliced, moves_within, sets, sliced
-from promptpo.spec.values import Columns, Tie, columns, equal, tie
+from promptpo.spec.functions import levels_of, locals_of, read_in
+from promptpo.spec.slicing import Sliced, sliced
+from promptpo.spec.values import Columns, Tie, columns, equal, table_of, tie
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from types import CodeType, FrameType
+    from types import FrameType
 
     import gymnasium
 
-RESULTS = {"reward": 1, "terminated": 2}
+    from promptpo.spec.functions import Level
+
+RESULTS = {"reward": 1, "terminated": 2, "truncated": 3}
 CLOSE = 1e-4
 """Of the largest result the most, and of the median the median, by which arithmetic in 32 bits may be off."""
 
 WIDEST = 8
 """Numbers of an attribute that may name a part of the observation."""
 
-ENOUGH_ROWS = 60
-"""Steps that are watched for names alone, where no lines are left to run."""
+MOST_ROWS = 300
+"""Steps whose variables are kept to compare them with observations."""
 
-LARGEST, MOST_ROWS = 400, 300
-"""Numbers of a variable, and steps, that are kept to compare it with observations."""
+LAST = 1_000_000
+"""The line of what follows a function."""
 
 
 class _View:
@@ -48,353 +50,251 @@ class _View:
         return getattr(self.__dict__["_viewed"], name)
 
 
-class _ReturnedError(Exception):
-    """What a line returns."""
-
-
-class _Raising(ast.NodeTransformer):
-    """Lines that raise what they return, so that they can run one by one."""
-
-    def visit_Return(self, node: ast.Return) -> ast.stmt:
-        """A line."""
-        value = node.value or ast.Constant(None)
-        return ast.Raise(ast.Call(ast.Name(_ReturnedError.__name__, ast.Load()), [value], []))
-
-
 class Proposal:
-    """Lines that run in the midst of the function that they were taken from, each just before the function runs it.
+    """Lines that run beside the function that they were taken from, each just before the function runs it.
 
     Attributes:
-        lines: Of the function, at its top level.
-        failed: Whether they raised, or used a name with another value than it has at the end.
+        lines: Of the function.
+        chains: Attributes of its object that they read, such as ``data.qpos[0]``.
+        failed: Whether they raised, or used a name with several values in a step.
         told: What the environment gave.
         given: What they gave.
-        value: What they gave in this step.
+        begun: Of each step arguments, names that are cut, and attributes, when they are used first.
+        ended: Likewise attributes, when the function returns.
     """
 
     def __init__(self, lines: Sliced) -> None:
-        self.lines, self.failed = lines, False
-        self.told: list[float] = []
-        self.given: list[float] = []
-        self.value: Any = None
-        self._parts = [
-            (getattr(one, "lineno", LAST), read_in(one, lines.level.me) & lines.cut, _compiled(one))
-            for one in lines.body
-        ]
-        self._waiting = self._parts[:0]
-        self._space: dict[str, Any] = {}
-        self._used: dict[str, Any] = {}
+        self.lines, self.chains = lines, sorted(set(_chains(lines)))
+        self.failed, self.told, self.given = False, list[float](), list[float]()
+        self.begun, self.ended = list[dict[str, Any]](), list[dict[str, Any]]()
+        self._at = [getattr(one, "lineno", LAST) for one in lines.body]
+        self._reads = [sorted(read_in(one, lines.level.me) & lines.cut) for one in lines.body]
+        self._function = self._beside()
+        self._running: Any = None
+        self._waiting = 0
+        self._now: dict[str, dict[str, Any]] = {}
+        self._value: Any = None
+
+    def _beside(self) -> Any:
+        """The lines as a generator that waits before each of them, for the names that are cut."""
+        level, space = self.lines.level, dict(self.lines.level.names)
+        text = [f"def beside({', '.join(filter(None, [level.me, *level.arguments]))}):"]
+        for one, reads in zip(self.lines.body, self._reads, strict=True):
+            text.append(f"    {''.join(f'{name}, ' for name in reads)}{'= ' if reads else ''}yield")
+            text.append(textwrap.indent(ast.unparse(one), "    "))
+        exec("\n".join(text), space)  # noqa: S102 - lines of the environment's own class, which runs in this process anyway
+        return space["beside"]
 
     def begin(self, names: Mapping[str, Any]) -> None:
         """The function is called."""
         level = self.lines.level
-        given = {n: _kept(names[n]) for n in arguments_of(level)}
-        given |= {level.me: _View(level.owner), _ReturnedError.__name__: _ReturnedError}
-        self._space, self._used, self.value = {**level.names, **given}, {}, None
-        self._waiting = list(self._parts)
+        given = {name: _kept(names[name]) for name in level.arguments}
+        own = {level.me: _View(level.owner)} if level.me else {}
+        self._now, self._value = {"begun": given | self._attributes(), "ended": {}}, None
+        self._running, self._waiting = self._function(**own, **given), 0
+        next(self._running)
 
     def reach(self, line: int, names: Mapping[str, Any]) -> None:
         """The function comes to a line."""
-        while self._waiting and self._waiting[0][0] <= line:
-            _, reads, code = self._waiting.pop(0)
-            self._used |= {n: _kept(names[n]) for n in reads if n in names}
+        while self._running is not None and self._at[self._waiting] <= line:
             try:
-                self._space |= self._used
-                exec(code, self._space)  # noqa: S102 - lines of the environment's own class, which runs in this process anyway
-            except _ReturnedError as done:
-                self.value, self._waiting = done.args[0], []
+                used = {name: _kept(names[name]) for name in self._reads[self._waiting]}
+                self.failed |= any(not equal(self._now["begun"].setdefault(n, v), v) for n, v in used.items())
+                self._waiting += 1
+                self._running.send(tuple(used.values()) or None)
+            except StopIteration as done:
+                self._value, self._running = done.value, None
             except Exception:  # noqa: BLE001 - code that fails is not shown
-                self.failed, self._waiting = True, []
+                self.failed, self._running = True, None
 
     def end(self, names: Mapping[str, Any]) -> None:
-        """The function returns: what a name is told to be, it has to have been where it was used."""
+        """The function returns."""
         self.reach(LAST, names)
-        used = {name: _numbers(value) for name, value in self._used.items()}
-        now = {name: _numbers(names.get(name)) for name in used}
-        self.failed |= not all(one is None or np.array_equal(one, now[name]) for name, one in used.items())
+        self._now["ended"] = self._attributes()
 
-    def compare(self, told: Any) -> None:
+    def _attributes(self) -> dict[str, Any]:
+        return {f".{one}": _at(self.lines.level.owner, one) for one in self.chains}
+
+    def compare(self, told: Any, *, keeping: bool) -> None:
         """Hold what the last run gave beside what the environment returned."""
+        if keeping:
+            self.begun.append(self._now.get("begun", {}))
+            self.ended.append(self._now.get("ended", {}))
         try:
-            self.given.append(float(np.asarray(self.value, dtype=float).reshape(())))
+            self.given.append(float(np.asarray(self._value, dtype=float).reshape(())))
             self.told.append(float(told))
         except (TypeError, ValueError):
             self.failed = True
+        self._now, self._value = {}, None
 
     @property
     def right(self) -> bool:
         """Whether every recorded result was given."""
         if self.failed or not self.told:
             return False
-        if min(self.told) == max(self.told) and moves_within(self.lines):
-            return False  # nothing tells whether what is left out matters
         errors, size = np.abs(np.array(self.given) - self.told), np.abs(self.told)
         return bool(errors.max() <= CLOSE * size.max() and np.median(errors) <= CLOSE * np.median(size))
 
 
-def _compiled(line: ast.stmt) -> CodeType:
-    raising = _Raising().visit(copy.deepcopy(line))
-    return compile(ast.fix_missing_locations(ast.Module([raising], [])), "<a line of step>", "exec")
-
-
-@dataclass
-class Moment:
-    """What a step's variables held.
-
-    Attributes:
-        values: At the end of each function.
-        before: At its begin.
-        large: Those that are no flat arrays.
-        whole: Those of these that equal the observation, or hold it alone, and how a policy writes that.
-        own: The environment's attributes after the step.
-        seen: Observation, action and next observation.
-    """
-
-    values: dict[str, Any] = field(default_factory=dict)
-    before: dict[str, Any] = field(default_factory=dict)
-    large: dict[str, Any] = field(default_factory=dict)
-    whole: dict[str, str] = field(default_factory=dict)
-    own: dict[str, Any] = field(default_factory=dict)
-    seen: tuple[Any, Any, Any] | None = None
-
-
-@dataclass
 class SpecTrial:
     """Proposals that run beside the steps of an environment.
 
-    In a first episode it notes what names hold; then lines are proposed, and run beside the others.
-
     Attributes:
-        env: Unwrapped.
-        levels: "reward" and "terminated" to the functions that may compute them.
-        paths: Of each function the attributes that it reads.
-        steps: How many were compared.
-        disturbed: Whether running the lines changed what the environment does.
+        env: Unwrapped, after a reset.
+        found: "reward", "terminated" and "truncated" to the proposals for them.
+        rows: Observation, action and next observation of the steps that are kept.
+        own: The environment's attributes after each of them.
     """
 
-    env: gymnasium.Env[Any, Any]
-    levels: Mapping[str, Sequence[Level]]
-    paths: Mapping[CodeType, Sequence[str]]
-    candidates: dict[str, list[Proposal]] = field(default_factory=dict)
-    rows: list[Moment] = field(default_factory=list)
-    steps: int = 0
-    disturbed: bool = False
-    _now: Moment = field(default_factory=Moment)
-    _inside: set[CodeType] = field(default_factory=set)
-    _returned: Any = None
-
-    @classmethod
-    def of(cls, env: gymnasium.Env[Any, Any]) -> SpecTrial:
-        """Proposals for an unwrapped environment that has been reset."""
-        levels = {name: levels_of(env, index) for name, index in RESULTS.items()}
-        paths: dict[CodeType, set[str]] = {}
-        for one in (one for found in levels.values() for one in found):
-            paths.setdefault(one.code, set()).update(_paths(one))
-        return cls(env, levels, {code: sorted(found) for code, found in paths.items()})
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        self.env = env
+        self.found = {
+            name: [p for level in levels_of(env, index) for p in _proposals(level)]
+            for name, index in RESULTS.items()
+        }
+        self.rows, self.own = list[tuple[Any, Any, Any]](), list[dict[str, Any]]()
+        self._every = [one for found in self.found.values() for one in found]
+        self._returned: Any = ()
 
     @contextlib.contextmanager
     def beside(self) -> Iterator[None]:
         """Runs the proposals at every step of the unwrapped environment, whatever wrappers call it."""
-        self._now, self._returned = Moment(), None
-        self._inside = set()
-        previous = sys.gettrace()
-        open_ = not self.candidates or any(self._running(code) for code in self.paths)
-        sys.settrace(self._called if self.paths and (open_ or len(self.rows) < ENOUGH_ROWS) else previous)
+        step, previous, own = self.env.step, sys.gettrace(), vars(self.env)
+        kept = {"step": own["step"]} if "step" in own else {}
+        self._returned = ()
+
+        def watched(*given: Any, **named: Any) -> Any:
+            sys.settrace(self._called if any(not one.failed for one in self._every) else previous)
+            try:
+                self._returned = step(*given, **named)
+            finally:
+                sys.settrace(previous)
+            return self._returned
+
+        own["step"] = watched
         try:
             yield
         finally:
-            sys.settrace(previous)
-        if not isinstance(self._returned, tuple):
-            return
-        self.steps += 1
-        for name, found in self.candidates.items():
-            for one in found:
-                if not one.failed:
-                    one.compare(self._returned[RESULTS[name]])
-                one.value = None
-
-    def _running(self, code: CodeType) -> list[Proposal]:
-        """The proposals of a function that have not failed."""
-        every = (one for found in self.candidates.values() for one in found)
-        return [one for one in every if not one.failed and one.lines.level.code is code]
+            del own["step"]
+            own.update(kept)
 
     def _called(self, frame: FrameType, event: str, value: Any) -> Any:
         """Called by Python where a function is called; what it returns is called at each of its lines, and at its end."""
         del event, value
         code = frame.f_code
-        if code not in self.paths or code in self._inside:
-            return None
-        level = next(one for found in self.levels.values() for one in found if one.code is code)
-        if level.me and frame.f_locals.get(level.me) is not level.owner:
-            return None
-        self._inside.add(code)
-        running = self._running(code)
-        self._note(self._now.before, level, frame.f_locals)
+        running = [
+            one
+            for one in self._every
+            if one.lines.level.code is code
+            and not one.failed
+            and (not one.lines.level.me or frame.f_locals.get(one.lines.level.me) is one.lines.level.owner)
+        ]
         for one in running:
             one.begin(frame.f_locals)
 
         def follow(frame: FrameType, event: str, value: Any) -> Any:
-            names = frame.f_locals
+            del value
             for one in running:
                 if event == "line":
-                    one.reach(frame.f_lineno - code.co_firstlineno + 1, names)
+                    one.reach(frame.f_lineno - code.co_firstlineno + 1, frame.f_locals)
                 elif event == "return":
-                    one.end(names)
-            if event == "return":
-                self._inside.discard(code)
-                self._note(self._now.values, level, names)
-                large = {n: v for n, v in names.items() if isinstance(v, dict | tuple | np.ndarray)}
-                self._now.large |= {level.key(name): held for name, held in large.items()}
-                self._returned = value if level is self.levels["reward"][0] else self._returned
+                    one.end(frame.f_locals)
             return follow
 
-        return follow
-
-    def _note(self, into: dict[str, Any], level: Level, names: Mapping[str, Any]) -> None:
-        for name, value in names.items():
-            if (kept := _numbers(value)) is not None:
-                into[level.key(name)] = kept
-        for one in self.paths[level.code]:
-            if (kept := _numbers(_at(level.owner, one))) is not None:
-                into[level.key(f".{one}")] = kept
+        return follow if running else None
 
     def seen(self, observation: Any, action: Any, following: Any, *, ended: bool) -> None:
-        """Keep the variables of the last step with what a policy saw before it, did, and saw after it."""
-        if ended or len(self.rows) < MOST_ROWS:  # what ends an episode is rare, and tells most
-            self._now.seen = (observation, action, following)
-            written = {name: _written(value, following) for name, value in self._now.large.items()}
-            self._now.whole = {name: path for name, path in written.items() if path}
-            self._now.large = {}
-            held = {name: _numbers(value) for name, value in vars(self.env).items()}
-            self._now.own = {
-                name: value for name, value in held.items() if value is not None and value.size <= WIDEST
-            }
-            self.rows.append(self._now)
-
-    def propose(self, observation_space: Any, action_space: Any) -> None:
-        """Propose lines, cut at names whose values a policy knows."""
-        sides = self.sides(observation_space, action_space)
-        for name, levels in self.levels.items():
-            self.candidates[name] = [
-                Proposal(lines) for level in levels for lines in self._proposals(level, sides)
-            ]
-
-    def _proposals(self, level: Level, sides: Columns) -> Iterator[Sliced]:
-        """Lines cut at names of known values, then at those of them that are assigned once, then at none."""
-        stored = [
-            n.id for n in ast.walk(level.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        ]
-        told = arguments_of(level) | {ast.unparse(one) for one in results_of(level)}
-        known = {name for name in {*stored} - told if self.tied(level.key(name), sides).path}
-        once = {name for name in known if stored.count(name) == 1}
-        for cut in dict.fromkeys(map(frozenset, (known, once, set()))):
-            lines = sliced(level, set(cut))
-            if lines is not None and cut:  # a line that stays tells what it assigns
-                lines = sliced(level, set(cut) - {name for one in lines.body for name in stored_in(one)})
-            begun = self.tied(level.key(f".{level.attribute}"), sides, before=True)
-            if lines is not None and (not level.attribute or sets(lines) or begun.constant):
-                yield lines  # others would say that the result is what it was, and something more
-
-    def sides(self, observation_space: Any, action_space: Any) -> Columns:
-        """What a policy saw after each step, saw before it, and did."""
-        seen = [row.seen for row in self.rows if row.seen is not None]
-        after, before = ([_within(observation_space, one[at]) for one in seen] for at in (2, 0))
-        return [
-            *columns(observation_space, after, "next_obs"),
-            *columns(observation_space, before, "obs"),
-            *columns(action_space, [one[1] for one in seen], "action"),
-        ]
-
-    def tied(self, key: str, sides: Columns, *, before: bool = False) -> Tie:
-        """What a variable is to a policy, at the end of the function that holds it or before it."""
-        paths = set() if before else {row.whole.get(key, "") for row in self.rows}
-        if len(paths) == 1 and (path := paths.pop()):
-            return Tie(path, copied=True)
-        if before:
-            sides = sorted(sides, key=lambda one: one[0].startswith("next_obs"))
-        return tie([(row.before if before else row.values).get(key) for row in self.rows], sides) or Tie()
-
-    def names(self, observation_space: Any) -> dict[str, str]:
-        """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
-        seen = columns(
-            observation_space,
-            [_within(observation_space, row.seen[2]) for row in self.rows if row.seen],
-            "obs",
-        )
-        found: dict[str, set[str]] = {}
-        for name in {name for row in self.rows for name in row.own}:
-            tied = tie([row.own.get(name) for row in self.rows], seen)
-            if tied is not None and tied.path and tied.scale is None and not tied.constant:
-                found.setdefault(tied.path, set()).add(name)
-        return {path: names.pop() for path, names in found.items() if len(names) == 1}
-
-    def settle(self) -> None:
-        """Go on with the first proposal of each that has passed so far."""
-        for found in self.candidates.values():
-            found[:] = [one for one in found if one.right][:1]
+        """Compare the last step, and keep what a policy saw before it, did, and saw after it."""
+        if not isinstance(self._returned, tuple) or len(self._returned) <= max(RESULTS.values()):
+            return
+        keeping = ended or len(self.rows) < MOST_ROWS  # what ends an episode is rare, and tells most
+        for name, found in self.found.items():
+            for one in found:
+                one.compare(self._returned[RESULTS[name]], keeping=keeping)
+        if keeping:
+            self.rows.append((observation, action, following))
+            tables = {name: table_of([value]) for name, value in vars(self.env).items()}
+            self.own.append(
+                {n: one[0] for n, one in tables.items() if one is not None and one.size <= WIDEST}
+            )
 
     def passed(self, name: str) -> Proposal | None:
         """The first proposal that gave every recorded result; None where none did."""
-        return next((one for one in self.candidates.get(name, ()) if one.right and not self.disturbed), None)
+        return next((one for one in self.found[name] if one.right), None)
+
+    def sides(self, observation_space: Any, action_space: Any) -> Columns:
+        """What a policy saw after each step, saw before it, and did."""
+        before, actions, after = zip(*self.rows, strict=True)
+        return [
+            *columns(observation_space, _within(observation_space, after), "next_obs"),
+            *columns(observation_space, _within(observation_space, before), "obs"),
+            *columns(action_space, actions, "action"),
+        ]
+
+    def tied(self, values: Sequence[Any], sides: Columns) -> Tie:
+        """What a variable is to a policy that held these values in the rows."""
+        after = [following for *_, following in self.rows]
+        whole = {"next_obs": after, "(next_obs,)": [(one,) for one in after]}
+        written = (path for path, seen in whole.items() if all(map(equal, values, seen)))
+        return Tie(path) if (path := next(written, "")) else tie(values, sides)
+
+    def names(self, observation_space: Any) -> dict[str, str]:
+        """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
+        seen = columns(observation_space, _within(observation_space, [row[2] for row in self.rows]), "obs")
+        found: dict[str, list[str]] = {}
+        for name in {name for own in self.own for name in own}:
+            path = tie([own.get(name) for own in self.own], seen).path
+            if path and " " not in path:
+                found.setdefault(path, []).append(name)
+        return {path: names[0] for path, names in found.items() if len(names) == 1}
 
 
-def _written(value: Any, following: Any) -> str:
-    """How a policy writes a variable that is the observation, or a tuple of it alone; empty for any other."""
-    if equal(value, following):
-        return "next_obs"
-    return "(next_obs,)" if isinstance(value, tuple) and equal(value, (following,)) else ""
+def _proposals(level: Level) -> Iterator[Proposal]:
+    """Lines cut at the names that make up the observation, and lines that are not."""
+    ends = [n.value for n in ast.walk(level.node) if isinstance(n, ast.Return)]
+    observed = {name for one in ends if isinstance(one, ast.Tuple) for name in read_in(one.elts[0], level.me)}
+    observed &= locals_of(level.node) - {level.me}
+    for cut in (observed, set[str]()) if observed else (observed,):
+        lines = sliced(level, cut)
+        if lines is not None:
+            yield Proposal(lines)
 
 
-def _within(space: Any, observation: Any) -> Any:
-    """The observation without the number of its variant, where the space has none."""
-    shown = isinstance(observation, dict) and not isinstance(space, spaces.Dict)
-    return observation["observation"] if shown else observation
+def _within(space: Any, values: Sequence[Any]) -> Sequence[Any]:
+    """Observations without the number of their variant, where the space has none."""
+    shown = isinstance(values[0], dict) and not isinstance(space, spaces.Dict)
+    return [one["observation"] for one in values] if shown else values
 
 
-def _paths(level: Level) -> list[str]:
-    """Chains of attributes of a level's object that it, or methods that it calls, read."""
-    lines = sliced(level, set())
-    helpers = lines.helpers.values() if lines is not None else ()
-    found = set()
-    for one in (level, *helpers):
-        if one.me and one.path.startswith(level.path):
-            inner = one.path.removeprefix(level.path).lstrip(".")
-            found |= {f"{inner}.{chain}" if inner else chain for chain in _chains(one.node, one.me)}
-    return sorted(found)
-
-
-def _chains(tree: ast.AST, me: str) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute | ast.Subscript):
-            text = ast.unparse(node)
-            if re.fullmatch(rf"{me}(\.\w+|\[-?\d*(:-?\d*)?\])+", text):
-                yield text.removeprefix(f"{me}.")
+def _chains(lines: Sliced) -> Iterator[str]:
+    """Chains of attributes of the object that lines, or functions that they call, read."""
+    level = lines.level
+    trees = [(level, one) for one in lines.body] + [(one, one.node) for one in lines.helpers.values()]
+    for one, tree in trees:
+        for node in ast.walk(tree):
+            text = ast.unparse(node) if isinstance(node, ast.Attribute | ast.Subscript) else ""
+            if one.me and re.fullmatch(rf"{one.me}(\.\w+|\[-?\d*(:-?\d*)?\])+", text):
+                chain = f"{one.path}{text.removeprefix(one.me)}"
+                if chain.startswith(f"{level.path}."):
+                    yield chain.removeprefix(f"{level.path}.")
 
 
 def _at(owner: Any, chain: str) -> Any:
-    """What a chain such as ``data.qpos[0]`` holds now; None where it cannot be read."""
+    """What a chain such as ``data.qpos[0]`` holds now; None where it cannot be read, or is no plain value."""
     try:
-        return evaluated(f"owner.{chain}", {"owner": owner})
+        value = evaluated(f"owner.{chain}", {"owner": owner})
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
+    return _kept(value) if _is_plain(value) else None
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str | list | tuple | dict | set | np.ndarray | np.generic)
 
 
 def _kept(value: Any) -> Any:
-    """A copy of plain values; objects stay what they are."""
-    plain = isinstance(value, bool | int | float | str | list | tuple | dict | set | np.ndarray | np.generic)
+    """A copy of a plain value; objects stay what they are."""
     try:
-        return copy.deepcopy(value) if plain else value
+        return copy.deepcopy(value) if _is_plain(value) else value
     except Exception:  # noqa: BLE001 - a container of foreign objects
         return value
-
-
-def _numbers(value: Any) -> Any:
-    """A copy of a number, or of a flat array or list of them; None for anything else."""
-    plain = isinstance(value, bool | int | float | np.number | np.bool_ | np.ndarray)
-    if not plain and not (isinstance(value, list | tuple) and 0 < len(value) <= LARGEST):
-        return None
-    try:
-        found = np.array(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return found if found.ndim <= 1 and 0 < found.size <= LARGEST else None

@@ -103,7 +103,7 @@ def with_number(parts: Parts, env: ShownVariant) -> Parts:
         whole=True,
         meaning="number of the variant; see VARIANTS",
     )
-    told = 'In `reward`, obs and next_obs are what is at "observation".' if parts.reward_code else ""
+    told = 'In `reward`, obs and next_obs are what is at "observation".' if parts.code else ""
     return replace(
         parts,
         observation=[*moved, shown],

@@ -106,6 +106,22 @@ class Lottery(Kiln):
         return self._seen(), float(self.np_random.random()), False, self.t >= 70, {}
 
 
+class Pond(Kiln):
+    """A pond that overflows long before its season ends; what was spilled counts."""
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        self.spilled, self.scale = 0.0, 2.0
+        return super().reset(seed=seed, options=options)
+
+    def _STEP(self, action: Any) -> Any:  # noqa: N802 - as a package has it
+        self.heat += 0.5
+        self.t += 1
+        if self.heat > 90:
+            self.spilled += 1.0
+        reward = self.heat / self.scale - self.spilled
+        return self._seen(), reward, self.heat > 7.5, self.t >= 300, {}
+
+
 class Restless(Kiln):
     """A reward that counts how often it was asked for: running it once more would change it."""
 
@@ -163,6 +179,21 @@ def test_code_that_disturbs_its_environment_is_not_shown() -> None:
     env = make_env(Task(f"{HERE}:Restless"))
     _, observed = describe_env(env, Task(f"{HERE}:Restless"))
     assert [step.reward for step in observed.steps[:4]] == [1.0, 2.0, 0.0, 1.0] or not observed.repeats
+
+
+def test_an_end_that_was_never_seen_is_shown_as_the_code_has_it() -> None:
+    """Where no episode tells how long one may become."""
+    spec = spec_of("Pond")
+    assert spec.horizon is None
+    assert "def truncated():\n    return env.t >= 300" in spec.text
+
+
+def test_what_may_still_change_is_not_called_constant() -> None:
+    """A number that only resets set, always alike, is told; one that a step may set is not, whatever was seen of it."""
+    text = spec_of("Pond").text
+    assert "# env.scale: 2." in text
+    assert "# Not found in the observation: env.t." in text
+    assert text.count("env.spilled") == 1
 
 
 def test_a_scaled_copy_is_not_called_hidden() -> None:

@@ -11,6 +11,7 @@ from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.spec import observe
 from promptpo.spec.check import check_spec
 from promptpo.spec.describe import describe
+from promptpo.spec.parts import identifier
 from promptpo.spec.render import rough_span
 from tests.promptpo.envs.test_building import needs
 
@@ -50,7 +51,9 @@ def test_variables_of_the_environment_are_found_in_the_observation() -> None:
     assert "# env.p: next_obs." in spec("Points").text
     assert "# env.l: obs at the beginning of a step, next_obs at its end." in spec("Lamps").text
     lamps = spec("Lamps").text
-    assert lamps.index("before = env.l.sum()") < lamps.index("moves on here") < lamps.index("gain = float")
+    assert (
+        lamps.index("before = env.l.sum()") < lamps.index("lines are left out") < lamps.index("gain = float")
+    )
     assert "-float(len(env.calls))" in spec("Lift").text
 
 
@@ -59,7 +62,7 @@ def test_an_action_that_is_taken_apart_first_hides_no_reward() -> None:
     text = spec("Barn").text
     assert "1.0 - float(env.m.mean()) - 0.1 * fans" in text
     assert "bool(env.m.max() > 0.95)" in text
-    assert '# env.m: next_obs["moisture"].' in text
+    assert 'next_obs["moisture"] at its end.' in text
     assert "0.008" not in text  # how the hay dries is not told
 
 
@@ -79,6 +82,14 @@ def test_how_long_a_step_lasts_is_told_where_nothing_else_says_it() -> None:
     """A reward that divides by it says little to who looks for it."""
     assert '"seconds_per_step": 0.05' in describe(Task("Ant-v5")).text
     assert '"seconds_per_step"' not in describe(Task("CartPole-v1")).text
+
+
+def test_a_letter_at_the_end_of_a_name_is_no_article() -> None:
+    """It tells one choice from another."""
+    assert [identifier(text) for text in ("serve queue A", "the angle of a pole")] == [
+        "serve_queue_a",
+        "angle_pole",
+    ]
 
 
 def test_a_narrow_range_shows_what_it_spans() -> None:
