@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
+from promptpo.files import Json, StrPath
 from promptpo.llm.ensemble import one_or_several
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
@@ -45,13 +46,13 @@ def optimize(
     candidates: int = 4,
     episodes: int | None = None,
     seed: int = 0,
-    out: str | os.PathLike[str] | None = None,
-    env_kwargs: Mapping[str, Any] | None = None,
+    out: StrPath | None = None,
+    env_kwargs: Json | None = None,
     wrappers: Sequence[WrapperLike] = (),
-    variants: Sequence[Mapping[str, Any] | Variant] = (),
-    held_out: Sequence[Mapping[str, Any] | Variant] = (),
+    variants: Sequence[Json | Variant] = (),
+    held_out: Sequence[Json | Variant] = (),
     show_variant: bool = False,
-    reward: str | os.PathLike[str] | None = None,
+    reward: StrPath | None = None,
     max_episode_steps: int | None = None,
     max_steps: int | None = 500_000,
     max_calls: int | None = None,
@@ -60,8 +61,8 @@ def optimize(
     max_seconds: float | None = None,
     hint: str = "",
     goal: str = "",
-    start: Sequence[str | os.PathLike[str]] = (),
-    teacher: str | os.PathLike[str] | None = None,
+    start: Sequence[StrPath] = (),
+    teacher: StrPath | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
@@ -108,7 +109,7 @@ class Prepared:
     """What `optimize` was asked for, checked."""
 
     config: Config
-    out: str | os.PathLike[str] | None
+    out: StrPath | None
     llm: LLM | None
     observer: Observer | None
     progress: bool | None
@@ -143,7 +144,7 @@ def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
     return Prepared(configured(task, given), llm=llm, **{name: options.get(name) for name in OTHERS})
 
 
-def configured(task: Task, options: Mapping[str, Any]) -> Config:
+def configured(task: Task, options: Json) -> Config:
     """The configuration of a run.
 
     Args:
@@ -175,7 +176,7 @@ def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
 def begin(
     config: Config,
     *,
-    out: str | os.PathLike[str] | None = None,
+    out: StrPath | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
 ) -> RunResult:
@@ -183,9 +184,7 @@ def begin(
     return _begun(config, out, llm, observer or Observer()).run()
 
 
-def _begun(
-    config: Config, out: str | os.PathLike[str] | None, llm: LLM | None, observer: Observer
-) -> Session:
+def _begun(config: Config, out: StrPath | None, llm: LLM | None, observer: Observer) -> Session:
     config = checked(config)
     directory = _path(out, "out") if out is not None else default_directory(config.task)
     if (directory / CONFIG).exists():
@@ -219,7 +218,7 @@ class ResumeOptions(TypedDict, total=False):
 
 
 def resume(
-    run: str | os.PathLike[str],
+    run: StrPath,
     *,
     env: EnvLike | None = None,
     llm: LLM | None = None,
@@ -250,7 +249,7 @@ def resume(
 
 
 def continued(
-    run: str | os.PathLike[str],
+    run: StrPath,
     *,
     observer: Observer,
     env: EnvLike | None = None,
@@ -271,7 +270,7 @@ def continued(
     return Session(changed(config, changes), directory, llm, observer)
 
 
-def changed(config: Config, changes: Mapping[str, Any]) -> Config:
+def changed(config: Config, changes: Json) -> Config:
     """The configuration of a run that goes on.
 
     Args:

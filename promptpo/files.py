@@ -9,11 +9,18 @@ import re
 import secrets
 import stat
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo_sandbox.text import clean, clean_line
+
+StrPath: TypeAlias = str | os.PathLike[str]
+"""A path as people give it."""
+
+Json: TypeAlias = Mapping[str, Any]
+"""A JSON object."""
 
 
 def read_text(path: Path) -> str:
@@ -129,10 +136,18 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 """What the disk does to us, whatever file is named."""
 
 
-def cannot_write(path: Path, error: OSError) -> PromptPOError:
-    """The sentence for a file that a person named and that could not be written: their mistake, or the disk's."""
-    kind = RunError if error.errno in FULL else UsageError
-    return kind(f"cannot write {path}: {error.strerror}.")
+def write_named(path: Path, content: str | bytes) -> None:
+    """Write a file that a person named, whole or not at all.
+
+    Raises:
+        UsageError: It cannot be written there.
+        RunError: The disk does not take it.
+    """
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        kind = RunError if error.errno in FULL else UsageError
+        raise kind(f"cannot write {path}: {error.strerror}.") from error
 
 
 def write_atomically(path: Path, content: str | bytes, *, synced: bool = False) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shlex
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -19,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import read_regular, write_atomically
+from promptpo.files import Json, StrPath, read_regular, write_atomically
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
+from promptpo.output.runs import read_line
 from promptpo.run.checking import checked
 from promptpo.run.config import CONFIG, Budget, Config, config_text, load_config
 from promptpo.run.journal import JOURNAL
@@ -54,7 +54,7 @@ class SeedsResult:
     """
 
     directory: Path
-    data: Mapping[str, Any]
+    data: Json
     runs: Mapping[int, RunResult] = field(default_factory=dict)
     interrupted: bool = False
 
@@ -83,7 +83,7 @@ def optimize_seeds(
     *,
     seeds: int = 5,
     seed: int = 0,
-    out: str | os.PathLike[str] | None = None,
+    out: StrPath | None = None,
     llm: Callable[[int], LLM] | None = None,
     **options: Any,
 ) -> SeedsResult:
@@ -183,19 +183,9 @@ def is_folder_of_seeds(directory: Path) -> bool:
     return (directory / SEEDS).is_file()
 
 
-def read_seeds(directory: Path) -> SeedsResult:
-    """What the runs of a folder gave so far; nothing is written.
-
-    Raises:
-        RunError: It is no such folder, or a run in it cannot be read.
-    """
-    data, runs = _told(directory)
-    return SeedsResult(directory, data, runs)
-
-
 def begun_runs(directory: Path) -> list[Path]:
     """The runs of a folder that were begun, by seed."""
-    return [path for seed in _noted(directory) if _begun(path := directory / f"seed-{seed}")]
+    return [path for path in _places(directory).values() if _begun(path)]
 
 
 def best_by_evidence(found: SeedsResult) -> RunResult:
@@ -224,24 +214,24 @@ def _work(
     config: Config,
     watched: Watched,
     llm: Callable[[int], LLM] | None,
-    changes: Mapping[str, Any],
+    changes: Json,
 ) -> SeedsResult:
     """One run after the other; whatever ends it, the summary says what there is."""
     interrupted = False
     try:
-        for seed in _noted(directory):
+        for seed, path in _places(directory).items():
             with watched(seed) as observer:
-                work = _left(directory / f"seed-{seed}", replace(config, seed=seed), observer, llm, changes)
+                work = _left(path, replace(config, seed=seed), observer, llm, changes)
                 if work is None:
                     continue
                 work.run()
-            if work.control.reason:
-                interrupted = True
+            interrupted = bool(work.control.reason)
+            if interrupted:
                 break
             _summarise(directory)
     finally:
-        data, runs = _summarise(directory)
-    return SeedsResult(directory, data, runs, interrupted)
+        found = _summarise(directory)
+    return replace(found, interrupted=interrupted)
 
 
 def _left(
@@ -249,11 +239,11 @@ def _left(
     config: Config,
     observer: Observer,
     llm: Callable[[int], LLM] | None,
-    changes: Mapping[str, Any],
+    changes: Json,
 ) -> Session | None:
     """What is left to do of one run: all, what was cut short, what new limits allow, or nothing."""
     more = any(changes.get(field.name) is not None for field in fields(Budget))
-    if _begun(path) and _over(path) and not more:
+    if not more and _over(_result(path)):
         return None
     made = llm(config.seed) if llm is not None else None
     if _begun(path):
@@ -269,95 +259,83 @@ def _claim(directory: Path, config: Config) -> None:
     """
     if (directory / CONFIG).exists():
         raise UsageError(f"{directory} holds a single run; name another folder by --out.")
-    if is_folder_of_seeds(directory):
-        noted = _read(directory)
-        if noted.get("config") != config_text(config):
-            raise UsageError(
-                f"{directory} holds runs with other settings; repeat theirs, go on with promptpo resume "
-                f"{shlex.quote(str(directory))}, or name another folder by --out."
-            )
+    if is_folder_of_seeds(directory) and _read(directory).get("config") != config_text(config):
+        raise UsageError(
+            f"{directory} holds runs with other settings; repeat theirs, go on with promptpo resume "
+            f"{shlex.quote(str(directory))}, or name another folder by --out."
+        )
 
 
 def _read(directory: Path) -> dict[str, Any]:
     try:
         found = json.loads(read_regular(directory / SEEDS))
-        if isinstance(found, dict) and all(isinstance(seed, int) and seed >= 0 for seed in found["seeds"]):
-            return found
+        if all(isinstance(seed, int) and seed >= 0 for seed in found["seeds"]):
+            return dict(found)
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise RunError(f"{directory / SEEDS} cannot be read; name another folder by --out.") from error
     raise RunError(f"{directory / SEEDS} is damaged; name another folder by --out.")
 
 
-def _noted(directory: Path) -> list[int]:
-    return list(_read(directory)["seeds"])
+def _places(directory: Path) -> dict[int, Path]:
+    """Where the runs of a folder are, by seed."""
+    return {seed: directory / f"seed-{seed}" for seed in _read(directory)["seeds"]}
 
 
 def _begun(path: Path) -> bool:
     return (path / CONFIG).exists()
 
 
-def _over(path: Path) -> bool:
+def _result(path: Path) -> RunResult | None:
+    """What a run gave; None where it is not finished, or has gone on since."""
+    known = _begun(path) and (path / JOURNAL).exists() and read_view(path).result is not None
+    return load_run(path) if known else None
+
+
+def _over(run: RunResult | None) -> bool:
     """Whether a run has come to its own end."""
-    if not (path / JOURNAL).exists():
-        return False
-    view = read_view(path)
-    return view.result is not None and view.state.finished and not view.state.stop.startswith(STOPPED)
+    return run is not None and not run.stop_reason.startswith(STOPPED)
 
 
-def _summarise(directory: Path) -> tuple[dict[str, Any], dict[int, RunResult]]:
+def _summarise(directory: Path) -> SeedsResult:
     """Write ``summary.json``."""
-    data, runs = _told(directory)
-    write_atomically(directory / SUMMARY, json.dumps(data, indent=2) + "\n")
-    return data, runs
+    found = read_seeds(directory)
+    write_atomically(directory / SUMMARY, json.dumps(found.data, indent=2) + "\n")
+    return found
 
 
-def _told(directory: Path) -> tuple[dict[str, Any], dict[int, RunResult]]:
-    """The content of ``summary.json``, and the results by seed."""
-    wanted = _noted(directory)
-    runs = {
-        seed: load_run(path)
-        for seed in wanted
-        if _begun(path := directory / f"seed-{seed}")
-        and (path / JOURNAL).exists()
-        and read_view(path).result is not None
-    }
-    rows = [_row(directory, seed, runs.get(seed)) for seed in wanted]
+def read_seeds(directory: Path) -> SeedsResult:
+    """What the runs of a folder gave so far; nothing is written.
+
+    Raises:
+        RunError: It is no such folder, or a run in it cannot be read.
+    """
+    places = _places(directory)
+    found = {seed: _result(path) for seed, path in places.items()}
+    runs = {seed: run for seed, run in found.items() if run is not None}
+    rows = [
+        {
+            "mean_return": None,
+            **(read_line(path).facts if seed in runs else {}),
+            "seed": seed,
+            "run": str(path),
+            "finished": _over(found[seed]),
+            "stop_reason": runs[seed].stop_reason if seed in runs else None,
+        }
+        for seed, path in places.items()
+    ]
     means = {row["seed"]: row["mean_return"] for row in rows if row["mean_return"] is not None}
-    best = max(means, key=lambda seed: means[seed], default=None)
-    low, high = mean_interval(list(means.values()))
-    first = next(iter(runs.values()), None)
+    best = max(means, key=means.__getitem__, default=None)
+    first = next(iter(runs.values())).data if runs else {}
     data = {
         "format": 1,
-        "env_id": first.data["env_id"] if first else None,
-        "env_kwargs": first.data["env_kwargs"] if first else None,
-        "model": first.data["model"] if first else None,
-        "seeds": list(wanted),
+        **{name: first.get(name) for name in ("env_id", "env_kwargs", "model")},
+        "seeds": list(places),
         "finished": sum(row["finished"] for row in rows),
         "mean_return": sum(means.values()) / len(means) if means else None,
-        "ci95": [low, high] if means else [None, None],
-        "best": None
+        "ci95": list(mean_interval(list(means.values()))) if means else [None, None],
+        "best": best
         if best is None
         else {"seed": best, "mean_return": means[best], "policy": str(runs[best].policy_path)},
         "runs": rows,
     }
-    return data, runs
-
-
-def _row(directory: Path, seed: int, run: RunResult | None) -> dict[str, Any]:
-    path = directory / f"seed-{seed}"
-    data: Mapping[str, Any] = run.data if run else {}
-    test = data.get("test") or {}
-    return {
-        "seed": seed,
-        "run": str(path),
-        "finished": run is not None and _over(path),
-        "mean_return": test.get("mean_return"),
-        "ci95": test.get("ci95") or [None, None],
-        "success_rate": test.get("success_rate"),
-        "candidate": (data.get("best") or {}).get("candidate"),
-        "steps": (data.get("steps") or {}).get("total"),
-        "calls": (data.get("llm") or {}).get("calls"),
-        "cost_usd": (data.get("llm") or {}).get("cost_usd"),
-        "wall_seconds": data.get("wall_seconds"),
-        "stop_reason": data.get("stop_reason"),
-    }
+    return SeedsResult(directory, data, runs)

@@ -45,5 +45,5 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown() -> None:
     """Standard output that a test's command kept for one document is given back, before capturing ends."""
-    if "promptpo.cli.terminal" in sys.modules:
-        sys.modules["promptpo.cli.terminal"].release()
+    if "promptpo.cli.document" in sys.modules:
+        sys.modules["promptpo.cli.document"].release()

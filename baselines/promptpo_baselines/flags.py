@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from promptpo.cli.arguments import AsJson, Quiet, Trust
-from promptpo.cli.terminal import print_json
+from promptpo.cli.document import print_json
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 from promptpo.envs.task import Task
 from promptpo.output.report import scored, versions
 from promptpo.output.report.result import setting
-from promptpo.output.report.variants import by_variant
+from promptpo.output.report.scores import by_variant
 from promptpo.rollouts.evaluation import Evaluation
 
 FORMAT = 1

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from promptpo.cli.arguments import AsJson
+from promptpo.cli.document import print_json
 from promptpo.cli.groups import grouped
-from promptpo.cli.terminal import print_json
 from promptpo.errors import UsageError
 from promptpo_benchmarks.flags import CellFlags, ComparedFlags, KeptFlags, WorkFlags
 

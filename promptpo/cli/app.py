@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
 from promptpo.cli.arguments import EnvId, RunDir, Trust
 from promptpo.cli.defaults import read_defaults
+from promptpo.cli.document import print_json, release
 from promptpo.cli.groups import grouped
 from promptpo.cli.help import COMMAND_GROUPS, GroupedHelp
 from promptpo.cli.run_flags import (
@@ -36,11 +37,10 @@ from promptpo.cli.run_flags import (
     ShowingFlags,
     TestedFlags,
 )
-from promptpo.cli.terminal import print_json, release
-from promptpo.display.saying import say
+from promptpo.display.saying import say, tell
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.files import reading
-from promptpo_sandbox.text import clean_line, clean_lines
+from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.observer import Observer
@@ -49,20 +49,25 @@ if TYPE_CHECKING:
 COMMANDS = "promptpo.commands"
 """Entry-point group of commands that live above promptpo in the import order, or in other packages."""
 
+RUN = "runs/CartPole-v1-20260101-120000"
+
 ELSEWHERE = {
-    "export": "result_commands",
-    "evaluate": "result_commands",
-    "show": "result_commands",
-    "list": "many_commands",
-    "compare": "many_commands",
-    "spec": "specs",
-    "play": "view_commands",
-    "report": "view_commands",
-    "track": "view_commands",
-    "doctor": "view_commands",
-    "inbox": "inbox",
+    "export": ("result_commands:export", f"{RUN} -o policy.py"),
+    "evaluate": ("result_commands:evaluate", "policy.py --env CartPole-v1 --episodes 100 --json"),
+    "show": ("result_commands:show", RUN),
+    "list": ("many_commands:list_runs", "runs"),
+    "compare": ("many_commands:compare", "runs/a runs/b -o compare.html"),
+    "spec": (
+        "specs:spec",
+        "Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py",
+    ),
+    "play": ("view_commands:play", "best.py --env CartPole-v1 --video best.gif"),
+    "report": ("view_commands:report", f"{RUN} --open"),
+    "track": ("view_commands:track", f"{RUN} --to tensorboard:logs"),
+    "doctor": ("view_commands:doctor", ""),
+    "inbox": ("inbox_command:inbox", "box --answer 3 < answer.md"),
 }
-"""Our commands that are not here: name to module, which is imported when the command is named."""
+"""Our commands that are not here: name to module and function, imported when the command is named, and an example."""
 
 DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
 """What the disk does to us, as opposed to our own mistakes, whose traceback is wanted."""
@@ -101,10 +106,17 @@ class _Commands(TyperGroup):
         if found is not None:
             return found
         if cmd_name in ELSEWHERE:
-            others = typer.Typer(rich_markup_mode=None)
-            import_module(f"promptpo.cli.{ELSEWHERE[cmd_name]}").add_to(others)
-            group: Any = typer.main.get_group(others)
-            return group.get_command(ctx, cmd_name)
+            place, example = ELSEWHERE[cmd_name]
+            module, _, name = place.partition(":")
+            home = import_module(f"promptpo.cli.{module}")
+            alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+            as_typed = alone.command(
+                cmd_name,
+                cls=getattr(home, "COMMAND", TyperCommand),
+                epilog=f"Example: promptpo {cmd_name} {example}".rstrip(),
+            )
+            as_typed(getattr(home, name))
+            return typer.main.get_command(alone)
         for entry in metadata.entry_points(group=COMMANDS, name=cmd_name):
             try:
                 loaded = entry.load()
@@ -196,7 +208,7 @@ def _near(message: str) -> str:
 
 
 def _complain(sentence: str) -> None:
-    say(clean_line(f"promptpo: {sentence}"), error=True)
+    tell(f"promptpo: {sentence}", error=True)
 
 
 def _version(wanted: bool) -> None:

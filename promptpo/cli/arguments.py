@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from promptpo.cli.terminal import print_json, reserve_for_json, standard_output
+from promptpo.cli.document import print_json, reserve_for_json, standard_output
 from promptpo.errors import UsageError
+from promptpo.files import Json
 from promptpo_sandbox.text import clean
 
 
@@ -182,7 +182,7 @@ HeldOutKwargs = Annotated[
 ]
 
 
-def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None) -> None:
+def write_output(text: str, output: Path | None, facts: Json | None) -> None:
     """Give the user a text: in a file, or on standard output.
 
     Args:
@@ -194,12 +194,9 @@ def write_output(text: str, output: Path | None, facts: Mapping[str, Any] | None
         PromptPOError: The file cannot be written.
     """
     if output is not None:
-        from promptpo.files import cannot_write, write_atomically
+        from promptpo.files import write_named
 
-        try:
-            write_atomically(output, text)
-        except OSError as error:
-            raise cannot_write(output, error) from error
+        write_named(output, text)
     if facts is not None:
         print_json({**facts, "output": str(output)} if output else {**facts, "text": text})
     elif output is not None:

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -63,87 +63,75 @@ class Finding:
     cure: str = ""
 
 
+Found = Iterator[tuple[State, str] | tuple[State, str, str]]
+"""State, text and cure of what was looked at."""
+
+
 def examine() -> Iterator[Finding]:
     """Look at everything, one finding after the other; takes a few seconds."""
-    parts: tuple[Callable[[], Iterator[Finding]], ...] = (
-        _python,
-        _packages,
-        _extras,
-        _keys,
-        _servers,
-        _sandbox,
-        _rendering,
-        _machine,
-    )
-    for part in parts:
-        yield from part()
+    parts = {
+        "python": _python,
+        "packages": _packages,
+        "extras": _extras,
+        "model": _keys,
+        "local server": _servers,
+        "sandbox": _sandbox,
+        "rendering": _rendering,
+        "machine": _machine,
+        "disk": _disk,
+    }
+    for topic, look in parts.items():
+        yield from (Finding(topic, *found) for found in look())
 
 
-def _python() -> Iterator[Finding]:
+def _python() -> Found:
     text = f"{platform.python_version()} ({sys.executable})"
     if sys.version_info < (3, 11):  # noqa: UP036 - a copied checkout may run under any Python
-        yield Finding("python", "problem", text, "promptpo needs Python 3.11 or newer.")
+        yield "problem", text, "promptpo needs Python 3.11 or newer."
     else:
-        yield Finding("python", "ok", text)
+        yield "ok", text
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Found:
     found = versions()
     names = ("gymnasium", "numpy", "RestrictedPython", "openai", "anthropic", "cma")
-    missing = [name for name in names if name not in found]
     text = ", ".join(f"{name} {found[name]}" for name in names if name in found)
-    yield Finding("packages", "ok", f"promptpo {found.get('promptpo', __version__)}, {text}")
-    if missing:
-        yield Finding("packages", "problem", f"missing: {', '.join(missing)}", "pip install promptpo")
+    yield "ok", f"promptpo {found.get('promptpo', __version__)}, {text}"
+    if missing := [name for name in names if name not in found]:
+        yield "problem", f"missing: {', '.join(missing)}", "pip install promptpo"
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Found:
     have = [name for name, module in EXTRAS.items() if find_spec(module)]
-    lack = [name for name in EXTRAS if name not in have]
     if have:
-        yield Finding("extras", "ok", ", ".join(have))
-    if lack:
-        yield Finding(
-            "extras",
-            "note",
-            f"not installed: {', '.join(lack)}",
-            f'pip install "promptpo[{lack[0]}]", for example',
-        )
+        yield "ok", ", ".join(have)
+    if lack := [name for name in EXTRAS if name not in have]:
+        yield "note", f"not installed: {', '.join(lack)}", f'pip install "promptpo[{lack[0]}]", for example'
 
 
-def _keys() -> Iterator[Finding]:
+def _keys() -> Found:
     for variable, provider in KEY_VARIABLES.items():
         if os.environ.get(variable, "").strip():
-            yield Finding(
-                "model",
-                "ok",
-                f"{variable} is set; --model {provider} means {provider}:{DEFAULT_MODELS[provider]}",
-            )
+            meant = f"--model {provider} means {provider}:{DEFAULT_MODELS[provider]}"
+            yield "ok", f"{variable} is set; {meant}"
         else:
-            yield Finding("model", "note", f"{variable} is not set", f"export {variable}=… to use {provider}")
+            yield "note", f"{variable} is not set", f"export {variable}=… to use {provider}"
     try:
-        choice = choose(None)
-        yield Finding("model", "ok", f"without --model: {choice.name}")
+        yield "ok", f"without --model: {choose(None).name}"
     except PromptPOError as error:
-        yield Finding("model", "problem", str(error), "say --model")
+        yield "problem", str(error), "say --model"
 
 
-def _servers() -> Iterator[Finding]:
+def _servers() -> Found:
     with ThreadPoolExecutor(len(SERVERS)) as pool:
-        answers = list(pool.map(_models_at, SERVERS.values()))
-    found = False
-    for (name, port), models in zip(SERVERS.items(), answers, strict=True):
+        answers = dict(zip(SERVERS.items(), pool.map(_models_at, SERVERS.values()), strict=True))
+    if not any(models is not None for models in answers.values()):
+        yield "note", f"none found ({', '.join(SERVERS)})"
+    for (name, port), models in answers.items():
         if models is not None:
-            found = True
-            example = models[0] if models else "NAME"
-            yield Finding(
-                "local server",
-                "ok",
-                f"{name} at port {port}: {', '.join(models) or 'no model loaded'}",
-                f"--model openai:{example} --base-url http://127.0.0.1:{port}/v1",
-            )
-    if not found:
-        yield Finding("local server", "note", f"none found ({', '.join(SERVERS)})")
+            text = f"{name} at port {port}: {', '.join(models) or 'no model loaded'}"
+            example = (models or ["NAME"])[0]
+            yield "ok", text, f"--model openai:{example} --base-url http://127.0.0.1:{port}/v1"
 
 
 def _models_at(port: int) -> list[str] | None:
@@ -157,7 +145,7 @@ def _models_at(port: int) -> list[str] | None:
         return None
 
 
-def _sandbox() -> Iterator[Finding]:
+def _sandbox() -> Found:
     from promptpo_sandbox import Sandbox
     from promptpo_sandbox.errors import SandboxError
 
@@ -165,44 +153,41 @@ def _sandbox() -> Iterator[Finding]:
         with Sandbox(allow_weaker=True) as box:
             status = box.status
     except (SandboxError, OSError) as error:
-        yield Finding("sandbox", "problem", str(error), "python -m promptpo_sandbox.check shows more")
+        yield "problem", str(error), "python -m promptpo_sandbox.check shows more"
         return
     text = f"{status.level}: {', '.join(status.active)}"
     if status.level == "strong":
-        yield Finding("sandbox", "ok", text)
+        yield "ok", text
     else:
         cure = "use Linux 5.13 or newer with Landlock, or accept it with --allow-weaker-sandbox"
-        yield Finding("sandbox", "problem", f"{text}; missing: {'; '.join(status.missing)}", cure)
+        yield "problem", f"{text}; missing: {'; '.join(status.missing)}", cure
 
 
-def _rendering() -> Iterator[Finding]:
-    yield _rendered("CartPole-v1", "0")
-    if find_spec("mujoco"):
-        yield _rendered("InvertedPendulum-v5", "[0.0]")
-
-
-def _rendered(env_id: str, action: str) -> Finding:
+def _rendering() -> Found:
     """Whether two steps of an environment can be filmed without a screen."""
     from promptpo.output.film import film, record
 
-    try:
-        task = Task(env_id, max_episode_steps=2)
-        rollout = record(task, STANDS_STILL.format(action=action), [0], allow_weaker=True)
-        film(task, rollout.episodes[0], seconds=30.0)
-    except (PromptPOError, IndexError) as error:
-        return Finding("rendering", "note", str(error), "runs work without it; report and play lack pictures")
-    return Finding("rendering", "ok", f"{env_id} can be filmed without a screen")
+    actions = {"CartPole-v1": "0"} | ({"InvertedPendulum-v5": "[0.0]"} if find_spec("mujoco") else {})
+    for env_id, action in actions.items():
+        try:
+            task = Task(env_id, max_episode_steps=2)
+            rollout = record(task, STANDS_STILL.format(action=action), [0], allow_weaker=True)
+            film(task, rollout.episodes[0], seconds=30.0)
+        except (PromptPOError, IndexError) as error:
+            yield "note", str(error), "runs work without it; report and play lack pictures"
+        else:
+            yield "ok", f"{env_id} can be filmed without a screen"
 
 
-def _machine() -> Iterator[Finding]:
-    cores = usable_cores()
-    yield Finding("machine", "ok", f"{cores} cores usable, {platform.platform()}")
+def _machine() -> Found:
+    yield "ok", f"{usable_cores()} cores usable, {platform.platform()}"
+
+
+def _disk() -> Found:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     if not os.access(Path.cwd(), os.W_OK):
-        yield Finding("disk", "problem", f"{Path.cwd()} cannot be written", "work elsewhere, or say --out")
+        yield "problem", f"{Path.cwd()} cannot be written", "work elsewhere, or say --out"
     elif free < LEAST_DISK:
-        yield Finding(
-            "disk", "problem", f"{free:.2f} GB free", "make room: a run is a few MB, its journal must fit"
-        )
+        yield "problem", f"{free:.2f} GB free", "make room: a run is a few MB, its journal must fit"
     else:
-        yield Finding("disk", "ok", f"{free:.0f} GB free here")
+        yield "ok", f"{free:.0f} GB free here"

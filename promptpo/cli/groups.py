@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any, get_type_hints
 
 
@@ -24,8 +24,10 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         of: Any = parameter.annotation
         if is_dataclass(of):
-            hints = get_type_hints(of, include_extras=True)
-            flags = [_parameter(field, hints[field.name]) for field in fields(of)]
+            hints, made_by = get_type_hints(of, include_extras=True), inspect.signature(parameter.annotation)
+            kind = inspect.Parameter.KEYWORD_ONLY
+            given = made_by.parameters.items()
+            flags = [one.replace(annotation=hints[name], kind=kind) for name, one in given]
         elif hasattr(of, "flags"):
             flags = of.flags
         else:
@@ -47,14 +49,3 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         __signature__=inspect.Signature(flat), __annotations__={p.name: p.annotation for p in flat}
     )
     return with_groups
-
-
-def _parameter(field: Field[Any], annotation: Any) -> inspect.Parameter:
-    default: Any = inspect.Parameter.empty
-    if field.default is not MISSING:
-        default = field.default
-    elif field.default_factory is not MISSING:
-        default = field.default_factory()
-    return inspect.Parameter(
-        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from promptpo.cli.arguments import AsJson, runs
-from promptpo.cli.terminal import print_json
-from promptpo.display.saying import say
+from promptpo.cli.document import print_json
+from promptpo.display.saying import say, tell
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo_sandbox.text import clean_line
 
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
     from promptpo.output.runs import RunLine
 
 COMPARISON, PAGE = "compare.html", "runs.html"
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command("list", epilog="Example: promptpo list runs")(list_runs)
-    app.command(epilog="Example: promptpo compare runs/a runs/b -o compare.html")(compare)
 
 
 def list_runs(
@@ -69,7 +64,7 @@ def list_runs(
     else:
         _print(lines)
     for sentence in damaged:
-        say(clean_line(sentence), error=True)
+        tell(sentence, error=True)
 
 
 def print_runs(directories: Iterable[Path]) -> None:
@@ -115,44 +110,39 @@ def compare(
     before = output.exists()
     _write(output, lines)
     if as_json:
-        values = []
-        for line in lines:
-            found = None if line is lines[0] else line.against(lines[0])
-            paired = found and {
-                "episodes": len(found.returns),
-                "mean": found.mean,
-                "standard_error": found.standard_error if len(found.returns) > 1 else None,
-                "verdict": found.verdict,
-            }
-            values.append({**line.as_json(), "against_first": paired})
+        values = [{**line.as_json(), "against_first": _paired(line, lines[0])} for line in lines]
         print_json({"runs": values, "output": str(output)}, indent=2)
         return
     print_table([list(COLUMNS), *(cells(line, lines[0]) for line in lines)])
     say(f"wrote {output}{', in place of the one that was there' if before else ''}")
 
 
+def _paired(line: RunLine, first: RunLine) -> dict[str, Any] | None:
+    """How a run differs from the first one, in pairs; None where it cannot be said."""
+    found = None if line is first else line.against(first)
+    if found is None:
+        return None
+    error = found.standard_error if len(found.returns) > 1 else None
+    told = {"episodes": len(found.returns), "mean": found.mean, "verdict": found.verdict}
+    return {**told, "standard_error": error}
+
+
 def _free(path: Path, lines: Sequence[RunLine]) -> Path:
     """The first numbered name that is free, or has a comparison of these runs already."""
     from promptpo.output.report.compare_page import mark
 
-    def other(page: Path) -> bool:
-        return not page.is_file() or mark(lines) not in page.read_text("utf-8", "replace")
-
-    found, n = path, 1
-    while found.exists() and other(found):
-        n += 1
-        found = path.with_stem(f"{path.stem}-{n}")
+    for n in count(1):
+        found = path.with_stem(f"{path.stem}-{n}") if n > 1 else path
+        if not found.exists() or (found.is_file() and mark(lines) in found.read_text("utf-8", "replace")):
+            break
     return found
 
 
 def _write(path: Path, lines: Sequence[RunLine], *, compared: bool = True) -> None:
-    from promptpo.files import cannot_write, write_atomically
+    from promptpo.files import write_named
     from promptpo.output.report.compare_page import runs_page
 
-    try:
-        write_atomically(path, runs_page(lines, path, compared=compared))
-    except OSError as error:
-        raise cannot_write(path, error) from error
+    write_named(path, runs_page(lines, path, compared=compared))
 
 
 def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> Path:

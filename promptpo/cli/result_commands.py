@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,32 +15,21 @@ from promptpo.cli.arguments import (
     Output,
     PolicyFile,
     RunDir,
-    Trust,
     Weaker,
     write_output,
 )
+from promptpo.cli.document import answer, print_json
 from promptpo.cli.groups import grouped
-from promptpo.cli.run_flags import CandidateFlags, EnvFlags
-from promptpo.cli.terminal import print_json
+from promptpo.cli.run_flags import CandidateName, EnvFlags
 from promptpo.display.saying import say
 from promptpo.errors import UsageError
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command(epilog="Example: promptpo export runs/CartPole-v1-20260101-120000 -o policy.py")(export)
-    app.command(epilog="Example: promptpo evaluate policy.py --env CartPole-v1 --episodes 100 --json")(
-        evaluate
-    )
-    app.command(epilog="Example: promptpo show runs/CartPole-v1-20260101-120000")(show)
 
 
 @grouped
 def export(
     run: RunDir,
-    named: CandidateFlags,
+    candidate: CandidateName = None,
     output: Output = None,
-    trust: Trust = False,
     world: Annotated[
         Path | None,
         typer.Option(help="Write the run's world model to this file instead, as a Gymnasium environment."),
@@ -55,46 +44,36 @@ def export(
 
     Or with --world its world model, or with --recording what was said. Of a folder of --seeds it is the policy that is best by its validation episodes.
 
-    It runs without promptpo. Nothing of the run is executed; --trust is for runs of older versions, which did
-    not record the action space, so that the environment must be built.
+    It runs without promptpo. Nothing of the run is executed.
     """
     from promptpo.output.run_export import export as export_text
-    from promptpo.output.run_result import load_run
+    from promptpo.output.run_view import read_view
 
-    name = named.one()
-    run = seeds_command.chosen_run(run, name)
+    run = seeds_command.chosen_run(run, candidate)
     if recording is not None:
         _write_recording(run, recording, as_json=as_json)
         return
     if world is not None:
-        from promptpo.output.run_view import read_view
         from promptpo.output.world import exported_world
 
         text = exported_world(run, read_view(run).config.task.name)
         write_output(text, world, {"run": str(run), "world": str(world)} if as_json else None)
         return
-    text = export_text(
-        run,
-        candidate=None if name == "best" else name,
-        filename=output.name if output else "policy.py",
-        trust=trust,
-    )
-    found = load_run(run).data["best"]["candidate"] if name in (None, "best") else name
-    facts = {"run": str(run), "candidate": found}
+    name = None if candidate == "best" else candidate
+    text = export_text(run, candidate=name, filename=output.name if output else "policy.py")
+    facts = {"run": str(run), "candidate": read_view(run).candidate(name or "best").id}
     write_output(text, output, facts if as_json else None)
 
 
 def _write_recording(run: Path, file: Path, *, as_json: bool) -> None:
-    from promptpo.files import write_atomically
+    from promptpo.files import write_named
     from promptpo.run.recording import SUFFIX, recording
 
     if not file.name.endswith(SUFFIX):
         raise UsageError(f"--recording takes a file that ends in {SUFFIX}, not {file.name}.")
-    write_atomically(file, recording(run))
-    if as_json:
-        print_json({"run": str(run), "recording": str(file)})
-    else:
-        print(f"wrote {file}; hear it again with --model replay:{file}")
+    write_named(file, recording(run))
+    said = f"wrote {file}; hear it again with --model replay:{file}"
+    answer({"run": str(run), "recording": str(file)}, said, as_json=as_json)
 
 
 @grouped
@@ -127,10 +106,7 @@ def evaluate(
         jobs=jobs,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
-    if as_json:
-        print_json(result.as_json())
-    else:
-        say(played(result))
+    answer(result.as_json(), played(result), as_json=as_json)
     if result.evaluation.outcome != "ok":
         raise typer.Exit(1)
 
@@ -138,7 +114,7 @@ def evaluate(
 @grouped
 def show(
     run: RunDir,
-    named: CandidateFlags,
+    candidate: CandidateName = None,
     as_json: AsJson = False,
 ) -> None:
     """Tell what happened in a run.
@@ -150,19 +126,20 @@ def show(
     from promptpo.output.baseline_run import is_baseline
     from promptpo.seeds import is_folder_of_seeds
 
-    name = named.one()
     if is_folder_of_seeds(run):
-        seeds_command.show(run, name, as_json=as_json)
+        seeds_command.show(run, candidate, as_json=as_json)
         return
     if is_baseline(run):
         from promptpo.cli.show_baseline import baseline_json, baseline_overview
 
-        if as_json:
-            print_json(baseline_json(run, name), indent=2)
-        else:
-            say(baseline_overview(run, name), prose=not name)
-        return
-    if as_json:
-        print_json(candidate_json(run, name) if name else overview_json(run), indent=2)
+        if candidate:
+            raise UsageError(f"{run} is the run of a baseline, which has an agent and no candidates.")
+        told: Any = baseline_json(run) if as_json else baseline_overview(run)
+    elif candidate:
+        told = candidate_json(run, candidate) if as_json else candidate_in_full(run, candidate)
     else:
-        say(candidate_in_full(run, name) if name else overview(run), prose=not name)
+        told = overview_json(run) if as_json else overview(run)
+    if as_json:
+        print_json(told, indent=2)
+    else:
+        say(told, prose=not candidate)

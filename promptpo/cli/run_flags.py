@@ -30,11 +30,10 @@ from promptpo.cli.arguments import (
     json_object,
 )
 from promptpo.cli.help import HelpAll
-from promptpo.display.saying import say
+from promptpo.display.saying import tell
 from promptpo.errors import UsageError
 from promptpo.run.config import Config
 from promptpo.run.settings import RunSetting, settings_of
-from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -127,37 +126,20 @@ class EnvFlags(TaskFlags):
             return file_and_task(policy, self.task(self.env))
         path, task = file_and_task(policy, None, trust=self.trust)
         if modules_of(task):
-            say(clean_line(f"playing {path} {builds(task)}"), error=True)
+            tell(f"playing {path} {builds(task)}", error=True)
             if (path.parent / CONFIG).exists() and (told := changed_files(load_config(path.parent / CONFIG))):
-                say(told, error=True)
+                tell(told, error=True)
         given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
         return path, with_changes(task, replace(given, show_variant=self.show_variant))
 
 
-@dataclass(frozen=True, kw_only=True)
-class CandidateFlags:
-    """A candidate's name, which may be written in either way."""
-
-    candidate: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="CANDIDATE",
-            help="As show lists them, for example r2c3, or an experiment, as p0.1; best is the best.",
-        ),
-    ] = None
-    option: Annotated[
-        str | None, typer.Option("--candidate", metavar="CANDIDATE", help="The same as the argument.")
-    ] = None
-
-    def one(self) -> str | None:
-        """The name; None where none is given.
-
-        Raises:
-            UsageError: Both ways are used for different candidates.
-        """
-        if self.candidate and self.option and self.candidate != self.option:
-            raise UsageError(f"name one candidate: {self.candidate} or {self.option}.")
-        return self.candidate or self.option
+CandidateName: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CANDIDATE",
+        help="As show lists them, for example r2c3, or an experiment, as p0.1; best is the best.",
+    ),
+]
 
 
 def setting_flags(*, resumed: bool = False, only: Container[str] | None = None) -> list[inspect.Parameter]:

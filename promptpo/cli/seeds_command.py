@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from promptpo.cli import many_commands, view_commands
-from promptpo.cli.terminal import print_json
-from promptpo.display.saying import say
+from promptpo.cli.document import print_json
+from promptpo.display.saying import tell
 from promptpo.errors import UsageError
-from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.cli.run_flags import ShowingFlags
@@ -62,7 +61,7 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
         print_json({"directory": str(directory), **found.data}, indent=2)
     else:
         summary(found)
-        say(clean_line(f"One of its runs: promptpo show {shlex.quote(str(_first_run(directory)))}"))
+        tell(f"One of its runs: promptpo show {shlex.quote(str(_first_run(directory)))}")
 
 
 def chosen_run(directory: Path, candidate: str | None) -> Path:
@@ -71,6 +70,7 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
     Raises:
         UsageError: A candidate of a folder is asked for, or no run of it has a policy.
     """
+    from promptpo.display.outcome import many
     from promptpo.seeds import best_by_evidence, is_folder_of_seeds, read_seeds
     from promptpo.telling.feedback import number
 
@@ -81,11 +81,9 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
     best = best_by_evidence(found)
     mean = (best.data.get("evidence") or {}).get("mean_return")
     told = "" if mean is None else f", {number(mean)}"
-    say(
-        clean_line(
-            f"{best.directory} is the best of {len(found.runs)} run{'' if len(found.runs) == 1 else 's'} in "
-            f"{directory} by the return of its training and validation episodes{told}."
-        ),
+    tell(
+        f"{best.directory} is the best of {many(len(found.runs), 'run', 'runs')} in {directory} by the return of its "
+        f"training and validation episodes{told}.",
         error=True,
     )
     return best.directory
@@ -108,25 +106,18 @@ def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> N
 
 def summary(found: SeedsResult) -> None:
     """A table with a row for each run that has a result; mean, interval and best below it."""
+    from promptpo.display.outcome import many
     from promptpo.telling.feedback import number
 
-    many_commands.print_runs(found.runs[seed].directory for seed in found.runs)
-    data, known = found.data, [row for row in found.data["runs"] if row["mean_return"] is not None]
-    if known:
-        low, high = data["ci95"]
-        say(
-            f"Mean over {len(known)} run{'s' if len(known) > 1 else ''}: {number(data['mean_return'])} "
-            f"(95 % interval over runs {number(low)} to {number(high)})."
-        )
-        say(
-            clean_line(
-                f"Best: seed {data['best']['seed']}, {number(data['best']['mean_return'])}: {data['best']['policy']}"
-            )
-        )
-    say(clean_line(f"Summary: {found.directory / 'summary.json'}"))
+    many_commands.print_runs(run.directory for run in found.runs.values())
+    data, best = found.data, found.data["best"]
+    if best:
+        known = sum(row["mean_return"] is not None for row in data["runs"])
+        interval = " to ".join(map(number, data["ci95"]))
+        mean = f"{number(data['mean_return'])} (95 % interval over runs {interval})"
+        tell(f"Mean over {many(known, 'run', 'runs')}: {mean}.")
+        tell(f"Best: seed {best['seed']}, {number(best['mean_return'])}: {best['policy']}")
+    tell(f"Summary: {found.directory / 'summary.json'}")
     if data["finished"] < len(data["runs"]):
-        say(
-            clean_line(
-                f"Not all runs have ended; go on with: promptpo resume {shlex.quote(str(found.directory))}"
-            )
-        )
+        again = shlex.quote(str(found.directory))
+        tell(f"Not all runs have ended; go on with: promptpo resume {again}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.display.results import came_out, families, with_error
+from promptpo.display.outcome import came_out, families, many, with_error, worth
 from promptpo.envs.task import label_of
 from promptpo.llm.choose import SEARCH
 from promptpo.output.importance import importance_in_words, importance_json
@@ -16,11 +16,9 @@ from promptpo.output.refined import refined_in_words
 from promptpo.output.report.result import (
     REFERENCES,
     by_reward,
-    fidelity_in_words,
-    goal_in_words,
     rewarded_in_words,
 )
-from promptpo.output.report.variants import by_variant
+from promptpo.output.report.scores import by_variant, finite
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -30,7 +28,7 @@ from promptpo.run.origin import changed_files
 from promptpo.run.state_values import CandidateState
 from promptpo.telling import experiments
 from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line
-from promptpo_sandbox.text import clean_line
+from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.evaluating import EvaluatedPolicy
@@ -41,42 +39,27 @@ if TYPE_CHECKING:
 def overview(run: Path) -> str:
     """A run in words: the task, every candidate by round, what was spent, how it ended."""
     view = read_view(run)
-    config, state = view.config, view.state
-    lines = [
-        clean_line(f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}")
-    ]
+    config, state, result = view.config, view.state, view.result
+    lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
     if state.experiments:
-        lines.append("\nExperiments")
-        lines.extend(f"  {clean_line(experiments.one_line(one))}" for one in state.experiments)
-    unanswered = {number: why.values() for number, why in state.unanswered.items()}
-    for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
-        lines.append(f"\nRound {round_}" if round_ else "\nBefore the first round")
-        lines.extend(
-            f"  {clean_line(_line(one, best=one is view.best))}"
-            for one in view.candidates
-            if one.round == round_
-        )
-        lines.extend(f"  no answer: {clean_line(reason)}" for reason in unanswered.get(round_, ()))
-    if not view.candidates:
-        lines.append("\nNo candidate yet.")
-    lines.append("")
+        lines += ["", "Experiments", *(f"  {experiments.one_line(one)}" for one in state.experiments)]
+    for round_ in sorted({*view.rounds, *(ended for ended, why in state.unanswered.items() if why)}):
+        lines += ["", f"Round {round_}" if round_ else "Before the first round"]
+        lines += [f"  {_line(one, view)}" for one in view.candidates if one.round == round_]
+        lines += [f"  no answer: {reason}" for reason in state.unanswered.get(round_, {}).values()]
+    lines += [""] if view.candidates else ["", "No candidate yet.", ""]
     for name, reference in view.references.items():
-        lines.append(f"For comparison, {clean_line(REFERENCES.get(name, name))}: return {with_error(Evidence.of(reference.episodes))}")  # fmt: skip
+        told = with_error(Evidence.of(reference.episodes))
+        lines.append(f"For comparison, {REFERENCES.get(name, name)}: return {told}")
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = brought(state)
-    if len(models) > 1:
-        lines.extend(f"  {clean_line(in_words(one))}" for one in models)
-    lines.extend(_world(view))
-    lines.append(_ending(view))
-    lines += filter(None, [changed_files(config)])
+    lines += [f"  {in_words(one)}" for one in models if len(models) > 1]
+    lines += [*_world(view), *_ending(view), *filter(None, [changed_files(config)])]
     if view.best is not None:
-        lines += filter(None, [clean_line(importance_in_words(view.best.attempt.candidate))])
-    if view.result is not None and view.state.finished and view.result.get("verdict"):
-        lines.append(clean_line(view.result["verdict"]))
-        lines += filter(None, [clean_line(goal_in_words(view.result))])
-        lines += filter(None, [clean_line(refined_in_words(view.result))])
-        lines += filter(None, [fidelity_in_words((view.result.get("teacher") or {}).get("fidelity"))])
-    return "\n".join(lines)
+        lines.append(importance_in_words(view.best.attempt.candidate))
+    if result is not None and state.finished:
+        lines += [*worth(result), refined_in_words(result)]
+    return clean_lines(*lines).rstrip()
 
 
 def _world(view: RunView) -> list[str]:
@@ -86,14 +69,14 @@ def _world(view: RunView) -> list[str]:
     from promptpo.output.world import use_of_world
     from promptpo.world import words
 
-    newest = view.state.worlds[-1:]
-    found = [
-        f"World model after {data['steps']:,} recorded steps: {words.in_words(data['score'])[0]}"
-        for data in newest
-    ]
-    found += [f"  {clean_line(line)}" for data in newest for line in words.in_words(data["score"])[1:]]
-    found += [f"  {clean_line(use)}" for use in filter(None, [use_of_world(view)])]
-    return found + [f"  {clean_line(note)}" for note in view.state.studies]
+    found: list[str] = []
+    for data in view.state.worlds[-1:]:
+        head, *more = words.in_words(data["score"])
+        found += [
+            f"World model after {data['steps']:,} recorded steps: {head}",
+            *(f"  {line}" for line in more),
+        ]
+    return found + [f"  {note}" for note in (use_of_world(view), *view.state.studies) if note]
 
 
 def overview_json(run: Path) -> dict[str, Any]:
@@ -124,37 +107,27 @@ def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
 
 
 def _tried_out(one: Experiment) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "round": one.round,
-        "report": one.report or None,
-        "problem": one.problem or None,
-        "episodes": one.episodes,
-        "steps": one.steps,
-        "repairs": one.repairs,
-    }
+    names = ("id", "round", "episodes", "steps", "repairs")
+    said = {"report": one.report or None, "problem": one.problem or None}
+    return {**{name: getattr(one, name) for name in names}, **said}
 
 
 def _facts(state: CandidateState) -> dict[str, Any]:
-    attempt, evidence = state.attempt, state.evidence
-    candidate, evaluation = attempt.candidate, attempt.evaluation
+    evaluation, evidence, candidate = state.attempt.evaluation, state.evidence, state.attempt.candidate
     return {
-        "id": attempt.id,
-        "round": candidate.round,
+        **{name: getattr(candidate, name) for name in ("id", "round", "repairs", "duplicate_of")},
         "parents": list(candidate.parents),
         "outcome": evaluation.outcome,
         "error": evaluation.error or None,
         "returns": list(evaluation.returns),
-        "mean_return": _finite(evaluation.mean_return),
-        "validation_mean_return": _finite(state.validation.mean_return) if state.validation else None,
+        "mean_return": finite(evaluation.mean_return),
+        "validation_mean_return": finite(state.validation.mean_return) if state.validation else None,
         "judged_by": {
             "episodes": len(evidence.episodes),
-            "mean_return": _finite(evidence.mean_return),
-            "standard_error": _finite(evidence.standard_error),
+            "mean_return": finite(evidence.mean_return),
+            "standard_error": finite(evidence.standard_error),
         },
         "model": writer_of(state) or None,
-        "repairs": candidate.repairs,
-        "duplicate_of": candidate.duplicate_of,
         "tuned": {name: list(change) for name, change in candidate.tuned.items()},
         "importance": importance_json(candidate),
     }
@@ -237,22 +210,17 @@ def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
     return lines
 
 
-def _line(state: CandidateState, *, best: bool) -> str:
-    candidate = state.attempt.candidate
-    extras = ["best"] if best else []
-    if state.validation is not None:
-        n = len(state.evidence.episodes)
-        extras.append(f"judged by {number(state.evidence.mean_return)} over {episodes_in_words(n)}")
-    if candidate.repairs:
-        extras.append(f"after {candidate.repairs} repair{'' if candidate.repairs == 1 else 's'}")
-    if candidate.tuned:
-        extras.append(f"{len(candidate.tuned)} number{'' if len(candidate.tuned) == 1 else 's'} tuned")
-    text = one_line(state.attempt)
-    return f"{text}  [{'; '.join(extras)}]" if extras else text
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _line(state: CandidateState, view: RunView) -> str:
+    candidate, evidence = state.attempt.candidate, state.evidence
+    judged = f"{number(evidence.mean_return)} over {episodes_in_words(len(evidence.episodes))}"
+    extras = {
+        "best": state is view.best,
+        f"judged by {judged}": state.validation is not None,
+        f"after {many(candidate.repairs, 'repair', 'repairs')}": candidate.repairs,
+        f"{many(len(candidate.tuned), 'number', 'numbers')} tuned": candidate.tuned,
+    }
+    told = "; ".join(words for words, holds in extras.items() if holds)
+    return f"{one_line(state.attempt)}  [{told}]" if told else one_line(state.attempt)
 
 
 def _spent(ledger: Ledger, *, asked: bool) -> str:
@@ -260,24 +228,23 @@ def _spent(ledger: Ledger, *, asked: bool) -> str:
     text = f"Steps: {steps or 'none'}"
     if not asked:
         return text + "."
+    usage = ledger.usage
     text += f".  Calls: {ledger.calls}"
-    if ledger.usage.input_tokens:
-        text += f" ({ledger.usage.input_tokens:,} tokens in, {ledger.usage.cached_input_tokens:,} of them cached, {ledger.usage.output_tokens:,} out{', estimated' if ledger.usage.estimated_tokens else ''})"
-    if ledger.cost_usd:
-        text += f", ${ledger.cost_usd:.4f}"
-    if ledger.unpriced_calls:
-        text += f"; {ledger.unpriced_calls} of unknown price"
+    if usage.input_tokens:
+        counts = "{input_tokens:,} tokens in, {cached_input_tokens:,} of them cached, {output_tokens:,} out"
+        text += f" ({counts.format(**asdict(usage))}{', estimated' if usage.estimated_tokens else ''})"
+    text += f", ${ledger.cost_usd:.4f}" if ledger.cost_usd else ""
+    text += f"; {ledger.unpriced_calls} of unknown price" if ledger.unpriced_calls else ""
     return text + "."
 
 
-def _ending(view: RunView) -> str:
-    reason = clean_line(view.state.stop)
+def _ending(view: RunView) -> list[str]:
+    again = f"go on with: promptpo resume {shlex.quote(str(view.directory))}"
     if view.result is None or not view.state.finished:
-        return clean_line(f"Not finished; go on with: promptpo resume {shlex.quote(str(view.directory))}")
-    test, best = view.result["test"], view.result["best"]
+        return [f"Not finished; {again}"]
+    stopped, best = f"Stopped: {view.state.stop}.", view.result["best"]
     if best is None:
-        return f"Stopped: {reason}. No policy ran."
-    if test is None:
-        again = f"promptpo resume {shlex.quote(str(view.directory))}"
-        return f"Stopped: {reason}. Best so far: {clean_line(best['candidate'])}, not tested; go on with: {again}"
-    return "\n".join([f"Stopped: {reason}.", *came_out(view.result, view.directory)])
+        return [f"{stopped} No policy ran."]
+    if view.result["test"] is None:
+        return [f"{stopped} Best so far: {best['candidate']}, not tested; {again}"]
+    return [stopped, *came_out(view.result, view.directory)]

@@ -9,9 +9,9 @@ import typer
 from typer.core import TyperCommand
 
 from promptpo.cli.arguments import AsJson, EnvId, Output, write_output
+from promptpo.cli.document import print_json, reserve_standard_output, standard_output
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import SpecSettings, TaskFlags
-from promptpo.cli.terminal import print_json, reserve_standard_output, standard_output
 from promptpo.files import read_text
 from promptpo_sandbox.text import clean_lines
 
@@ -31,16 +31,10 @@ class _WithOwnCheck(TyperCommand):
         return list(super().parse_args(ctx, args))
 
 
+COMMAND = _WithOwnCheck
+
 OWN = "."
 """What stands for the generated spec where a file is checked."""
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(
-        cls=_WithOwnCheck,
-        epilog="Example: promptpo spec Pendulum-v1 -o spec.py; edit it; promptpo optimize Pendulum-v1 --spec spec.py",
-    )(spec)
 
 
 @grouped

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import webbrowser
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,28 +21,17 @@ from promptpo.cli.arguments import (
     Trust,
     Weaker,
 )
+from promptpo.cli.document import answer, print_json
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import EnvFlags
-from promptpo.cli.terminal import print_json
-from promptpo.display.saying import say
+from promptpo.display.saying import tell
 from promptpo.errors import NoSuchRunError, PromptPOError, UsageError
-from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
 
 FILMING = 4.0
 """Seconds that the film of the automatic report may take; `promptpo report` takes its time."""
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command(epilog="Example: promptpo play best.py --env CartPole-v1 --video best.gif")(play)
-    app.command(epilog="Example: promptpo report runs/CartPole-v1-20260101-120000 --open")(report)
-    app.command(epilog="Example: promptpo track runs/CartPole-v1-20260101-120000 --to tensorboard:logs")(
-        track
-    )
-    app.command(epilog="Example: promptpo doctor")(doctor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,10 +98,7 @@ def play(
         seed=seed,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
-    if as_json:
-        print_json(watched_json(found, task.env_id))
-    else:
-        say(watched(found, task.env_id))
+    answer(watched_json(found, task.env_id), watched(found, task.env_id), as_json=as_json)
     if found.evaluation.outcome != "ok":
         raise typer.Exit(1)
 
@@ -156,54 +144,31 @@ def report(
         return
     if serving.port:
         raise UsageError("--port is for --live.")
-    from promptpo.files import cannot_write
-    from promptpo.output.baseline_run import is_baseline
-    from promptpo.output.report.page import untrusted, write_report
-    from promptpo.output.run_view import read_view
-    from promptpo.run.origin import builds, made_here, place_for
+    from promptpo.output.report.page import write_report
+    from promptpo.run.origin import made_here, place_for
     from promptpo.seeds import begun_runs, is_folder_of_seeds
 
     if is_folder_of_seeds(run):
         from promptpo.cli.many_commands import compare_in
 
         path = compare_in(run, begun_runs(run), out)
-        _written(run, path, open_=serving.open_, as_json=as_json)
-        return
-    view = None if is_baseline(run) else read_view(run)
-    if film and view is not None and view.best is not None:
-        text = (
-            f"for an episode of the best policy, this {builds(view.config.task)}"
-            if trust or made_here(run)
-            else untrusted(run, view)
-        )
-        say(clean_line(text), error=True)
-    try:
+    else:
         path = write_report(
             run,
             out=place_for(run, "report.html", out, own=made_here(run)),
             episode=film,
             allow_weaker_sandbox=allow_weaker_sandbox,
             trust=trust,
-            tell=lambda text: say(clean_line(text), error=True),
+            tell=partial(tell, error=True),
         )
-    except PromptPOError:
-        raise
-    except OSError as error:
-        raise cannot_write(out or run / "report.html", error) from error
     _written(run, path, open_=serving.open_, as_json=as_json)
 
 
 def _written(run: Path, path: Path, *, open_: bool, as_json: bool) -> None:
     """Say where a page is, and open it where that is wanted."""
-    if as_json:
-        print_json({"run": str(run), "output": str(path)})
-    else:
-        say(f"wrote {path}")
-    if open_:
-        import webbrowser
-
-        if not webbrowser.open(path.absolute().as_uri()):
-            raise UsageError(f"no web browser was found; open {path} yourself.")
+    answer({"run": str(run), "output": str(path)}, f"wrote {path}", as_json=as_json)
+    if open_ and not webbrowser.open(path.absolute().as_uri()):
+        raise UsageError(f"no web browser was found; open {path} yourself.")
 
 
 def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
@@ -223,13 +188,9 @@ def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     except OSError as error:
         raise UsageError(f"cannot serve on port {port}: {error.strerror}; leave --port out.") from error
     with server, contextlib.suppress(KeyboardInterrupt):
-        if as_json:
-            print_json({"run": str(run), "url": server.url})
-        else:
-            say(f"{run} is at {server.url} (on this machine only; Ctrl-C ends it)")
+        said = f"{run} is at {server.url} (on this machine only; Ctrl-C ends it)"
+        answer({"run": str(run), "url": server.url}, said, as_json=as_json)
         if open_:
-            import webbrowser
-
             webbrowser.open(server.url)
         threading.Event().wait()
 
@@ -253,10 +214,7 @@ def track(
     from promptpo.output.tracking import send, tracker
 
     send(run, [tracker(name) for name in to])
-    if as_json:
-        print_json({"run": str(run), "sent_to": to})
-    else:
-        say(f"sent {run} to {', '.join(to)}")
+    answer({"run": str(run), "sent_to": to}, f"sent {run} to {', '.join(to)}", as_json=as_json)
 
 
 def doctor(as_json: AsJson = False) -> None:
@@ -275,7 +233,7 @@ def doctor(as_json: AsJson = False) -> None:
         findings.append(finding)
         if not as_json:
             cure = f"  -> {finding.cure}" if finding.cure else ""
-            say(clean_line(f"{marks[finding.state]}  {finding.topic:<13} {finding.text}{cure}"))
+            tell(f"{marks[finding.state]}  {finding.topic:<13} {finding.text}{cure}")
     if as_json:
         print_json([asdict(finding) for finding in findings], indent=2)
     if any(finding.state == "problem" for finding in findings):
@@ -289,4 +247,4 @@ def add_episode(run: RunResult) -> None:
 
     if run.data["best"] is not None:
         with contextlib.suppress(KeyboardInterrupt, PromptPOError, OSError):
-            write_report(run.directory, out=run.directory / REPORT, seconds=FILMING, patience=FILMING)
+            write_report(run.directory, out=run.directory / REPORT, seconds=FILMING)

@@ -5,25 +5,19 @@ Everything goes to standard error, or to the cell: standard output belongs to th
 
 from __future__ import annotations
 
-import contextvars
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from promptpo.display.results import outcome
-from promptpo.display.terminal import LiveDisplay, PlainDisplay
+from promptpo.display.outcome import outcome
+from promptpo.display.terminal import LiveDisplay, PlainDisplay, Result
 from promptpo.output.observer import HOOKS, Observer
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from promptpo.output.run_result import RunResult
-    from promptpo.run.config import Config
-    from promptpo.run.ledger import Ledger
-    from promptpo.spec import TaskSpec
 
 REFRESH_SECONDS = 0.5
 LINES = 12
@@ -38,16 +32,11 @@ def shown(observer: Observer | None = None, *, always: bool = False) -> Iterator
         observer: The other one.
         always: Print lines where there is neither a terminal nor a notebook.
     """
-    display: PlainDisplay
-    if in_notebook():
-        display = NotebookDisplay()
-    elif sys.stderr.isatty():
-        display = LiveDisplay("stderr")
-    elif always:
-        display = PlainDisplay("stderr")
-    else:
+    kind = NotebookDisplay if in_notebook() else LiveDisplay if sys.stderr.isatty() else PlainDisplay
+    if kind is PlainDisplay and not always:
         yield observer or Observer()
         return
+    display = kind("stderr")
     try:
         yield display if observer is None else Both(display, observer)
     finally:
@@ -74,24 +63,16 @@ class Both(Observer):
 class NotebookDisplay(PlainDisplay):
     """One output of a cell, kept up to date: what happened last, what goes on, and the result in the end."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, result: Result = "stdout") -> None:
+        super().__init__(result)
         self._lines: list[str] = []
         self._handle: Any = None
         self._drawing = threading.Lock()
-        self._over = threading.Event()
 
     def line(self, text: str) -> None:
         """Keep one line."""
         self._lines.append(clean_line(text))
         self._draw()
-
-    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
-        """Say what begins."""
-        super().started(config, directory, choice, spec, ledger)
-        # notebooks know by the context which cell prints
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._tick,), daemon=True).start()
 
     def finished(self, run: RunResult) -> None:
         """Leave the result in the cell."""
@@ -101,11 +82,10 @@ class NotebookDisplay(PlainDisplay):
     def close(self) -> None:
         """What was going on no longer does."""
         if not self._over.is_set():
-            self._over.set()
+            super().close()
             self._draw()
 
-    def _tick(self) -> None:
-        """Seconds go by where nothing happens, too."""
+    def _watch(self) -> None:
         while not self._over.wait(REFRESH_SECONDS):
             self._draw()
 

@@ -6,14 +6,16 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from promptpo.display.results import many, with_error
+from promptpo.display.outcome import many, with_error
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
     from promptpo.run.state import RunState
-    from promptpo.run.state_values import TuningState
+
+THOUSAND = 1000
+"""From here on numbers are grouped."""
 
 
 class RunProgress:
@@ -30,20 +32,15 @@ class RunProgress:
         self._now = state.last.t if state.last else time.time()
         self._clock = time.monotonic()
         self._asked_at: float | None = None
-        self._tuning_from: tuple[float, float] | None = None
 
     def add(self, event: Event) -> None:
         """Take one event into account."""
         self.state.add(event)
         self._now, self._clock = event.t, time.monotonic()
-        if event.kind == "prompt" and self._asked_at is None:
-            self._asked_at = event.t
+        if event.kind == "prompt":
+            self._asked_at = self._asked_at or event.t
         elif event.kind == "round":
             self._asked_at = None
-        elif event.kind == "decision":
-            self._tuning_from = None
-        if event.kind in ("decision", "tuning") and self._tuning_from is None and self.state.tuning:
-            self._tuning_from = (event.t, self.state.tuning.share)
 
     @property
     def now(self) -> float:
@@ -70,53 +67,47 @@ class RunProgress:
             return f"testing {state.best.id} on held-out episodes" if state.best else "writing the result"
         if last == "reference" and not state.candidates:
             return "measuring marks to compare with"
-        if last in ("decision", "tuning") and state.tuning and state.tuning.planned_steps != 0:
-            return self._tuning(state.tuning)
+        if last in ("decision", "tuning") and self._tuning:
+            return self._tuning
         if last == "round":
             return f"preparing round {self.round}"
         if last == "validation" or (last == "attempt" and state.last and state.last.key.endswith("t")):
             return "validating the round's best"
         return self._trying_out()
 
+    @property
+    def heard(self) -> int:
+        """Characters that have arrived of answers that are being written."""
+        return sum(list(self.ledger.arriving.values()))  # they come in another thread
+
     def _trying_out(self) -> str:
-        samples = self.samples
-        asking = [name for name, at in samples if at == "asking"]
-        if asking and not self.state.prompts:
-            return "starting"
-        if asking:
+        at: dict[str, list[str]] = {}
+        for name, state in self.samples:
+            at.setdefault(state, []).append(name)
+        if asking := at.get("asking"):
+            if not self.state.prompts:
+                return "starting"
             since = f", {self.now - self._asked_at:.0f} s" if self._asked_at is not None else ""
-            heard = sum(list(self.ledger.arriving.values()))  # they come in another thread
-            arriving = f", {heard:,} characters so far" if heard else ""
-            return f"asking, {len(samples) - len(asking)} of {len(samples)} answered{since}{arriving}"
-        for at, words in (("repairing", "repairing"), ("running", "rolling out")):
-            names = [name for name, state in samples if state == at]
-            if names:
-                return f"{words} {', '.join(names)}"
+            arriving = f", {self.heard:,} characters so far" if self.heard else ""
+            n = self.state.config.candidates
+            return f"asking, {n - len(asking)} of {n} answered{since}{arriving}"
+        for state, words in (("repairing", "repairing"), ("running", "rolling out")):
+            if state in at:
+                return f"{words} {', '.join(at[state])}"
         return "choosing what to tune and to validate"
 
-    def _tuning(self, tuning: TuningState) -> str:
-        """For example "tuning r2c1: 4,100 of 12,000 steps, best 1,204, about 25 s left"."""
-        names = ", ".join(tuning.candidates) or "numbers"
-        if tuning.planned_steps:
-            parts = [f"{tuning.steps:,} of {tuning.planned_steps:,} steps"]
-        else:
-            parts = [f"{tuning.steps:,} steps"]
-        if not math.isnan(tuning.best_return):
-            parts.append(f"best {_grouped(tuning.best_return)}")
-        left = self._seconds_left(tuning.share)
-        if left is not None:
-            parts.append(f"about {left:.0f} s left")
-        return f"tuning {names}: {', '.join(parts)}"
-
-    def _seconds_left(self, share: float) -> float | None:
-        """From the pace since this process saw tuning begin; None while there is none."""
-        if self._tuning_from is None:
-            return None
-        began, before = self._tuning_from
-        if share <= before:
-            return None
-        pace = (share - before) / max(1e-3, self._now - began)
-        return max(0.0, (1.0 - share) / pace - (self.now - self._now))
+    @property
+    def _tuning(self) -> str:
+        """For example "tuning r2c1: 4,100 of 12,000 steps, best 1,204"."""
+        tuning = self.state.tuning
+        if tuning is None or tuning.planned_steps == 0:
+            return ""
+        best = tuning.best_return
+        told = (
+            "" if math.isnan(best) else f", best {f'{best:,.0f}' if abs(best) >= THOUSAND else number(best)}"
+        )
+        steps = _of(f"{tuning.steps:,}", tuning.planned_steps, " steps")
+        return f"tuning {', '.join(tuning.candidates) or 'numbers'}: {steps}{told}"
 
     @property
     def standing(self) -> str:
@@ -154,12 +145,10 @@ class RunProgress:
         return [(name, self._at(name)) for name in names]
 
     def _at(self, name: str) -> str:
-        """What a sample is at: asking, running, repairing, or what it came to."""
-        found = self.state.candidate(name)
-        if found is not None:
-            evaluation = found.attempt.evaluation
-            return number(evaluation.mean_return) if evaluation.outcome == "ok" else evaluation.outcome.replace("_", " ")  # fmt: skip
+        """What a sample is at: asking, running, repairing, or done."""
         calls = self.state.calls_for(name)
+        if self.state.candidate(name) is not None:
+            return "done"
         if not calls:
             return "asking"
         mending = "repair" in calls[-1].key or self.state.failed_programs(name)
@@ -169,7 +158,3 @@ class RunProgress:
 def _of(spent: str, limit: float | None, what: str = "") -> str:
     """What was spent, and of how much, where there is a limit."""
     return f"{spent}{what}" if limit is None else f"{spent} of {limit:,}{what}"
-
-
-def _grouped(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else number(value)  # noqa: PLR2004 - as `number` does

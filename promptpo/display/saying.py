@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 
-from promptpo_sandbox.text import clean
+from promptpo_sandbox.text import clean, clean_line
 
 COMMAND = re.compile(r"(?<=: )promptpo [^;]*$")
 """A command at the end of a line, which stays whole so that it can be copied."""
@@ -28,6 +28,11 @@ def wrapped(text: str, width: int) -> str:
         )  # fmt: skip
         lines += [part.replace("\0", " ") for part in broken]
     return "\n".join(lines)
+
+
+def tell(sentence: str, *, error: bool = False) -> None:
+    """Print one line, cleaned."""
+    say(clean_line(sentence), error=error)
 
 
 def say(text: str, *, error: bool = False, prose: bool = False) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextvars
 import shlex
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from promptpo.display.outcome import many, outcome
 from promptpo.display.progress import RunProgress
-from promptpo.display.results import many, outcome
-from promptpo.display.saying import say, wrapped
+from promptpo.display.saying import say, tell, wrapped
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.output.observer import Observer
 from promptpo.run.journal import JOURNAL, read_events
@@ -36,6 +39,9 @@ Result = Literal["stdout", "stderr", "brief"]
 
 LONG = 60.0
 """Seconds of steps to come that are worth a word."""
+
+LOOK_SECONDS, TELL_SECONDS = 5.0, 60.0
+"""How often lines look whether an answer is being written, and how often they say it of a slow one."""
 
 
 @contextmanager
@@ -68,10 +74,12 @@ class PlainDisplay(Observer):
         self._directory: Path | None = None
         self._tuned = 0
         self._missing = False
+        self._told_at: float | None = None
+        self._over = threading.Event()
 
     def line(self, text: str) -> None:
         """Print one line."""
-        say(clean_line(text), error=True)
+        tell(text, error=True)
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """Say what begins."""
@@ -83,10 +91,26 @@ class PlainDisplay(Observer):
             f"{config.task.name}: up to {many(config.budget.rounds, 'round', 'rounds')} of "
             f"{many(config.candidates, 'policy', 'policies')}, in {directory}"
         )
-        candidates = self._progress.state.candidates
-        if candidates:
+        if candidates := self._progress.state.candidates:
             tried = many(len(candidates), "policy", "policies")
             self.line(f"so far: {tried} tried; best {self._progress.standing}")
+        # notebooks know by the context which cell prints
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._watch,), daemon=True).start()
+
+    def _watch(self) -> None:
+        """Seconds go by where nothing happens, too."""
+        while not self._over.wait(LOOK_SECONDS):
+            self._tell_arriving()
+
+    def _tell_arriving(self) -> None:
+        """Say that answers are being written: when they begin to arrive, and now and then while they go on."""
+        heard, now = self._progress.heard if self._progress else 0, time.monotonic()
+        if not heard:
+            self._told_at = None
+        elif self._told_at is None or now - self._told_at >= TELL_SECONDS:
+            self._told_at = now
+            self.line(f"  the model is writing: {heard:,} characters so far")
 
     def prepared(self, preflight: Preflight) -> None:
         """Say what the run may do and cost."""
@@ -101,47 +125,42 @@ class PlainDisplay(Observer):
         """Say what became of each attempt and round, and when tuning begins."""
         if self._progress is not None:
             self._progress.add(event)
-            self._tell(event, self._progress)
+            for line in self._told(event, self._progress):
+                self.line(line)
 
-    def _tell(self, event: Event, progress: RunProgress) -> None:
-        state = progress.state
+    def _told(self, event: Event, progress: RunProgress) -> Iterator[str]:
+        """What an event is worth, in lines."""
+        state, data = progress.state, event.data
         if event.kind == "attempt":
             found = state.candidate(event.key)
             if found is not None:
-                self.line(f"  {one_line(found.attempt)}")
-                self._tell_missing(found.attempt.diagnosis.trace)
+                yield f"  {one_line(found.attempt)}"
+                yield from self._missed(found.attempt.diagnosis.trace)
         elif event.kind == "decision" and event.key.startswith("test."):
-            for line in final_test_in_words(event.data):
-                self.line(line)
+            yield from final_test_in_words(data)
         elif event.kind == "experiment":
             from promptpo.telling.experiments import one_line as experiment_line
 
-            self.line(f"  {experiment_line(state.experiments[-1])}")
-        elif event.kind == "lead" and event.data["change"]:
-            self.line(f"  {event.data['change']}")
+            yield f"  {experiment_line(state.experiments[-1])}"
+        elif event.kind == "lead" and data["change"]:
+            yield f"  {data['change']}"
         elif event.kind == "round":
-            self._tell_round(event, progress)
+            seconds = state.seconds_to_come
+            left = f"; about {duration(seconds)} for the steps that are left" if seconds >= LONG else ""
+            best = "best " if state.best else ""
+            yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"
+            told = {"": data.get("untuned"), "another round? ": data.get("prospect")}
+            yield from (f"  {head}{words}" for head, words in told.items() if words)
         elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
             self._tuned = state.tuning.round
-            self.line(f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …")
+            yield f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …"
 
-    def _tell_round(self, event: Event, progress: RunProgress) -> None:
-        """Say what a round has come to, and how long the others take."""
-        seconds = progress.state.seconds_to_come
-        left = f"; about {duration(seconds)} for the steps that are left" if seconds >= LONG else ""
-        best = "best " if progress.state.best else ""
-        self.line(f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}")
-        if event.data.get("untuned"):
-            self.line(f"  {event.data['untuned']}")
-        if event.data.get("prospect"):
-            self.line(f"  another round? {event.data['prospect']}")
-
-    def _tell_missing(self, trace: str) -> None:
+    def _missed(self, trace: str) -> Iterator[str]:
         """Say once that observations held no numbers where numbers were due."""
-        found = next((line for line in trace.splitlines() if line.startswith(MISSING)), "")
+        found = [line for line in trace.splitlines() if line.startswith(MISSING)]
         if found and not self._missing:
             self._missing = True
-            self.line(f"  {found} The model is told; programs must bear it, or the environment be mended.")
+            yield f"  {found[0]} The model is told; programs must bear it, or the environment be mended."
 
     def finished(self, run: RunResult) -> None:
         """Say what came out."""
@@ -160,7 +179,8 @@ class PlainDisplay(Observer):
             )
 
     def close(self) -> None:
-        """Give the terminal back."""
+        """Give the terminal back; calling it twice is harmless."""
+        self._over.set()
 
 
 class LiveDisplay(PlainDisplay):
@@ -187,9 +207,11 @@ class LiveDisplay(PlainDisplay):
         super().started(config, directory, choice, spec, ledger)
         self._live.start()
 
-    def _tell(self, event: Event, progress: RunProgress) -> None:
-        if event.kind != "tuning":  # the live part tells it
-            super()._tell(event, progress)
+    def _watch(self) -> None:
+        """The live part tells what goes on."""
+
+    def _told(self, event: Event, progress: RunProgress) -> Iterator[str]:
+        return iter(()) if event.kind == "tuning" else super()._told(event, progress)
 
     def finished(self, run: RunResult) -> None:
         """Replace the live part by the result."""
@@ -198,6 +220,7 @@ class LiveDisplay(PlainDisplay):
 
     def close(self) -> None:
         """Stop the live part; calling it twice is harmless."""
+        super().close()
         self._live.stop()
 
     def _status(self) -> Any:
@@ -212,9 +235,8 @@ def live_part(progress: RunProgress, console: Console) -> RenderableType:
 
     plain = console.options.ascii_only
     lines = [Text(line.replace("·", "-").replace("±", "+-") if plain else line) for line in progress.lines()]
-    for line in (
-        lines
-    ):  # cropped here, since a spinner forgets how its text wants to overflow; two columns are its mark's
+    for line in lines:
+        # here, since a spinner forgets how its text wants to overflow; two columns are its mark's
         line.truncate(max(1, console.width - 2), overflow="crop" if plain else "ellipsis")
     head, *others = lines
     return Group(Spinner("line" if plain else "dots", text=head), *(Text("  ") + line for line in others))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.llm.base import Usage
+from promptpo.llm.base import Usage, counted
 from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Effort, Finish, Request
-    from promptpo.llm.stills import Still
+    from promptpo.llm.base import Finish, Message, Request
 
-_CACHED = {"cache_control": {"type": "ephemeral"}}
 _FINISH: dict[str | None, Finish] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -29,7 +27,7 @@ class AnthropicLLM(SDKProvider):
     address_variable = "ANTHROPIC_BASE_URL"
     official_host = "api.anthropic.com"
 
-    def _address(self, base_url: str | None) -> str | None:
+    def _as_wanted(self, base_url: str | None) -> str | None:
         # The client adds the version to the path itself.
         return base_url.rstrip("/").removesuffix("/v1") if base_url else None
 
@@ -37,14 +35,20 @@ class AnthropicLLM(SDKProvider):
     def _limit_names(self) -> tuple[str, ...]:
         return ("max_tokens",)
 
-    def _effort(self, effort: Effort) -> dict[str, Any]:
-        return {"output_config": {"effort": effort}, "thinking": {"type": "adaptive"}}
+    def _wanted(self, request: Request) -> dict[str, Any]:
+        if request.effort is None:
+            return {}
+        return {"output_config": {"effort": request.effort}, "thinking": {"type": "adaptive"}}
 
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
+        turns = enumerate(request.messages, start=1)
         return await self._client.messages.create(
             model=self.model,
             max_tokens=settings.pop("max_tokens"),
-            messages=_messages(request),
+            messages=[
+                {"role": turn.role, "content": _content(turn, cached=n == request.stable_messages)}
+                for n, turn in turns
+            ],
             system=[_block(request.system, cached=True)] if request.system else self._sdk.omit,
             stream=settings.pop("stream", False),
             # With each call, because the client otherwise insists on streaming for large limits.
@@ -54,66 +58,49 @@ class AnthropicLLM(SDKProvider):
             extra_body=settings or None,
         )
 
-    def _whole(self, content: dict[str, Any]) -> Any:
-        return self._sdk.types.Message.construct(**content)
-
     def _read(self, response: Any) -> Reply:
         return Reply(
             text="".join(block.text for block in response.content if block.type == "text"),
             model=response.model or self.model,
             finish=_FINISH.get(response.stop_reason, "stop"),
             usage=_usage(response.usage),
-            cache_write_tokens=response.usage.cache_creation_input_tokens or 0,
         )
 
     def _add(self, reply: Reply, event: Any) -> Reply:
         if event.type == "message_start":
             return self._read(event.message)
-        if event.type == "content_block_start" and event.content_block.type == "text":
-            return replace(reply, text=reply.text + event.content_block.text)
-        if event.type == "content_block_delta" and event.delta.type == "text_delta":
-            return replace(reply, text=reply.text + event.delta.text)
+        new: Any = getattr(event, "content_block", None) or getattr(event, "delta", None)
         if event.type == "message_delta":
-            written = replace(
-                reply.usage, output_tokens=event.usage.output_tokens, reasoning_tokens=_thought(event.usage)
+            written = _usage(event.usage)
+            usage = replace(
+                reply.usage, output_tokens=written.output_tokens, reasoning_tokens=written.reasoning_tokens
             )
-            return replace(reply, finish=_FINISH.get(event.delta.stop_reason, "stop"), usage=written)
+            return replace(reply, finish=_FINISH.get(event.delta.stop_reason, "stop"), usage=usage)
+        if getattr(new, "type", "") in ("text", "text_delta"):
+            return replace(reply, text=reply.text + new.text)
         return reply
 
 
 def _usage(usage: Any) -> Usage:
-    """Anthropic counts three kinds of input apart; ours are the sum and the part that was cached."""
-    read = usage.cache_read_input_tokens or 0
+    """Anthropic counts three kinds of input apart; ours are the sum and the parts that were cached and written."""
+    read, written = (counted(usage, f"cache_{name}_input_tokens") for name in ("read", "creation"))
     return Usage(
-        input_tokens=(usage.input_tokens or 0) + (usage.cache_creation_input_tokens or 0) + read,
+        input_tokens=counted(usage, "input_tokens") + written + read,
         cached_input_tokens=read,
-        output_tokens=usage.output_tokens or 0,
-        reasoning_tokens=_thought(usage),
+        output_tokens=counted(usage, "output_tokens"),
+        reasoning_tokens=counted(usage, "output_tokens_details.thinking_tokens"),
+        cache_write_tokens=written,
     )
 
 
-def _thought(usage: Any) -> int:
-    return getattr(getattr(usage, "output_tokens_details", None), "thinking_tokens", None) or 0
+def _content(turn: Message, *, cached: bool) -> list[dict[str, Any]]:
+    """A turn's text, with a cache mark where the stable part ends, and its pictures."""
+    blocks = [_block(turn.content, cached=cached)]
+    for still in turn.stills:
+        source = {"type": "base64", "media_type": "image/png", "data": still.base64}
+        blocks += [_block(still.caption), {"type": "image", "source": source}]
+    return blocks
 
 
-def _messages(request: Request) -> list[dict[str, Any]]:
-    """The conversation, with a cache mark at the end of its stable part."""
-    return [
-        {
-            "role": message.role,
-            "content": [
-                _block(message.content, cached=n == request.stable_messages),
-                *(block for still in message.stills for block in _shown(still)),
-            ],
-        }
-        for n, message in enumerate(request.messages, start=1)
-    ]
-
-
-def _shown(still: Still) -> list[dict[str, Any]]:
-    source = {"type": "base64", "media_type": "image/png", "data": still.base64}
-    return [_block(still.caption, cached=False), {"type": "image", "source": source}]
-
-
-def _block(text: str, *, cached: bool) -> dict[str, Any]:
-    return {"type": "text", "text": text, **(_CACHED if cached else {})}
+def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
+    return {"type": "text", "text": text, **({"cache_control": {"type": "ephemeral"}} if cached else {})}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, field, replace
+from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PLC0414 - still importable from here
 from promptpo.llm.stills import Still
@@ -12,7 +13,6 @@ from promptpo_sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     import gymnasium
 
@@ -37,6 +37,7 @@ class Usage:
         reasoning_tokens: Those generated that are reasoning and not text, where the provider says so.
         estimated_tokens: How many of the input and output tokens nobody counted; they are estimated
             from the length of the texts.
+        cache_write_tokens: Those of the prompt that were written to a cache.
     """
 
     input_tokens: int = 0
@@ -44,6 +45,7 @@ class Usage:
     output_tokens: int = 0
     reasoning_tokens: int = 0
     estimated_tokens: int = 0
+    cache_write_tokens: int = field(default=0, compare=False)
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
@@ -191,6 +193,15 @@ def estimated_usage(request: Request, text: str) -> Usage:
     asked, answered = (-(-length // CHARACTERS_PER_TOKEN) for length in (prompt, len(text)))
     asked += sum(still.tokens for still in request.stills)
     return Usage(asked, 0, answered, estimated_tokens=asked + answered)
+
+
+def counted(usage: Any, *names: str) -> int:
+    """What a service's count of tokens has under the first of some names, dotted where it is inside another."""
+    for name in names:
+        found = reduce(lambda one, part: getattr(one, part, None), name.split("."), usage)
+        if found:
+            return int(found)
+    return 0
 
 
 @runtime_checkable

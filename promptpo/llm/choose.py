@@ -135,28 +135,18 @@ def make_llm(
                 "this needs a language model, and program search is no language model: name one with --model."
             )
         return search()
-    if not asked and choice.provider in ADDRESSED:
-        return _unasked(choice, base_url, Price(*price) if price else None)
     given = {
         "base_url": base_url,
         "answered": answered,
         "run": run,
         "price": Price(*price) if price else None,
+        "asked": asked,
     }
-    name, takes = PROVIDERS[choice.provider]
-    module = import_module(f"promptpo.llm.{MODULES.get(choice.provider, choice.provider)}")
-    made: LLM = getattr(module, name)(choice.argument, **{option: given[option] for option in takes.split()})
-    return made
-
-
-def _unasked(choice: Choice, base_url: str | None, price: Price | None) -> LLM:
-    from promptpo.llm.prices import price_of
-    from promptpo.llm.unasked import UnaskedLLM
-
-    elsewhere = base_url or os.environ.get(f"{choice.provider.upper()}_BASE_URL", "").strip()
-    official = not elsewhere or urlsplit(elsewhere).hostname == f"api.{choice.provider}.com"
-    found = price or price_of(choice.provider, choice.argument, listed=official)
-    return UnaskedLLM(choice.name, found, lambda: make_llm(choice.name, base_url=base_url))
+    place, takes = PROVIDERS[choice.provider]
+    module, _, kind = place.partition(":")
+    made = getattr(import_module(f"promptpo.llm.{module}"), kind)
+    llm: LLM = made(choice.argument, **{option: given[option] for option in takes.split()})
+    return llm
 
 
 def _check_address(base_url: str) -> None:
@@ -195,16 +185,14 @@ def _parse(name: str, reason: str) -> Choice:
 
 
 PROVIDERS: Mapping[str, tuple[str, str]] = {
-    "anthropic": ("AnthropicLLM", "base_url price"),
-    "openai": ("OpenAILLM", "base_url price"),
-    "exec": ("CommandLLM", "price"),
-    "inbox": ("InboxLLM", "run price"),
-    "replay": ("ReplayLLM", "answered"),
-    "embedded": ("EmbeddedLLM", ""),
+    "anthropic": ("anthropic:AnthropicLLM", "base_url price asked"),
+    "openai": ("openai:OpenAILLM", "base_url price asked"),
+    "exec": ("command:CommandLLM", "price"),
+    "inbox": ("inbox:InboxLLM", "run price"),
+    "replay": ("replay:ReplayLLM", "answered"),
+    "embedded": ("embedded:EmbeddedLLM", ""),
 }
-"""Class of each and what it takes besides its argument; the module is called as the provider is, but for `MODULES`."""
-
-MODULES: Mapping[str, str] = {"exec": "command"}
+"""Module and class of each, and what it takes besides its argument."""
 
 ARGUMENTS: Mapping[str, str] = {"exec": "COMMAND", "inbox": "DIR", "replay": "RUN_OR_FILE"}
 """Providers that mean nothing without an argument, and what it is."""

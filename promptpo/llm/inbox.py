@@ -19,12 +19,11 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.files import read_regular, write_atomically
@@ -45,7 +44,8 @@ SETTLE_SECONDS = 1.0
 LOCK = ".asking"
 """Locked by every run that waits here, for as long as it lives."""
 
-_NOTE = re.compile(r"\.(\d{4,})\.json")
+NOTES = ".[0-9]*.json"
+"""The files that say which call of which run a question is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,7 @@ class WaitingRequest:
     """One request in an inbox.
 
     Attributes:
-        directory: The inbox.
-        number: Its number there, from 1.
+        note: The file that says which call of which run it is.
         run: The run that asks.
         call: The request's key.
         purpose: What the answer is for.
@@ -62,13 +61,22 @@ class WaitingRequest:
         asked: When, in seconds since the epoch.
     """
 
-    directory: Path
-    number: int
+    note: Path
     run: str
     call: str
     purpose: str
     digest: str
     asked: float
+
+    @property
+    def directory(self) -> Path:
+        """The inbox."""
+        return self.note.parent
+
+    @property
+    def number(self) -> int:
+        """Its number there, from 1."""
+        return _number(self.note)
 
     @property
     def path(self) -> Path:
@@ -81,9 +89,12 @@ class WaitingRequest:
         return self.directory / f"{self.number:04d}.answer.md"
 
     @property
-    def note(self) -> Path:
-        """The file that says which call of which run it is."""
-        return self.directory / f".{self.number:04d}.json"
+    def answered(self) -> str:
+        """What the answer's file says now; empty when there is none that can be read, or nothing in it."""
+        with contextlib.suppress(OSError):
+            text = read_regular(self.answer, links=True).decode("utf-8-sig", "backslashreplace")
+            return text if text.strip() else ""
+        return ""
 
 
 class InboxLLM:
@@ -137,28 +148,31 @@ class InboxLLM:
         text = clean(as_text(request))
         digest = hashlib.sha256(text.encode()).hexdigest()
         same = (self._run, request.key, digest)
-        found = (item for item in questions(self._directory) if (item.run, item.call, item.digest) == same)
-        question = next(found, None) or self._numbered(request, digest)
+        for question in questions(self._directory, NOTES):
+            if (question.run, question.call, question.digest) == same:
+                break
+        else:
+            question = self._numbered(request, digest)
         if not question.path.exists():
             write_atomically(question.path, text)
         return question
 
     def _numbered(self, request: Request, digest: str) -> WaitingRequest:
         """A question under a number that nobody has, another process included."""
-        number = max((taken for taken, _ in _notes(self._directory)), default=0) + 1
+        facts: dict[str, Any] = {
+            "run": self._run,
+            "call": request.key,
+            "purpose": request.purpose,
+            "digest": digest,
+            "asked": time.time(),
+        }
+        number = max(map(_number, self._directory.glob(NOTES)), default=0)
         while True:
-            question = WaitingRequest(
-                self._directory, number, self._run, request.key, request.purpose, digest, time.time()
-            )
-            try:
-                with question.note.open("x", encoding="utf-8") as note:
-                    facts = asdict(question)
-                    del facts["directory"], facts["number"]
-                    json.dump(facts, note)
-            except FileExistsError:
-                number += 1
-            else:
-                return question
+            number += 1
+            note = self._directory / f".{number:04d}.json"
+            with contextlib.suppress(FileExistsError), note.open("x", encoding="utf-8") as file:
+                json.dump(facts, file)
+                return WaitingRequest(note, **facts)
 
     async def aclose(self) -> None:
         """Let go of the directory; questions without an answer stay. Calling it twice is harmless."""
@@ -177,7 +191,7 @@ async def _answer_to(question: WaitingRequest) -> str:
             state = (found.st_ino, found.st_size, found.st_mtime_ns)
             if state != seen:
                 seen, since = state, now
-            elif now - since >= SETTLE_SECONDS and (text := _answer(question)):
+            elif now - since >= SETTLE_SECONDS and (text := question.answered):
                 return text
         if seen is None and not question.path.exists():
             question.directory.stat()  # gone altogether: no later question can be answered either
@@ -185,21 +199,16 @@ async def _answer_to(question: WaitingRequest) -> str:
         await asyncio.sleep(LOOK_SECONDS)
 
 
-def questions(directory: Path) -> Iterator[WaitingRequest]:
-    """All questions of an inbox, in their order; what a kill has torn is left out."""
-    for number, note in sorted(_notes(directory)):
+def _number(note: Path) -> int:
+    digits = note.name.split(".")[1]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def questions(directory: Path, notes: str = f"**/{NOTES}") -> Iterator[WaitingRequest]:
+    """The questions of an inbox, in their order, with those of inboxes below it; what a kill has torn is left out."""
+    for note in sorted(directory.glob(notes), key=lambda note: (note.parent != directory, note)):
         with contextlib.suppress(ValueError, TypeError, OSError):
-            yield WaitingRequest(directory, number, **json.loads(read_regular(note)))
-
-
-def _notes(directory: Path) -> list[tuple[int, Path]]:
-    return [(int(found[1]), path) for path in directory.iterdir() if (found := _NOTE.fullmatch(path.name))]
-
-
-def boxes(directory: Path) -> list[Path]:
-    """An inbox with those in its subdirectories, as several runs may have them: ``inbox:boxes/{task}``."""
-    inner = sorted(lock.parent for lock in directory.glob(f"*/**/{LOCK}")) if directory.is_dir() else []
-    return [directory, *inner]
+            yield WaitingRequest(note, **json.loads(read_regular(note)))
 
 
 def waiting(directory: Path) -> list[WaitingRequest]:
@@ -208,22 +217,11 @@ def waiting(directory: Path) -> list[WaitingRequest]:
     Raises:
         UsageError: There is no such directory.
     """
-    try:
-        found = [question for box in boxes(directory) for question in questions(box)]
-    except OSError as error:
+    if not directory.is_dir():
         raise UsageError(
             f"there is no inbox {directory}; a run makes one: promptpo optimize ENV_ID --model inbox:{directory}"
-        ) from error
-    return [item for item in found if item.path.exists() and not _answer(item)]
-
-
-def _answer(question: WaitingRequest) -> str:
-    """What its answer's file says now; empty when there is none that can be read, or nothing in it."""
-    try:
-        text = read_regular(question.answer, links=True).decode("utf-8-sig", "backslashreplace")
-    except OSError:
-        return ""
-    return text if text.strip() else ""
+        )
+    return [item for item in questions(directory) if item.path.exists() and not item.answered]
 
 
 def put_answer(directory: Path, number: int, text: str) -> Path:
@@ -232,39 +230,33 @@ def put_answer(directory: Path, number: int, text: str) -> Path:
     Raises:
         UsageError: No such question waits, or the text is empty.
     """
-    open_ones = [item for item in waiting(directory) if item.directory == directory]
-    question = next((item for item in open_ones if item.number == number), None)
-    if question is None:
-        numbers = ", ".join(str(item.number) for item in open_ones) or "none"
+    open_ones = {item.number: item for item in waiting(directory) if item.directory == directory}
+    if number not in open_ones:
+        numbers = ", ".join(map(str, open_ones)) or "none"
         raise UsageError(f"no question {number} waits in {directory}; those that do: {numbers}.")
     if not text.strip():
         raise UsageError("the answer is empty; give it on standard input.")
-    write_atomically(question.answer, clean(text))
-    return question.answer
+    write_atomically(open_ones[number].answer, clean(text))
+    return open_ones[number].answer
 
 
 def someone_asks(directory: Path) -> bool:
     """Whether a run that waits for answers here, or in a subdirectory, is alive."""
-    return any(_held(box) for box in boxes(directory))
+    return any(_held(lock) for lock in directory.glob(f"**/{LOCK}"))
 
 
-def _held(directory: Path) -> bool:
-    try:
-        lock = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(lock)
+def _held(path: Path) -> bool:
+    with contextlib.suppress(FileNotFoundError, PermissionError), path.open("r+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
     return False
 
 
 def someone_asked(directory: Path) -> bool:
     """Whether a run has ever waited for answers here, or in a subdirectory."""
-    return any((box / LOCK).exists() for box in boxes(directory))
+    return any(directory.glob(f"**/{LOCK}"))
 
 
 def _hold(directory: Path) -> int:

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from promptpo.llm.base import Usage
+from promptpo.llm.base import Usage, counted
 from promptpo.llm.sdk import Reply, SDKProvider
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Effort, Finish, Message, Request
-    from promptpo.llm.stills import Still
+    from promptpo.llm.base import Finish, Message, Request
 
 _RESPONSES_ONLY = re.compile(r"(?:supported|use|available)\b.{0,40}\bv1/responses", re.IGNORECASE)
 _FINISH: dict[str | None, Finish] = {
@@ -52,11 +51,12 @@ class OpenAILLM(SDKProvider):
         names = ("max_completion_tokens", "max_tokens")
         return names if self._official else names[::-1]
 
-    def _effort(self, effort: Effort) -> dict[str, Any]:
-        return {"reasoning": {"effort": effort}} if self._responses else {"reasoning_effort": effort}
-
-    def _top_logprobs(self, count: int) -> dict[str, Any]:
-        return {} if self._responses else {"logprobs": True, "top_logprobs": count}
+    def _wanted(self, request: Request) -> dict[str, Any]:
+        if self._responses:
+            return {"reasoning": {"effort": request.effort} if request.effort else None}
+        count = request.top_logprobs
+        likeliest = {"logprobs": True, "top_logprobs": count} if count else {}
+        return {"reasoning_effort": request.effort, **likeliest}
 
     def _belongs_elsewhere(self, error: Any) -> bool:
         # By where this call went, since several may be in flight when the first of them finds out.
@@ -67,61 +67,51 @@ class OpenAILLM(SDKProvider):
         return True
 
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
+        turns: list[Any] = [{"role": turn.role, "content": self._content(turn)} for turn in request.messages]
         if self._responses:
             settings.pop("stream_options", None)
+            system = request.system or self._sdk.omit
             return await self._client.responses.create(
-                model=self.model,
-                instructions=request.system or self._sdk.omit,
-                input=[{"role": turn.role, "content": _in_response(turn)} for turn in request.messages],
-                store=False,
-                **settings,
+                model=self.model, instructions=system, input=turns, store=False, **settings
             )
         system = [{"role": "system", "content": request.system}] if request.system else []
-        turns: list[Any] = [{"role": turn.role, "content": _in_chat(turn)} for turn in request.messages]
         return await self._client.chat.completions.create(
             model=self.model, messages=[*system, *turns], **settings
         )
 
-    def _whole(self, content: dict[str, Any]) -> Any:
-        types = self._sdk.types
-        return (types.responses.Response if self._responses else types.chat.ChatCompletion).construct(
-            **content
-        )
+    def _content(self, turn: Message) -> Any:
+        """A turn's content; text alone stays text, which every compatible server takes."""
+        if not turn.stills:
+            return turn.content
+        text = "input_text" if self._responses else "text"
+        parts: list[dict[str, Any]] = [{"type": text, "text": turn.content}]
+        for still in turn.stills:
+            url: Any = f"data:image/png;base64,{still.base64}"
+            picture = (
+                {"type": "input_image", "image_url": url, "detail": "auto"}
+                if self._responses
+                else {"type": "image_url", "image_url": {"url": url}}
+            )
+            parts += [{"type": text, "text": still.caption}, picture]
+        return parts
 
     def _read(self, response: Any) -> Reply:
-        if isinstance(response, self._sdk.types.responses.Response):
-            return _read_response(response, self.model)
+        empty = Reply("", self.model, "stop", Usage())
+        if hasattr(response, "output"):
+            return _read_response(empty, response)
         message = response.choices[0].message
         if message is None:
             raise LookupError("a choice without a message")
-        return self._choice(Reply("", self.model, "stop", Usage()), response, message)
+        return _read_choice(empty, response, message)
 
     def _add(self, reply: Reply, event: Any) -> Reply:
         kind = getattr(event, "type", "")
         if kind == "response.output_text.delta":
             return replace(reply, text=reply.text + event.delta)
         if kind in ("response.completed", "response.incomplete", "response.failed"):
-            return _read_response(event.response, self.model)
+            return _read_response(reply, event.response)
         choices = getattr(event, "choices", ())
-        return self._choice(reply, event, choices[0].delta if choices else None)
-
-    def _choice(self, reply: Reply, response: Any, message: Any) -> Reply:
-        """What is known with a chat completion, or a part of one, of which `message` is new."""
-        refusal = getattr(message, "refusal", None)
-        choice = response.choices[0] if message is not None else None
-        reason = getattr(choice, "finish_reason", None)
-        finish: Finish = "refusal" if refusal else reply.finish
-        used = getattr(response, "usage", None)
-        return replace(
-            reply,
-            text=reply.text + (getattr(message, "content", None) or refusal or ""),
-            model=getattr(response, "model", None) or reply.model,
-            finish=_FINISH.get(reason, finish) if reason else finish,
-            usage=_usage(used) if used else reply.usage,
-            cache_write_tokens=_detail(getattr(used, "prompt_tokens_details", None), "cache_write_tokens")
-            or reply.cache_write_tokens,
-            logprobs=reply.logprobs or first_tokens(getattr(choice, "logprobs", None)),
-        )
+        return _read_choice(reply, event, choices[0].delta if choices else None)
 
 
 def first_tokens(logprobs: Any) -> dict[str, float]:
@@ -133,39 +123,34 @@ def first_tokens(logprobs: Any) -> dict[str, float]:
     content = getattr(logprobs, "content", None)
     if content:
         # llama.cpp's completions have the form of chat completions, which the client then leaves as it came.
-        first = content[0] if isinstance(content[0], dict) else content[0].model_dump()
-        return {str(one["token"]): float(one["logprob"]) for one in first.get("top_logprobs") or ()}
+        likeliest = _of(content[0], "top_logprobs") or ()
+        return {str(_of(one, "token")): float(_of(one, "logprob")) for one in likeliest}
     older = getattr(logprobs, "top_logprobs", None) or ()
     return {str(token): float(value) for token, value in (older[0] or {}).items()} if older else {}
 
 
-def _in_chat(turn: Message) -> Any:
-    """A turn's content; text alone stays text, which every compatible server takes."""
-    if not turn.stills:
-        return turn.content
-    parts: list[dict[str, Any]] = [{"type": "text", "text": turn.content}]
-    for still in turn.stills:
-        parts.append({"type": "text", "text": still.caption})
-        parts.append({"type": "image_url", "image_url": {"url": _address(still)}})
-    return parts
+def _of(one: Any, name: str) -> Any:
+    return one.get(name) if isinstance(one, dict) else getattr(one, name, None)
 
 
-def _in_response(turn: Message) -> Any:
-    """The same as the Responses API has it."""
-    if not turn.stills:
-        return turn.content
-    parts: list[dict[str, Any]] = [{"type": "input_text", "text": turn.content}]
-    for still in turn.stills:
-        parts.append({"type": "input_text", "text": still.caption})
-        parts.append({"type": "input_image", "image_url": _address(still), "detail": "auto"})
-    return parts
+def _read_choice(reply: Reply, response: Any, message: Any) -> Reply:
+    """What is known with a chat completion, or a part of one, of which `message` is new."""
+    refusal = getattr(message, "refusal", None)
+    choice = response.choices[0] if message is not None else None
+    reason = getattr(choice, "finish_reason", None)
+    finish: Finish = "refusal" if refusal else reply.finish
+    used = getattr(response, "usage", None)
+    return replace(
+        reply,
+        text=reply.text + (getattr(message, "content", None) or refusal or ""),
+        model=getattr(response, "model", None) or reply.model,
+        finish=_FINISH.get(reason, finish),
+        usage=_usage(used) if used else reply.usage,
+        logprobs=reply.logprobs or first_tokens(getattr(choice, "logprobs", None)),
+    )
 
 
-def _address(still: Still) -> str:
-    return f"data:image/png;base64,{still.base64}"
-
-
-def _read_response(response: Any, model: str) -> Reply:
+def _read_response(reply: Reply, response: Any) -> Reply:
     """A response of the Responses API.
 
     Raises:
@@ -176,34 +161,23 @@ def _read_response(response: Any, model: str) -> Reply:
     parts = [part for item in response.output if item.type == "message" for part in item.content]
     refusals = [part.refusal for part in parts if part.type == "refusal"]
     reason = getattr(response.incomplete_details, "reason", None)
-    usage = response.usage
-    return Reply(
-        text=response.output_text or "".join(refusals),
-        model=response.model or model,
+    return replace(
+        reply,
+        text="".join(part.text for part in parts if part.type == "output_text") or "".join(refusals),
+        model=response.model or reply.model,
         finish="refusal" if refusals else _FINISH.get(reason, "stop"),
-        usage=Usage(
-            input_tokens=usage.input_tokens or 0,
-            cached_input_tokens=_detail(usage.input_tokens_details, "cached_tokens"),
-            output_tokens=usage.output_tokens or 0,
-            reasoning_tokens=_detail(usage.output_tokens_details, "reasoning_tokens"),
-        )
-        if usage
-        else Usage(),
-        cache_write_tokens=_detail(getattr(usage, "input_tokens_details", None), "cache_write_tokens"),
+        usage=_usage(response.usage),
     )
 
 
 def _usage(usage: Any) -> Usage:
-    """Tokens as OpenAI counts them: the prompt includes what was cached."""
-    if usage is None:  # some compatible servers do not count
-        return Usage()
+    """Tokens as OpenAI counts them, in either format; the prompt includes what was cached."""
+    asked = ("prompt_tokens", "input_tokens")
+    written = ("completion_tokens", "output_tokens")
     return Usage(
-        input_tokens=usage.prompt_tokens or 0,
-        cached_input_tokens=_detail(getattr(usage, "prompt_tokens_details", None), "cached_tokens"),
-        output_tokens=usage.completion_tokens or 0,
-        reasoning_tokens=_detail(getattr(usage, "completion_tokens_details", None), "reasoning_tokens"),
+        input_tokens=counted(usage, *asked),
+        cached_input_tokens=counted(usage, *(f"{name}_details.cached_tokens" for name in asked)),
+        output_tokens=counted(usage, *written),
+        reasoning_tokens=counted(usage, *(f"{name}_details.reasoning_tokens" for name in written)),
+        cache_write_tokens=counted(usage, *(f"{name}_details.cache_write_tokens" for name in asked)),
     )
-
-
-def _detail(details: Any, name: str) -> int:
-    return getattr(details, name, None) or 0

@@ -23,19 +23,12 @@ if TYPE_CHECKING:
 
 VARIABLE = "PROMPTPO_PRICES"
 
-MILLION = 1_000_000
-
 
 class Pricing(Protocol):
     """Says what a call costs."""
 
-    def cost(self, usage: Usage, cache_write_tokens: int = 0) -> float | None:
-        """US dollars for one call; None where that is not known.
-
-        Args:
-            usage: Its tokens.
-            cache_write_tokens: How many of the input tokens were written to the cache.
-        """
+    def cost(self, usage: Usage) -> float | None:
+        """US dollars for one call; None where that is not known."""
         ...
 
 
@@ -57,20 +50,14 @@ class Price:
     cache_write: float | None = None
     up_to: int | None = None
 
-    def cost(self, usage: Usage, cache_write_tokens: int = 0) -> float | None:
+    def cost(self, usage: Usage) -> float | None:
         """US dollars for one call; None for a prompt beyond `up_to`."""
         if self.up_to is not None and usage.input_tokens > self.up_to:
             return None
-        plain = usage.input_tokens - usage.cached_input_tokens - cache_write_tokens
-        cached = self.input if self.cached_input is None else self.cached_input
-        written = self.input if self.cache_write is None else self.cache_write
-        dollars = (
-            plain * self.input
-            + usage.cached_input_tokens * cached
-            + cache_write_tokens * written
-            + usage.output_tokens * self.output
-        )
-        return dollars / MILLION
+        dollars = usage.input_tokens * self.input + usage.output_tokens * self.output
+        kinds = ((usage.cached_input_tokens, self.cached_input), (usage.cache_write_tokens, self.cache_write))
+        dollars += sum(count * (price - self.input) for count, price in kinds if price is not None)
+        return dollars / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +72,18 @@ class ListPrice:
     provider: str
     model: str
 
-    def cost(self, usage: Usage, cache_write_tokens: int = 0) -> float | None:
-        """US dollars for one call."""
-        import genai_prices
+    def cost(self, usage: Usage) -> float:
+        """US dollars for one call; raises LookupError where the model is not on the list."""
+        from genai_prices import Usage as Priced
+        from genai_prices import calc_price
 
-        priced = genai_prices.Usage(
+        priced = Priced(
             input_tokens=usage.input_tokens,
             cache_read_tokens=usage.cached_input_tokens,
-            cache_write_tokens=cache_write_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
             output_tokens=usage.output_tokens,
         )
-        return float(genai_prices.calc_price(priced, self.model, provider_id=self.provider).total_price)
+        return float(calc_price(priced, self.model, provider_id=self.provider).total_price)
 
 
 Prices = Mapping[str, Price]
@@ -118,13 +106,14 @@ def price_of(provider: str, model: str, *, listed: bool = True) -> Pricing | Non
 
 def list_price(provider: str, model: str) -> ListPrice | None:
     """The seller's own price; None where it is not on the list."""
-    from genai_prices import Usage, calc_price
+    from promptpo.llm.base import Usage
 
+    found = ListPrice(provider, model)
     try:
-        calc_price(Usage(), model, provider_id=provider)
+        found.cost(Usage())
     except LookupError:
         return None
-    return ListPrice(provider, model)
+    return found
 
 
 def price_in(table: Prices, model: str) -> Price | None:
@@ -133,15 +122,11 @@ def price_in(table: Prices, model: str) -> Price | None:
     A dated or suffixed name ("gpt-5.5-2026-04-23") has the price of the longest name that it extends at
     a date or at "-latest"; "gpt-5.5-mini" is another model than "gpt-5.5", not an extension of it.
     """
-    matches = [name for name in table if _is_version_of(model, name)]
-    return table[max(matches, key=len)] if matches else None
+    names = {model, _VERSION.sub("", model)} & table.keys()
+    return table[max(names, key=len)] if names else None
 
 
-_VERSION = re.compile(r"[-@:](latest|\d{4}-?\d{2}-?\d{2})")
-
-
-def _is_version_of(model: str, name: str) -> bool:
-    return model.startswith(name) and bool(_VERSION.fullmatch(model[len(name) :] or "-latest"))
+_VERSION = re.compile(r"[-@:](latest|\d{4}-?\d{2}-?\d{2})$")
 
 
 def read_prices(path: Path) -> Prices:
@@ -180,9 +165,7 @@ def stated_price(text: str | None) -> tuple[float, float] | None:
     Raises:
         UsageError: It is no such pair.
     """
-    if text is None:
-        return None
-    return check_price(text.split(","))
+    return None if text is None else check_price(text.split(","))
 
 
 def check_price(values: Any) -> tuple[float, float]:

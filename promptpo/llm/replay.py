@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 JOURNAL = "journal.jsonl"
 TEXT_SUFFIXES = (".md", ".txt")
 
-LINES, COMPRESSED = ".jsonl", (".jsonl.xz", ".jsonl.gz")
+PACKED: Mapping[str, Callable[[io.BytesIO], Any]] = {".xz": lzma.open, ".gz": gzip.open}
+LINES = (".jsonl", *(f".jsonl{ending}" for ending in PACKED))
 
 _FORMS = "a run directory, a .jsonl file of answers (or .jsonl.xz), a .md or .txt file, or a directory of .md files"
 
@@ -63,20 +65,16 @@ class ReplayLLM:
 
     def __init__(self, path: Path | str, *, answered: Iterable[Completion] = ()) -> None:
         self._path = Path(path).expanduser().absolute()
-        recording = _read(self._path)
-        if not recording:
+        self._left = _read(self._path)
+        if not self._left:
             raise UsageError(f"there is no recorded answer in {self._path}; replay takes {_FORMS}.")
         self.name = f"replay:{self._path}"  # absolute, so that a run can be resumed from anywhere
-        stated = {item.purpose for item in recording}
-        self.purposes: frozenset[Purpose] = (
-            # An answer that says nothing of its purpose is for what has to be asked, not for what may be.
-            ALL_PURPOSES - ({"probe"} - stated)
-            if None in stated
-            else frozenset(purpose for purpose in stated if purpose is not None)
-        )
-        self._size = len(recording)
-        self._by_key = {item.key: item.completion for item in recording if item.key is not None}
-        self._left = recording
+        stated = {item.purpose for item in self._left}
+        # An answer that says nothing of its purpose is for what has to be asked, not for what may be.
+        unstated = ALL_PURPOSES - {"probe"} if None in stated else frozenset()
+        self.purposes: frozenset[Purpose] = frozenset(one for one in stated if one) | unstated
+        self._size = len(self._left)
+        self._by_key = {item.key: item.completion for item in self._left if item.key is not None}
         for completion in answered:
             served = next((item for item in self._left if item.completion.text == completion.text), None)
             if served is not None:
@@ -109,13 +107,15 @@ class ReplayLLM:
 def _read(path: Path) -> list[RecordedAnswer]:
     """All answers of a recording, in its order."""
     try:
+        if (path / JOURNAL).exists():
+            return list(_read_lines(path / JOURNAL, links=False))
         if path.is_dir():
-            journal = path / JOURNAL
-            if journal.exists():
-                return list(_read_lines(journal, links=False))
-            files = sorted(file for file in path.iterdir() if file.suffix in TEXT_SUFFIXES)
-            return [_read_text(file, links=False) for file in files]
-        if path.name.endswith((LINES, *COMPRESSED)):
+            return [
+                _read_text(file, links=False)
+                for file in sorted(path.iterdir())
+                if file.suffix in TEXT_SUFFIXES
+            ]
+        if path.name.endswith(LINES):
             return list(_read_lines(path, links=True))
         if path.suffix in TEXT_SUFFIXES:
             return [_read_text(path, links=True)]
@@ -142,11 +142,8 @@ def _read_lines(path: Path, *, links: bool) -> Iterator[RecordedAnswer]:
             continue
         try:
             event = json.loads(line.decode("utf-8", "surrogatepass"))
-            if "kind" in event:
-                if event["kind"] == "completion":
-                    yield _recorded(event["data"], event["key"])
-            else:
-                yield _recorded(event, event.get("key"))
+            if event.get("kind", "completion") == "completion":
+                yield _recorded(event["data"] if "kind" in event else event, event.get("key"))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if n == len(lines) and path.name == JOURNAL:
                 return
@@ -159,17 +156,10 @@ def _content(path: Path, *, links: bool) -> bytes:
     Raises:
         UsageError: It is damaged, or not compressed as its name says.
     """
-    raw = read_regular(path, links=links)
-    packed = io.BytesIO(raw)
+    raw = io.BytesIO(read_regular(path, links=links))
+    unpacked = PACKED[path.suffix](raw) if path.suffix in PACKED else raw
     try:
-        if path.name.endswith(".xz"):
-            with lzma.LZMAFile(packed) as file:
-                data = file.read(MOST_BYTES + 1)
-        elif path.name.endswith(".gz"):
-            with gzip.GzipFile(fileobj=packed) as zipped:
-                data = zipped.read(MOST_BYTES + 1)
-        else:
-            data = raw
+        data: bytes = unpacked.read(MOST_BYTES + 1)
     except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UsageError(f"{path} is damaged or not compressed as its name says; record it again.") from error
     if len(data) > MOST_BYTES:

@@ -13,13 +13,15 @@ import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field, replace
+from functools import cached_property, reduce
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Effort, Finish, Request, Usage, estimated_usage
+from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage, estimated_usage
 from promptpo.llm.failures import (
     Service,
     explain,
@@ -34,7 +36,6 @@ from promptpo.llm.stills import known_to_see
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import ModuleType
 
     from promptpo.llm.prices import Pricing
@@ -54,9 +55,16 @@ CHECK_SECONDS = 20.0
 LONGEST = 1 << 22
 """Characters of an answer; of a longer one the rest is left."""
 
+MOST_TOKENS = 1 << 32
 MOST_NAMES = 10
 UNKNOWN = 404
 
+TOGETHER: Mapping[str, frozenset[str]] = {
+    "stream": frozenset({"stream", "stream_options"}),
+    "logprobs": frozenset({"logprobs", "top_logprobs"}),
+    "top_logprobs": frozenset({"logprobs", "top_logprobs"}),
+}
+"""What goes with a setting that a model has refused."""
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +78,6 @@ class Reply:
         model: The model that the service says answered.
         finish: Why it ended.
         usage: Its tokens.
-        cache_write_tokens: How many of the input tokens were written to the prompt cache.
         logprobs: Likeliest first tokens with their log-probabilities; empty where they were not given.
     """
 
@@ -78,7 +85,6 @@ class Reply:
     model: str
     finish: Finish
     usage: Usage
-    cache_write_tokens: int = 0
     logprobs: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -94,6 +100,7 @@ class SDKProvider(ABC):
         timeout: Seconds until a request is given up.
         max_retries: How often the client retries a request.
         price: What the user says that a call costs; None looks it up.
+        asked: Whether it will be asked at all; else no key is needed until it is.
 
     Raises:
         MissingKeyError: There is no key, and no address of a server that may need none.
@@ -121,34 +128,48 @@ class SDKProvider(ABC):
         timeout: float = TIMEOUT_SECONDS,
         max_retries: int = MAX_RETRIES,
         price: Pricing | None = None,
+        asked: bool = True,
     ) -> None:
-        sdk = importlib.import_module(self.provider)
-        self.name = f"{self.provider}:{model}"
-        self.model = model
-        base_url = self._address(base_url or os.environ.get(self.address_variable) or None)
-        key = read_key(self.key_variable, provider=self.provider, placeholder_allowed=base_url is not None)
-        self._sdk = sdk
-        self._timeout = timeout
-        self._client = getattr(sdk, self.client)(
-            api_key=key,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-            http_client=_direct_client(sdk, base_url),
-        )
-        address = str(self._client.base_url)
-        self._official = urlsplit(address).hostname == self.official_host
-        self._service = Service(
-            self.provider, model, self.key_variable, public_address(address), timeout, key
-        )
+        self.name, self.model = f"{self.provider}:{model}", model
+        self._address = self._as_wanted(base_url or os.environ.get(self.address_variable) or None)
+        self._official = urlsplit(self._address or f"//{self.official_host}").hostname == self.official_host
+        self._timeout, self._retries = timeout, max_retries
         self.price = price or self._price_of(model)
         self.price_known = self.price is not None
         self.sees = known_to_see(self.provider, model)
         self._refused: set[str] = set()
-        self._cut_while_thinking = False
+        self._told: set[str] = set()
         self._room = 1
+        if asked:
+            self._service  # noqa: B018 - a missing key is told before any work is done
 
-    def _address(self, base_url: str | None) -> str | None:
+    @cached_property
+    def _service(self) -> Service:
+        key = read_key(
+            self.key_variable, provider=self.provider, placeholder_allowed=self._address is not None
+        )
+        address = public_address(self._address or f"https://{self.official_host}/")
+        return Service(self.provider, self.model, self.key_variable, address, self._timeout, key)
+
+    @property
+    def _sdk(self) -> ModuleType:
+        return importlib.import_module(self.provider)
+
+    @cached_property
+    def _client(self) -> Any:
+        host = urlsplit(self._address or "").hostname or ""
+        here = host in ("localhost", "::1") or host.startswith("127.")
+        # this machine itself is reached past any proxy
+        routes = dict.fromkeys(("all://", "http://", "https://")) if here else None
+        return getattr(self._sdk, self.client)(
+            api_key=self._service.key,
+            base_url=self._address,
+            timeout=self._timeout,
+            max_retries=self._retries,
+            http_client=self._sdk.DefaultAsyncHttpxClient(mounts=routes) if here else None,
+        )
+
+    def _as_wanted(self, base_url: str | None) -> str | None:
         """The address as the client wants it."""
         return base_url
 
@@ -162,13 +183,8 @@ class SDKProvider(ABC):
         """What the wire format calls the token limit; a later name is used where an earlier is refused."""
 
     @abstractmethod
-    def _effort(self, effort: Effort) -> dict[str, Any]:
-        """The settings by which the wire format says how hard to think."""
-
-    def _top_logprobs(self, count: int) -> dict[str, Any]:
-        """The settings by which the wire format asks for the likeliest tokens; empty where it cannot."""
-        del count
-        return {}
+    def _wanted(self, request: Request) -> dict[str, Any]:
+        """How the wire format says how hard to think and which likeliest tokens to give, where that is asked for."""
 
     def _belongs_elsewhere(self, error: Any) -> bool:
         """Whether the service says that this model is asked in another way, which is then used from now on."""
@@ -193,13 +209,10 @@ class SDKProvider(ABC):
     def _add(self, reply: Reply, event: Any) -> Reply:
         """What has arrived with one more event of a stream; raises as `_read` does."""
 
-    @abstractmethod
-    def _whole(self, content: dict[str, Any]) -> Any:
-        """A response of the SDK's type, from JSON."""
-
     async def aclose(self) -> None:
         """Release connections; calling it twice is harmless."""
-        await self._client.close()
+        if "_client" in vars(self):
+            await self._client.close()
 
     async def check(self) -> str | None:
         """Try key, address and model by what costs nothing, the service's list of models.
@@ -212,27 +225,25 @@ class SDKProvider(ABC):
             ProviderError: The key is refused, nobody answers, or the service knows no such model.
         """
         client = self._client.with_options(timeout=CHECK_SECONDS, max_retries=1)
-        listed: list[str] = []
-        failure = None
+        listed, failure = [self.model], None
         try:
             if self._official:
                 await client.models.retrieve(self.model)
             else:
                 listed = [str(one.id) async for one in client.models.list()]
         except self._sdk.APIError as error:
-            status = getattr(error, "status_code", None)
+            listed = listed if self._official else []
             # What else a server of one's own answers says nothing: many have no such list.
-            telling = status in {401, 403} or (status == UNKNOWN and self._official)
-            if telling or isinstance(error, self._sdk.APIConnectionError):
+            if getattr(error, "status_code", None) in {None, 401, 403, *([UNKNOWN] if listed else [])}:
                 failure = explain(error, self._sdk, self._service)
         except (AttributeError, TypeError, ValueError):
             listed = []  # a list in another form
         if failure is not None:  # outside of the except block: the SDK's exception holds the key
             raise failure
-        if self._official or any(self.model in {name, name.removesuffix(":latest")} for name in listed):
-            return ""
         if not listed:
             return None
+        if any(self.model in {name, name.removesuffix(":latest")} for name in listed):
+            return ""
         known = clean_name(", ".join(sorted(listed)[:MOST_NAMES]))
         return f"{clean_name(self.name)}: {self._service.address} lists no such model; it has {known}."
 
@@ -266,7 +277,11 @@ class SDKProvider(ABC):
                 self._room = ROOM_FACTOR
         last = replies[-1]
         if last.finish == "length" and not last.text.strip():
-            self._warn_of_thinking(last)
+            self._warn_once(
+                "was cut off at the token limit while it was still thinking (%s tokens, no text); "
+                "raise --max-output-tokens or lower --effort.",
+                f"{last.usage.reasoning_tokens or last.usage.output_tokens:,}",
+            )
         return Completion(
             text=last.text,
             model=last.model,
@@ -277,16 +292,11 @@ class SDKProvider(ABC):
             logprobs=last.logprobs,
         )
 
-    def _warn_of_thinking(self, reply: Reply) -> None:
-        """Say once that there will be no answers like this; each candidate's error says it again."""
-        if not self._cut_while_thinking:
-            self._cut_while_thinking = True
-            logger.warning(
-                "%s was cut off at the token limit while it was still thinking (%s tokens, no text); "
-                "raise --max-output-tokens or lower --effort.",
-                clean_name(self.name),
-                f"{reply.usage.reasoning_tokens or reply.usage.output_tokens:,}",
-            )
+    def _warn_once(self, words: str, *given: object) -> None:
+        """Say something of the model that holds for all its calls."""
+        if words not in self._told:
+            self._told.add(words)
+            logger.warning(f"%s {words}", clean_name(self.name), *given)  # noqa: G004 - the sentence is ours
 
     def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:
         """The settings of a call, without those that the model has refused, and which it may still refuse.
@@ -297,18 +307,11 @@ class SDKProvider(ABC):
         """
         *others, last = self._limit_names
         name = next((other for other in others if other not in self._refused), last)
-        settings: dict[str, Any] = {name: limit}
-        if "stream" not in self._refused:
-            settings |= {name: value for name, value in self.streamed.items() if name not in self._refused}
-        if request.temperature is not None and "temperature" not in self._refused:
-            settings["temperature"] = request.temperature
-        if request.effort is not None:
-            effort = self._effort(request.effort)
-            settings |= {name: value for name, value in effort.items() if name not in self._refused}
-        if request.top_logprobs:
-            wanted = self._top_logprobs(request.top_logprobs)
-            settings |= {} if self._refused & wanted.keys() else wanted
-        return settings, [setting for setting in settings if setting != last]
+        settings = {**self.streamed, "temperature": request.temperature, **self._wanted(request)}
+        kept = {
+            key: value for key, value in settings.items() if value is not None and key not in self._refused
+        }
+        return {name: limit, **kept}, [*kept, *({name} - {last})]
 
     async def _ask(self, request: Request, limit: int) -> Reply:
         """One call; again without a setting that the model turns out to refuse, or where a stream broke before any text."""
@@ -329,7 +332,8 @@ class SDKProvider(ABC):
                 if self._belongs_elsewhere(error):
                     continue
                 if refused is None and request.stills and refused_pictures(error):
-                    request = self._blind(request)
+                    self.sees, request = False, request.without_stills()
+                    self._warn_once("refuses pictures; going on without them.")
                     continue
             except (json.JSONDecodeError, UnicodeDecodeError) as error:
                 refused = None
@@ -338,18 +342,9 @@ class SDKProvider(ABC):
             # headers and so the key, is not chained to ours.
             if refused is None:
                 raise failure
-            if refused not in self._limit_names and refused not in self._refused:
-                logger.warning(
-                    "%s does not take %s=%s; going on without it.", self.name, refused, settings[refused]
-                )
-            self._refused.add(refused)
-
-    def _blind(self, request: Request) -> Request:
-        """The request in words alone: the service has refused its pictures, and is not sent any again."""
-        if self.sees is not False:
-            self.sees = False
-            logger.warning("%s refuses pictures; going on without them.", clean_name(self.name))
-        return request.without_stills()
+            if refused not in self._limit_names:
+                self._warn_once(f"does not take {refused}=%s; going on without it.", settings[refused])
+            self._refused |= TOGETHER.get(refused, {refused})
 
     async def _heard(self, request: Request, response: Any) -> Reply:
         """What a response says, whole or as it comes; the SDKs hand over whatever came, unvalidated.
@@ -362,13 +357,14 @@ class SDKProvider(ABC):
                 reply = self._read(response)
             elif "event-stream" not in response.response.headers.get("content-type", ""):
                 content = await response.response.aread()  # the server does not stream
-                reply = self._read(self._whole({**json.loads(content)}))
+                reply = self._read(json.loads(content, object_hook=lambda found: SimpleNamespace(**found)))
             else:
-                async for event in response:
-                    reply = self._add(reply, event)
-                    request.heard(len(reply.text))
-                    if len(reply.text) > LONGEST:
-                        break
+                async with response:
+                    async for event in response:
+                        reply = self._add(reply, event)
+                        request.heard(len(reply.text))
+                        if len(reply.text) > LONGEST:
+                            break
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise not_an_answer(str(error), self._service) from None
         except Exception as error:
@@ -386,31 +382,23 @@ class SDKProvider(ABC):
                 clean_name(self.name),
                 f"{len(reply.text):,}",
             )
-        reply = _cut(reply)
+        reply = _bounded(reply)
         if reply.usage.total:
             return reply
         # some compatible servers do not count
         return replace(reply, usage=estimated_usage(request, reply.text))
 
     def _cost(self, replies: list[Reply]) -> float | None:
-        total = 0.0
+        costs = []
         for reply in replies:
             price = self.price or self._price_of(reply.model)
-            cost = price.cost(reply.usage, reply.cache_write_tokens) if price else None
-            if cost is None:
-                return None
-            total += cost
-        return total
+            costs.append(price.cost(reply.usage) if price else None)
+        return None if None in costs else sum(filter(None, costs))
 
 
-def _cut(reply: Reply) -> Reply:
-    """An answer within its longest."""
-    return replace(reply, text=reply.text[:LONGEST], finish="length") if len(reply.text) > LONGEST else reply
-
-
-def _direct_client(sdk: ModuleType, base_url: str | None) -> Any:
-    """An HTTP client that goes to this machine itself past any proxy; None where the default will do."""
-    host = urlsplit(base_url).hostname if base_url else None
-    if host == "localhost" or (host or "").startswith("127.") or host == "::1":
-        return sdk.DefaultAsyncHttpxClient(mounts=dict.fromkeys(("all://", "http://", "https://")))
-    return None
+def _bounded(reply: Reply) -> Reply:
+    """An answer within its longest, without numbers of tokens that cannot be."""
+    if len(reply.text) > LONGEST:
+        reply = replace(reply, text=reply.text[:LONGEST], finish="length")
+    counted = all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in astuple(reply.usage))
+    return reply if counted else replace(reply, usage=Usage())

@@ -20,10 +20,6 @@ _SEEING = {
         r"(?:chatgpt-|gpt-4o|gpt-4\.[1-9]|gpt-4-turbo|gpt-[5-9]|o1(?!-mini|-preview)|o3(?!-mini)|o4)"
     ),
 }
-_BLIND = {
-    "anthropic": re.compile(r"claude-(?:1|2|instant)"),
-    "openai": re.compile(r"gpt-3|gpt-4(?:-\d|$)|o1-mini|o1-preview|o3-mini"),
-}
 
 
 @dataclass(frozen=True)
@@ -72,9 +68,5 @@ def tokens_of(width: int, height: int) -> int:
 
 def known_to_see(provider: str, model: str) -> bool | None:
     """Whether a model of a service takes pictures; None where that is not known."""
-    name = model.lower().rpartition("/")[2]
-    if provider in _SEEING and _SEEING[provider].match(name):
-        return True
-    if provider in _BLIND and _BLIND[provider].match(name):
-        return False
-    return None
+    known = _SEEING.get(provider)
+    return True if known and known.match(model.lower().rpartition("/")[2]) else None

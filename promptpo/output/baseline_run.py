@@ -14,12 +14,12 @@ from statistics import fmean
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
-from promptpo.files import read_regular
+from promptpo.files import Json, read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG
-from promptpo.run.journal import JOURNAL, read_events
+from promptpo.run.journal import JOURNAL, adapter, read_events
 from promptpo.run.origin import SETTINGS
 from promptpo.run.records import Seeds
 from promptpo.telling.feedback import number
@@ -39,13 +39,13 @@ class BaselinePoint:
         steps: Training steps taken.
         mean_return: On validation seeds; of the latest training episodes where there were none; None where nothing finished.
         train_mean_return: Of the latest training episodes; None where it is not recorded.
-        seconds: Of training; None where it is not recorded.
+        wall_seconds: Of training; None where it is not recorded.
     """
 
     steps: float
-    mean_return: float | None
+    mean_return: float | None = None
     train_mean_return: float | None = None
-    seconds: float | None = None
+    wall_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,15 @@ class BaselineRun:
     """
 
     directory: Path
-    result: Mapping[str, Any] | None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    result: Json | None
+    settings: Json = field(default_factory=dict)
     curve: tuple[BaselinePoint, ...] = ()
     episodes: tuple[EpisodeRecord, ...] = ()
     steps: Mapping[str, int] = field(default_factory=dict)
     seconds: float | None = None
 
     @property
-    def task(self) -> Mapping[str, Any]:
+    def task(self) -> Json:
         """What is solved: ``env_id`` and more, from the result or the settings."""
         return self.result or self.settings.get("task") or self.settings
 
@@ -120,26 +120,25 @@ def read_baseline(directory: Path) -> BaselineRun:
         raise NoSuchRunError(f"{directory} is no run: there is neither {CONFIG} nor {RESULT} in it.")
     try:
         result = read_result(directory / RESULT) if (directory / RESULT).is_file() else None
-        if result is not None and not result.get("env_id"):
-            raise KeyError("env_id")
         settings, record = _object(directory / SETTINGS), _record(directory)
-        ended = _episodes(directory, record)
-        train = int(record.get("steps") or sum(length for *_, length in ended))
-        validation = int(record.get("validation_steps") or 0)
-        steps = {"train": train, "validation": validation, "total": train + validation}
-        parts: list[Any] = [record.get("train_seconds"), record.get("evaluation_seconds")]
-        seconds: float | None = sum(parts) if None not in parts else None
-        if result is not None:
-            steps = {name: int(count) for name, count in (result.get("steps") or {}).items()}
-            seconds = result.get("wall_seconds")
+        ended, told = _episodes(directory, record), result
+        if told is not None and not told.get("env_id"):
+            raise KeyError("env_id")
+        if told is None:
+            steps = {"train": int(record.get("steps") or sum(length for *_, length in ended))}
+            steps["validation"] = int(record.get("validation_steps") or 0)
+            parts: list[Any] = [record.get("train_seconds"), record.get("evaluation_seconds")]
+            told = {**record, "steps": steps | {"total": sum(steps.values())}}
+            told |= {"wall_seconds": None if None in parts else sum(parts)}
+        curve = adapter(tuple[BaselinePoint, ...]).validate_python(told.get("curve") or ())
         return BaselineRun(
             directory,
             result,
             settings,
-            tuple(map(_point, (result or record).get("curve") or ())) or _averages(ended),
+            curve or _averages(ended),
             tuple(EpisodeRecord(-1, return_, length) for _, return_, length in ended),
-            steps,
-            seconds,
+            {name: int(count) for name, count in (told.get("steps") or {}).items()},
+            told.get("wall_seconds"),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
@@ -150,21 +149,20 @@ def _object(path: Path) -> dict[str, Any]:
     return {**clean_values(json.loads(read_regular(path)))} if path.is_file() else {}
 
 
-def _record(directory: Path) -> Mapping[str, Any]:
+def _record(directory: Path) -> Json:
     """The record of the newest checkpoint; empty where there is none."""
     return _object(
         max((directory / CHECKPOINTS).glob(f"steps-*/{RECORD}"), default=directory / CHECKPOINTS / RECORD)
     )
 
 
-def _episodes(directory: Path, record: Mapping[str, Any]) -> list[tuple[float, float, int]]:
+def _episodes(directory: Path, record: Json) -> list[tuple[float, float, int]]:
     """(training steps at its end, return, length) of training episodes, where they are recorded."""
+    found: list[Any] = list(record.get("episodes") or ())
     if not record and (directory / JOURNAL).is_file():
         told = [event.data for event in read_events(directory / JOURNAL) if event.kind == "evaluation"]
-        return [(float(one["end_step"]), float(one["return_"]), len(one["transitions"])) for one in told]
-    return [
-        (float(steps), float(return_), int(length)) for steps, return_, length in record.get("episodes") or ()
-    ]
+        found = [(one["end_step"], one["return_"], len(one["transitions"])) for one in told]
+    return [(float(steps), float(return_), int(length)) for steps, return_, length in found]
 
 
 def _averages(ended: Sequence[tuple[float, float, int]]) -> tuple[BaselinePoint, ...]:
@@ -176,12 +174,7 @@ def _averages(ended: Sequence[tuple[float, float, int]]) -> tuple[BaselinePoint,
     return tuple(points)
 
 
-def _point(one: Mapping[str, Any]) -> BaselinePoint:
-    known = [one.get(name) for name in ("mean_return", "train_mean_return", "wall_seconds")]
-    return BaselinePoint(float(one["steps"]), *(None if value is None else float(value) for value in known))
-
-
-def acting_in_words(content: Mapping[str, Any]) -> list[str]:
+def acting_in_words(content: Json) -> list[str]:
     """What an episode took, and what a program took, a line each; empty where nothing says it."""
     agent = content.get("per_episode")
     if not agent:
@@ -195,7 +188,7 @@ def acting_in_words(content: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _took(spent: Mapping[str, Any]) -> str:
+def _took(spent: Json) -> str:
     usd = spent["cost_usd"]
     price = "an unknown price" if usd is None else "$0" if not usd else f"${usd:.4g}"
     return f"{spent['calls']:,.4g} call{'' if spent['calls'] == 1 else 's'}, {spent['seconds']:,.3g} s and {price}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,11 @@ from promptpo.envs.family import longest
 from promptpo.envs.objects import EnvLike, WrapperLike, task_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import UsageError
-from promptpo.files import read_text
+from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
 from promptpo.output.report.result import by_reward
-from promptpo.output.report.variants import by_variant
+from promptpo.output.report.scores import by_variant
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -66,15 +65,15 @@ class EvaluatedPolicy:
 
 
 def evaluate(
-    policy: str | os.PathLike[str],
+    policy: StrPath,
     env_id: EnvLike | Task | None = None,
     *,
     episodes: int = 10,
     seed: int = 0,
-    env_kwargs: Mapping[str, Any] | None = None,
+    env_kwargs: Json | None = None,
     wrappers: Sequence[WrapperLike] = (),
-    variants: Sequence[Mapping[str, Any] | Variant] = (),
-    reward: str | os.PathLike[str] | None = None,
+    variants: Sequence[Json | Variant] = (),
+    reward: StrPath | None = None,
     max_episode_steps: int | None = None,
     jobs: int = 1,
     allow_weaker_sandbox: bool = False,
@@ -145,12 +144,12 @@ def _confined(source: str, settings: Settings, seeds: Sequence[int], jobs: int) 
 
 
 def _path_and_task(
-    policy: str | os.PathLike[str],
+    policy: StrPath,
     env: EnvLike | None,
-    env_kwargs: Mapping[str, Any] | None,
+    env_kwargs: Json | None,
     max_episode_steps: int | None,
     wrappers: Sequence[WrapperLike],
-    variants: Sequence[Mapping[str, Any] | Variant],
+    variants: Sequence[Json | Variant],
     *,
     trust: bool,
 ) -> tuple[Path, Task]:

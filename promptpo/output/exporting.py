@@ -6,15 +6,15 @@ import builtins
 import json
 import re
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.files import Json
 from promptpo.llm.ensemble import public
 from promptpo.output.report.result import failures_in_words, references_in_words
-from promptpo.output.report.variants import score_in_words
+from promptpo.output.report.scores import score_in_words
 from promptpo.program import Program
 from promptpo_sandbox import Limits, check_source
 
@@ -63,9 +63,9 @@ class Provenance:
     run_id: str
     candidate: str
     date: str
-    test: Mapping[str, Any] | None = None
+    test: Json | None = None
     test_seeds: tuple[int, int] | None = None
-    references: Mapping[str, Any] = field(default_factory=dict)
+    references: Json = field(default_factory=dict)
     verdict: str = ""
 
 

@@ -38,19 +38,14 @@ def importances(candidate: Candidate) -> tuple[list[dict[str, Any]], int]:
     found = []
     for name, names in blocks(program.params, program.arrays).items():
         if name in known:
-            ranges, shape, one = [program.params[n] for n in names], program.arrays.get(name), known[name]
-            value = size([v for v, _, _ in ranges]) if shape else ranges[0][0]
-            told = {
-                "name": name,
-                "value": value,
-                "low": ranges[0][1],
-                "high": ranges[0][2],
-                "share": one.share,
-            }
-            found.append(told | {"at_bound": one.at_bound} | ({"shape": shape} if shape else {}))
-    return sorted(found, key=lambda one: -one["share"]), max(
-        (one.episodes for one in known.values()), default=0
-    )
+            one, ranges = known[name], [program.params[each] for each in names]
+            value, low, high = ranges[0]
+            told = {"name": name, "value": value, "low": low, "high": high}
+            if name in program.arrays:
+                told |= {"value": size([value for value, *_ in ranges]), "shape": program.arrays[name]}
+            found.append(told | {"share": one.share, "at_bound": one.at_bound})
+    episodes = max((one.episodes for one in known.values()), default=0)
+    return sorted(found, key=lambda one: -one["share"]), episodes
 
 
 def importance_json(candidate: Candidate) -> dict[str, Any] | None:
@@ -65,17 +60,13 @@ def importance_in_words(candidate: Candidate) -> str:
     if not found:
         return ""
     named = [one for one in found if one["share"] > 0][:NAMED]
-    told = [
-        f"{one['name']} {one['share']:.0%}"
-        + (f" (at its {one['at_bound']} bound)" if one["at_bound"] else "")
-        for one in named
-    ]
+    bounds = [f" (at its {one['at_bound']} bound)" if one["at_bound"] else "" for one in named]
+    told = [f"{one['name']} {one['share']:.0%}{bound}" for one, bound in zip(named, bounds, strict=True)]
+    held = [one["name"] for one in found if one["at_bound"] and one not in named][:NAMED]
     rest = len(found) - len(named)
-    text = ", ".join(told) + (
-        f"; {rest} other{'s' if rest > 1 else ''} little or nothing clear" if rest else ""
-    )
-    held = [one["name"] for one in found if one["at_bound"] and one not in named]
-    text = (text if named else "none of them clearly") + (
-        f"; also at a bound: {', '.join(held[:NAMED])}" if held else ""
-    )
-    return f"Which numbers moved the return{f' in {episodes:,} tuning episodes' if episodes else ''}: {text}."
+    text = ", ".join(told) or "none of them clearly"
+    if named and rest:
+        text += f"; {rest} other{'s' if rest > 1 else ''} little or nothing clear"
+    if held:
+        text += f"; also at a bound: {', '.join(held)}"
+    return f"Which numbers moved the return in {episodes:,} tuning episodes: {text}."

@@ -7,10 +7,11 @@ the page: each page holds a secret that an answer must bring.
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -38,26 +39,29 @@ class Side:
     film: Film | None
     text: str
 
+    @property
+    def frames(self) -> list[tuple[int, str, str]]:
+        """Of the film: step, picture in base64, place."""
+        if self.film is None:
+            return []
+        places = in_words(self.film.placed)
+        return [(step, data, places.get(step, "")) for step, data in self.film.frames]
 
-class _Question:
-    """The pair that is shown now."""
 
-    def __init__(self, number: int, total: int, sides: tuple[Side, Side]) -> None:
-        self.number, self.total, self.sides = number, total, sides
-        self.secret = secrets.token_urlsafe(16)
-        self.answer: Preference | None = None
-        self._loop, self._said = asyncio.get_running_loop(), asyncio.Event()
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The pair that is shown now, with the secret that an answer must bring."""
 
-    def take(self, answer: Preference) -> None:
-        """Keep the answer, in whatever thread it comes."""
-        self.answer = answer
-        self._loop.call_soon_threadsafe(self._said.set)
+    number: int
+    total: int
+    sides: Sequence[Side]
+    answer: asyncio.Future[Preference]
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(16))
 
-    async def answered(self) -> Preference:
-        """Wait for the answer."""
-        await self._said.wait()
-        assert self.answer is not None  # noqa: S101 - it was taken
-        return self.answer
+    @property
+    def films(self) -> Markup:
+        """For the page's script; base64 and numbers only, so nothing in it can end the element."""
+        return Markup(json.dumps([side.frames for side in self.sides]))  # noqa: S704 - see above
 
 
 class PersonJudge(PageServer):
@@ -84,7 +88,7 @@ class PersonJudge(PageServer):
     ) -> None:
         self._task, self._goal, self._names = replace(task, reward=None), goal, names
         self._announce = announce
-        self._question: _Question | None = None
+        self._question: Question | None = None
         self._lock = threading.Lock()
         self._sides: dict[str, Side] = {}
         super().__init__(self._page, port, seconds=WAIT_SECONDS, take=self._answer)
@@ -100,13 +104,12 @@ class PersonJudge(PageServer):
             first: The episode on the left, and a name that it is remembered by.
             second: The one on the right.
         """
-        if number == 1 or self._question is None:
+        if number == 1 or not self._sides:
             self._announce(f"which episode comes closer to the goal? Say it at {self.url} ({total} pairs)")
-        left = await asyncio.to_thread(self._side, *first)
-        right = await asyncio.to_thread(self._side, *second)
-        question = _Question(number, total, (left, right))
-        self._question = question
-        return await question.answered()
+        sides = [await asyncio.to_thread(self._side, *one) for one in (first, second)]
+        answer: asyncio.Future[Preference] = asyncio.get_running_loop().create_future()
+        self._question = Question(number, total, sides, answer)
+        return await answer
 
     def _side(self, name: str, episode: Episode) -> Side:
         if name not in self._sides:
@@ -120,36 +123,16 @@ class PersonJudge(PageServer):
     def _page(self) -> tuple[str, bool]:
         """The page, and whether it waits for the next pair."""
         question = self._question
-        waits = question is None or question.answer is not None
-        text = rendered(
-            "judge.html.j2",
-            "judge.js",
-            goal=self._goal,
-            question=None if waits else question,
-            films=None if waits or question is None else _films(question.sides),
-        )
-        return text, waits
+        return rendered("judge.html.j2", "judge.js", goal=self._goal, question=question), question is None
 
     def _answer(self, secret: str, word: str) -> bool:
         """Take an answer to the pair that is shown; whether it is one."""
         with self._lock:  # a page may be open twice
             question = self._question
-            if question is None or question.answer is not None or word not in WORDS:
+            if question is None or word not in WORDS:
                 return False
             if not secrets.compare_digest(secret.encode(), question.secret.encode()):
                 return False
-            question.take(WORDS[word])
+            self._question = None
+            question.answer.get_loop().call_soon_threadsafe(question.answer.set_result, WORDS[word])
             return True
-
-
-def _films(sides: tuple[Side, Side]) -> Markup:
-    """The films for the page's script, each frame with its step and place; base64 and numbers only, so nothing in it can end the element."""
-    import json
-
-    frames = []
-    for side in sides:
-        film_ = side.film
-        places = {} if film_ is None else in_words(film_.placed)
-        shown = () if film_ is None else film_.frames
-        frames.append([[step, data, places.get(step, "")] for step, data in shown])
-    return Markup(json.dumps(frames))  # noqa: S704 - see above

@@ -6,9 +6,10 @@ asks the browser to load it again while the run goes on.
 
 from __future__ import annotations
 
-import html
-import threading
+from functools import lru_cache
 from pathlib import Path
+
+from markupsafe import Markup
 
 from promptpo.errors import RunError
 from promptpo.files import reading
@@ -22,58 +23,39 @@ from promptpo.run.journal import JOURNAL
 
 NOTE = "The report as it is now; while the run goes on this page is loaded again every few seconds."
 
-
-class LiveReport:
-    """The report of a run as it is now; it is drawn again only when the run has gone on.
-
-    Args:
-        run: The run directory, which may be empty so far.
-    """
-
-    def __init__(self, run: Path) -> None:
-        self._run = run
-        self._lock = threading.Lock()
-        self._seen: object = None
-        self._drawn = ("", True)
-
-    def draw(self) -> tuple[str, bool]:
-        """The page, and whether the run goes on."""
-        with self._lock:
-            now = self._state()
-            if now != self._seen or not self._drawn[0]:
-                self._drawn, self._seen = self._page(), now
-            return self._drawn
-
-    def _state(self) -> object:
-        """What changes when the run goes on."""
-        files = [self._run / name for name in (CONFIG, JOURNAL, RESULT, CHECKPOINTS)]
-        return [(at.stat().st_mtime_ns, at.stat().st_size) if at.exists() else None for at in files]
-
-    def _page(self) -> tuple[str, bool]:
-        try:
-            if is_baseline(self._run):
-                baseline = read_baseline(self._run)
-                return page(baseline), baseline.result is None
-            if not (self._run / CONFIG).exists() or not (self._run / JOURNAL).exists():
-                return _waiting(self._run, "The run has not begun to write yet."), True
-            with reading(self._run):
-                view = read_view(self._run)
-                return page(view, NOTE), view.result is None or not view.state.finished
-        except (RunError, OSError) as error:  # it may be written this moment
-            return _waiting(self._run, str(error)), True
+WAITING = Markup(
+    '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:">'
+    '<title>{0} | promptpo</title><link rel="icon" href="data:,"></head>'
+    "<body><h1>{0}</h1><p>{1}</p></body></html>\n"
+)
 
 
-def _waiting(run: Path, why: str) -> str:
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:">'
-        f'<title>{html.escape(run.name)} | promptpo</title><link rel="icon" href="data:,"></head>'
-        f"<body><h1>{html.escape(run.name)}</h1><p>{html.escape(why)}</p></body></html>\n"
-    )
+def drawn(run: Path) -> tuple[str, bool]:
+    """The page of a run, which may be an empty directory so far, and whether the run goes on."""
+    files = (run / name for name in (CONFIG, JOURNAL, RESULT, CHECKPOINTS))
+    found = [at.stat() if at.exists() else None for at in files]
+    return _drawn(run, tuple((one.st_mtime_ns, one.st_size) if one else None for one in found))
+
+
+@lru_cache(maxsize=1)  # it is drawn again only when the run has gone on
+def _drawn(run: Path, now: object) -> tuple[str, bool]:
+    del now
+    try:
+        if is_baseline(run):
+            baseline = read_baseline(run)
+            return page(baseline), baseline.result is None
+        if not (run / CONFIG).exists() or not (run / JOURNAL).exists():
+            return WAITING.format(run.name, "The run has not begun to write yet."), True
+        with reading(run):
+            view = read_view(run)
+            return page(view, NOTE), view.result is None or not view.state.finished
+    except (RunError, OSError) as error:  # it may be written this moment
+        return WAITING.format(run.name, error), True
 
 
 def live_server(run: Path, port: int = 0) -> PageServer:
-    """Serves a `LiveReport`.
+    """Serves the report of a run.
 
     Args:
         run: The run directory.
@@ -82,4 +64,4 @@ def live_server(run: Path, port: int = 0) -> PageServer:
     Raises:
         OSError: The port cannot be had.
     """
-    return PageServer(LiveReport(run).draw, port)
+    return PageServer(lambda: drawn(run), port)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.files import read_text
+from promptpo.files import StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.film import record, show, write_video
 from promptpo.rollouts import evaluation_of
@@ -34,10 +33,10 @@ class Watched:
 
 
 def play(
-    policy: str | os.PathLike[str],
+    policy: StrPath,
     task: Task,
     *,
-    video: str | os.PathLike[str] | None = None,
+    video: StrPath | None = None,
     human: bool = False,
     episodes: int = 1,
     seed: int = 0,

@@ -1,18 +1,11 @@
-"""Policy files as objects with stable-baselines3's ``predict``; the policy itself runs in the sandbox.
-
-The sandbox steps environments, while a caller of ``predict`` has its environment elsewhere. So every lane
-of a batch has a thread with a sandbox of its own, whose "environment" hands each action to the caller and
-waits for the next observation.
-"""
+"""Policy files as objects with stable-baselines3's ``predict``; the policy itself runs in the sandbox."""
 
 from __future__ import annotations
 
 import itertools
-import os
-import queue
-import threading
 import weakref
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import gymnasium
@@ -23,20 +16,21 @@ from promptpo.envs.objects import EnvLike
 from promptpo.envs.objects import task_of as task_named
 from promptpo.envs.task import Task
 from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
-from promptpo.files import read_text
+from promptpo.files import StrPath, read_text
 from promptpo.output.exporting import policy_part
-from promptpo.output.policy_file import best_of, file_and_task
+from promptpo.output.policy_file import file_and_task
 from promptpo.program import Program
 
 if TYPE_CHECKING:
-    from promptpo_sandbox import Failure, Limits
+    from promptpo_sandbox import Failure, Limits, Sandbox
+    from promptpo_sandbox.lockstep.asking import AskedPolicies
 
 State = tuple[int, ...]
 """What `predict` returns and takes back: the episode that each lane is in."""
 
 
 def load_policy(
-    policy: str | os.PathLike[str],
+    policy: StrPath,
     env_id: EnvLike | Task | None = None,
     *,
     allow_weaker_sandbox: bool = False,
@@ -64,10 +58,8 @@ def load_policy(
     """
     from promptpo.envs.building import make_env
 
-    path = Path(policy)
-    path = best_of(path) if path.is_dir() else path
     given = env_id if isinstance(env_id, Task | None) else task_named(env_id)
-    path, task = file_and_task(path, given, trust=trust)
+    path, task = file_and_task(policy, given, trust=trust)
     env = make_env(task)
     try:
         spaces = env.observation_space, env.action_space
@@ -96,12 +88,17 @@ class SandboxedPolicy:
         limits: Limits | None = None,
         allow_weaker_sandbox: bool = False,
     ) -> None:
+        from promptpo_sandbox import Sandbox
+
         self.source = source
         self.observation_space, self.action_space = observation_space, action_space
-        self._limits, self._allow_weaker = limits, allow_weaker_sandbox
-        self._lanes: list[_SandboxThread] = []
+        box = Sandbox(limits, allow_weaker=allow_weaker_sandbox)
+        self._policies = box.asked(source, observation_space, action_space)
+        self._params: Mapping[str, float] | None = None
         self._episodes = itertools.count(1)
-        self._finalizer = weakref.finalize(self, _close_all, self._lanes)
+        self._lanes: dict[int, tuple[int, int]] = {}  # of each its episode and the steps in it
+        self.close = weakref.finalize(self, _close, self._policies, box)
+        """End the sandbox; calling it twice is harmless."""
 
     def __enter__(self) -> Self:
         return self
@@ -111,10 +108,6 @@ class SandboxedPolicy:
 
     def __repr__(self) -> str:
         return f"SandboxedPolicy({self.observation_space} -> {self.action_space})"
-
-    def close(self) -> None:
-        """End the sandboxes; calling it twice is harmless."""
-        _close_all(self._lanes)
 
     def predict(
         self,
@@ -139,20 +132,40 @@ class SandboxedPolicy:
             PolicyFailedError: The policy raised, was too slow, or returned no valid action.
             ValueError: The state is not of this policy's last call.
         """
+        from promptpo_sandbox import Failure
+
         del deterministic
         single = _is_single(self.observation_space, observation)
-        observations = (
-            [observation] if single else list(iterate(batch_space(self.observation_space), observation))
+        observations = dict(
+            enumerate([observation] if single else iterate(batch_space(self.observation_space), observation))
         )
-        starts = self._starts(len(observations), state, episode_start)
-        while len(self._lanes) < len(observations):
-            self._lanes.append(_SandboxThread(self, self._limits, self._allow_weaker))
-        lanes = self._lanes[: len(observations)]
-        for lane, obs, start in zip(lanes, observations, starts, strict=True):
-            lane.send(obs, next(self._episodes) if start else None)
-        actions = [lane.receive() for lane in lanes]
-        now = tuple(lane.episode for lane in lanes)
-        return (actions[0] if single else self._batch(actions)), now
+        self._begin(self._starting(len(observations), state, episode_start))
+        self._policies.stop([lane for lane in self._policies.running if lane not in observations])
+        answers = self._policies.act(observations)
+        failed = {lane: found for lane, found in answers.items() if isinstance(found, Failure)}
+        self._end({lane: replace(found, step=self._lanes[lane][1]) for lane, found in failed.items()})
+        self._lanes = {lane: (self._lanes[lane][0], self._lanes[lane][1] + 1) for lane in observations}
+        actions = [answers[lane] for lane in observations]
+        return (actions[0] if single else self._batch(actions)), self._state(len(actions))
+
+    def _state(self, n: int) -> State:
+        return tuple(self._lanes.get(lane, (0, 0))[0] for lane in range(n))
+
+    def _begin(self, lanes: list[int]) -> None:
+        """Fresh policies in lanes, for the next episodes."""
+        from promptpo_sandbox import Trial
+
+        if self._params is None:
+            self._params = Program.parse(self.source).values
+        self._lanes |= {lane: (next(self._episodes), 0) for lane in lanes}
+        self._end(self._policies.start({lane: Trial(self._lanes[lane][0], self._params) for lane in lanes}))
+
+    def _end(self, failed: Mapping[int, Failure]) -> None:
+        """The episodes in these lanes are over; the first of them says why."""
+        for lane in failed:
+            del self._lanes[lane]
+        if failed:
+            raise PolicyFailedError(failed[min(failed)])
 
     def _batch(self, actions: list[Any]) -> Any:
         """Actions of several lanes: an array where the space has arrays or numbers, else a list."""
@@ -160,20 +173,18 @@ class SandboxedPolicy:
         stacks = spaces.Box | spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary
         return np.asarray(actions) if isinstance(self.action_space, stacks) else actions
 
-    def _starts(self, n: int, state: State | None, episode_start: Any) -> list[bool]:
+    def _starting(self, n: int, state: State | None, episode_start: Any) -> list[int]:
+        """The lanes in which an episode begins."""
         if state is None:
-            return [True] * n
-        if tuple(lane.episode for lane in self._lanes[:n]) != tuple(state):
+            return list(range(n))
+        if self._state(n) != tuple(state):
             raise ValueError("state must be what the previous call of predict returned")
-        if episode_start is None:
-            return [False] * n
-        return [bool(start) for start in np.atleast_1d(episode_start)]
+        return [] if episode_start is None else np.flatnonzero(np.atleast_1d(episode_start)).tolist()
 
 
-def _close_all(lanes: list[_SandboxThread]) -> None:
-    for lane in lanes:
-        lane.close()
-    lanes.clear()
+def _close(policies: AskedPolicies, box: Sandbox) -> None:
+    policies.close()
+    box.close()
 
 
 def _is_single(space: gymnasium.Space[Any], observation: Any) -> bool:
@@ -186,117 +197,3 @@ def _is_single(space: gymnasium.Space[Any], observation: Any) -> bool:
     if isinstance(space, gymnasium.spaces.Text):
         return isinstance(observation, str)
     return space.shape is None or np.ndim(observation) == len(space.shape)
-
-
-_END, _CLOSE = object(), object()
-
-
-class _EpisodeOver(Exception):  # noqa: N818 - it is no error
-    """The lane is closed or begins another episode."""
-
-
-class _Bridge(gymnasium.Env[Any, Any]):
-    """An environment whose observations come from the caller and whose actions go there."""
-
-    def __init__(self, lane: _SandboxThread, policy: SandboxedPolicy) -> None:
-        self._lane = lane
-        self.observation_space, self.action_space = policy.observation_space, policy.action_space
-        self._last: Any = None
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """The episode's first observation; a sandbox that would run the episode again is stopped."""
-        del seed, options
-        self._last = self._lane.first()
-        return self._last, {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Give the action away and wait for what follows."""
-        following = self._lane.exchange(action)
-        if following is _END:
-            return self._last, 0.0, True, False, {}
-        self._last = following
-        return following, 0.0, False, False, {}
-
-
-class _SandboxThread:
-    """One thread with one sandbox, which runs one episode after the other."""
-
-    def __init__(self, policy: SandboxedPolicy, limits: Limits | None, allow_weaker: bool) -> None:
-        self.episode = 0
-        self._begun = False
-        self._to: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._from: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._first: list[Any] = []
-        # No reference to the policy is kept, so that it can be collected and closed.
-        bridge = _Bridge(self, policy)
-        work = (bridge, policy.source, limits, allow_weaker)
-        self._thread = threading.Thread(target=self._serve, args=work, name="policy", daemon=True)
-        self._thread.start()
-
-    # The caller's side
-
-    def send(self, observation: Any, new_episode: int | None) -> None:
-        """Give the policy an observation; with a number, as the first of a new episode."""
-        if new_episode is not None:
-            if self._begun:
-                self._to.put(_END)
-            self.episode, self._begun = new_episode, True
-        self._to.put(observation)
-
-    def receive(self) -> Any:
-        """The action for the observation that was sent.
-
-        Raises:
-            PolicyFailedError: There is none.
-        """
-        answer = self._from.get()
-        if isinstance(answer, BaseException):
-            self.episode, self._begun = 0, False
-            raise answer
-        return answer
-
-    def close(self) -> None:
-        """End the thread and its sandbox."""
-        if self._begun:
-            self._to.put(_END)
-            self._begun = False
-        self._to.put(_CLOSE)
-        self._thread.join(timeout=10.0)
-
-    # The thread's side
-
-    def first(self) -> Any:
-        """The observation with which the episode begins; there is one for each episode."""
-        if not self._first:
-            raise _EpisodeOver
-        return self._first.pop()
-
-    def exchange(self, action: Any) -> Any:
-        """Hand over an action and wait for the next observation, or for the episode's end."""
-        self._from.put(action)
-        return self._to.get()
-
-    def _serve(self, bridge: _Bridge, source: str, limits: Limits | None, allow_weaker: bool) -> None:
-        from promptpo_sandbox import Limits as SandboxLimits
-        from promptpo_sandbox import Sandbox
-
-        # Time passes between calls; only the policy's own steps are limited.
-        limits = limits or SandboxLimits(episode_seconds=1e9)
-        with Sandbox(limits, allow_weaker=allow_weaker) as box:
-            while (observation := self._to.get()) is not _CLOSE:
-                self._first[:] = [observation]
-                try:
-                    failure = self._episode(box, bridge, source)
-                except Exception as error:  # noqa: BLE001 - raised in the caller's thread
-                    self._from.put(error)
-                else:
-                    if failure is not None:
-                        self._from.put(PolicyFailedError(failure))
-
-    def _episode(self, box: Any, bridge: _Bridge, source: str) -> Failure | None:
-        from promptpo_sandbox import Trial
-
-        params = Program.parse(source).values
-        rollout = box.rollout(source, [bridge], [Trial(self.episode, params)], clip_actions=True)
-        failure: Failure | None = rollout.failure
-        return failure

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.files import read_in_run, read_regular, read_text
+from promptpo.files import StrPath, read_in_run, read_regular, read_text
 from promptpo.output.exporting import BEST, policy_part, portable, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
@@ -21,9 +20,7 @@ from promptpo.run.origin import SETTINGS, builds, built_in, made_here, signed_he
 from promptpo_sandbox import check_source
 
 
-def file_and_task(
-    policy: str | os.PathLike[str], task: Task | None, *, trust: bool = False
-) -> tuple[Path, Task]:
+def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) -> tuple[Path, Task]:
     """The file that a policy is in, and what it is to play.
 
     Args:
@@ -34,20 +31,19 @@ def file_and_task(
     Raises:
         UsageError: The run has no policy, nobody says which environment it is for, or what it names is not trusted.
     """
-    path, found = Path(policy), None
-    if path.is_dir():
-        if task is None and (path / CONFIG).exists():
-            found = load_config(path / CONFIG).task
-        path = best_of(path)
+    given = Path(policy)
+    path, run = (best_of(given), given) if given.is_dir() else (given, given.parent)
     if task is not None:
         return path, task
-    if found is None and path.suffix != ".zip":
-        text = read_text(path)
-        found = task_of(text)
-        found = replace(found, reward=reward_of(text, path.name)) if found is not None else None
+    own = made_here(run)
+    found = _task_of_run(run) if own or given.is_dir() else None
+    text = "" if path.suffix == ".zip" else read_text(path)
+    said = task_of(text)
+    if said is not None and (found is None or not _same_names(said, found)):
+        own, found = signed_here(text), replace(said, reward=reward_of(text, path.name))
     if found is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
-    if not (trust or may_build(path, found)):
+    if not (trust or own or built_in(found)):
         raise UsageError(
             f"{path} is no file of a run that was made here, and playing it {builds(found)}. If you trust it, "
             "add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
@@ -68,36 +64,14 @@ def best_of(run: Path) -> Path:
     return path
 
 
-def may_build(path: Path, task: Task) -> bool:
-    """Whether the environment that a policy file names may be built without asking.
-
-    Anyone may name Gymnasium's own; any other is named by a run that was made here, by a file in it that says
-    the same as its run, or by a file that was exported here.
-    """
-    if built_in(task):
-        return True
-    decided = _task_of_run(path.parent) if made_here(path.parent) else None
-    if decided is not None and _trained(decided) == _trained(task):
-        return True
-    return path.suffix != ".zip" and path.is_file() and signed_here(read_text(path))
-
-
 def _task_of_run(directory: Path) -> Task | None:
-    """What a run, or that of a baseline, was to solve."""
+    """What a run, or that of a baseline, is to solve; None where it is none."""
     if (directory / CONFIG).exists():
         return load_config(directory / CONFIG).task
     try:
         return from_json(Task, json.loads(read_regular(directory / SETTINGS))["task"])
     except (OSError, ValueError, LookupError, TypeError):
         return None
-
-
-def _trained(task: Task) -> list[Task]:
-    """What an exported file says of a task: each variant with its wrappers, without the horizon."""
-    written = portable(task)
-    return [
-        replace(written.single(variant), max_episode_steps=None, reward=None) for variant in written.family
-    ]
 
 
 def check_made_for(path: Path, text: str, task: Task) -> None:
@@ -144,7 +118,7 @@ def with_changes(task: Task, given: Task) -> Task:
     ).checked()
 
 
-def policies_in(paths: Sequence[str | os.PathLike[str]], task: Task | None = None) -> tuple[str, ...]:
+def policies_in(paths: Sequence[StrPath], task: Task | None = None) -> tuple[str, ...]:
     """The policy modules in files; of an exported file what was there before it was exported.
 
     Args:

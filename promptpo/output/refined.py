@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.files import file_name, read_in_run, write_atomically
+from promptpo.files import Json, file_name, read_in_run, write_atomically
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import RESULT
-from promptpo.output.report.variants import score_in_words
+from promptpo.output.report.scores import score_in_words
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -57,7 +57,7 @@ def kept(directory: Path, candidate: str | None) -> dict[str, Any]:
     return {KEY: found} if isinstance(found, dict) and found.get("candidate") == candidate else {}
 
 
-def refined_in_words(result: Mapping[str, Any] | None) -> str:
+def refined_in_words(result: Json | None) -> str:
     """What refining brought, in sentences; empty where the run was not refined."""
     found = (result or {}).get(KEY)
     if not isinstance(found, Mapping):

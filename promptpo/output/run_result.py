@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,10 @@ from typing import Any
 from markupsafe import Markup
 
 from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
+from promptpo.files import Json, StrPath
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import RESULT, written_by
-from promptpo.output.report.variants import score_in_words
+from promptpo.output.report.scores import score_in_words
 from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.models import writer_of
@@ -39,7 +38,7 @@ class RunResult:
     """
 
     directory: Path
-    data: Mapping[str, Any]
+    data: Json
     source: str
 
     @property
@@ -127,7 +126,7 @@ def _row(state: CandidateState) -> tuple[Any, ...]:
     )
 
 
-def load_run(run: str | os.PathLike[str]) -> RunResult:
+def load_run(run: StrPath) -> RunResult:
     """The result of a run that has ended.
 
     Raises:

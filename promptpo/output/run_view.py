@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ from annotated_types import Len  # pydantic's own, as is the other
 from typing_extensions import TypedDict
 
 from promptpo.errors import NoSuchRunError, RunError
-from promptpo.files import read_regular
+from promptpo.files import Json, read_regular
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
@@ -35,7 +34,7 @@ class RunView:
 
     directory: Path
     state: RunState
-    result: Mapping[str, Any] | None
+    result: Json | None
 
     @property
     def config(self) -> Config:
@@ -101,16 +100,28 @@ class RunView:
         )
 
 
+class _Best(TypedDict, total=False):
+    candidate: str
+
+
+class _Test(TypedDict, total=False):
+    mean_return: float | None
+    ci95: Annotated[list[float | None], Len(2, 2)]
+    success_rate: float | None
+    episodes: int
+    returns: list[float | None]
+
+
 class _Result(TypedDict, total=False):
-    """What every result file has that has it."""
+    """What a result file has that has it."""
 
     env_id: str | None
     env_kwargs: dict[str, Any] | None
     model: str | None
     method: str | None
     seed: int | None
-    best: dict[str, Any] | None
-    test: dict[str, Any] | None
+    best: _Best | None
+    test: _Test | None
     stop_reason: str | None
     llm: dict[str, Any] | None
     steps: dict[str, Any] | None
@@ -119,28 +130,7 @@ class _Result(TypedDict, total=False):
     reward: dict[str, Any] | None
 
 
-class _Best(TypedDict):
-    candidate: str
-
-
-class _Test(TypedDict):
-    mean_return: float | None
-    ci95: Annotated[list[float | None], Len(2, 2)]
-    success_rate: float | None
-    episodes: int
-    returns: list[float | None]
-
-
-class _Search(TypedDict):
-    """What that of a search has, and that of a baseline need not have."""
-
-    env_id: str
-    stop_reason: str
-    best: _Best | None
-    test: _Test | None
-
-
-def read_result(path: Path, kind: type = _Result) -> Mapping[str, Any]:
+def read_result(path: Path) -> Json:
     """A result file, wherever it comes from: its texts are clean, its parts are what they must be.
 
     Raises:
@@ -151,7 +141,7 @@ def read_result(path: Path, kind: type = _Result) -> Mapping[str, Any]:
         result = clean_values(json.loads(read_regular(path)))
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply") from error
-    adapter(kind).validate_python(result, strict=True)
+    adapter(_Result).validate_python(result, strict=True)
     return dict(result)
 
 
@@ -165,7 +155,9 @@ def read_view(directory: Path) -> RunView:
     if not path.exists() or (len(state.sessions) > 1 and not state.finished):
         return RunView(directory, state, None)
     try:
-        read_result(path, _Search)
-        return RunView(directory, state, read_result(path))
+        result = read_result(path)
+        if not {"env_id", "stop_reason", "best", "test"} <= result.keys():
+            raise ValueError(path)
+        return RunView(directory, state, result)
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
+from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.report.result import RESULT, setting, written_by
@@ -43,8 +44,8 @@ class RunLine:
     """
 
     directory: Path
-    facts: Mapping[str, Any]
-    setting: Mapping[str, Any] = field(default_factory=dict)
+    facts: Json
+    setting: Json = field(default_factory=dict)
     returns: Mapping[int, float] = field(default_factory=dict)
     curve: Curve = ()
 
@@ -123,24 +124,24 @@ def read_line(directory: Path) -> RunLine:
 
 
 def _search(view: RunView) -> RunLine:
-    state, config, best = view.state, view.config, view.best
+    state, config, best, ledger = view.state, view.config, view.best, view.state.ledger
+    found = best and {
+        "candidate": best.id,
+        "origin": origin_of(state, best.id),
+        "tuned": best.attempt.candidate.tuned,
+    }
     begun = {
         **setting(config.task),
         "method": "promptpo",
         "model": config.model,
         "seed": config.seed,
-        "best": best
-        and {
-            "candidate": best.id,
-            "origin": origin_of(state, best.id),
-            "tuned": best.attempt.candidate.tuned,
-        },
-        "steps": {"total": sum(state.ledger.steps.values())},
+        "best": found,
+        "steps": {"total": sum(ledger.steps.values())},
         "searched_steps": state.spent.steps,
         "llm": {
-            "calls": state.ledger.calls,
-            "cost_usd": state.ledger.cost_usd,
-            "calls_of_unknown_price": state.ledger.unpriced_calls,
+            "calls": ledger.calls,
+            "cost_usd": ledger.cost_usd,
+            "calls_of_unknown_price": ledger.unpriced_calls,
         },
         "finished": False,
     }
@@ -154,11 +155,13 @@ def _search(view: RunView) -> RunLine:
     return replace(line, returns=returns, curve=tuple((float(at.steps), mean) for at, mean in view.so_far))
 
 
-def _line(directory: Path, result: Mapping[str, Any]) -> RunLine:
+def _line(directory: Path, result: Json) -> RunLine:
     """A line by a result, or by what stands for it while there is none."""
     test, llm, steps = (result.get(part) or {} for part in ("test", "llm", "steps"))
     total, program = int(steps.get("total") or 0), int(steps.get("program") or 0)
+    searched = int(result.get("searched_steps", total - int(steps.get("test") or 0)))
     model = result.get("model") or ""
+    asked = model and model != SEARCH
     facts = {
         "run": str(directory),
         "env_id": result["env_id"],
@@ -166,18 +169,16 @@ def _line(directory: Path, result: Mapping[str, Any]) -> RunLine:
         "method": result.get("method") or "",
         "model": model,
         "written_by": written_by(result),
-        "seed": result.get("seed"),
         "finished": result.get("finished", True),
         "best": (result.get("best") or {}).get("candidate"),
-        "mean_return": test.get("mean_return"),
         "ci95": list(test.get("ci95") or (None, None)),
-        "success_rate": test.get("success_rate"),
         "steps": total + program,  # of a refined program with those that it took itself
-        "searched_steps": int(result.get("searched_steps", total - int(steps.get("test") or 0))) + program,
-        "calls": int(llm.get("calls") or 0) if model and model != SEARCH else None,
+        "searched_steps": searched + program,
+        "calls": int(llm.get("calls") or 0) if asked else None,
         "cost_usd": float(llm.get("cost_usd") or 0.0),
         "calls_of_unknown_price": int(llm.get("calls_of_unknown_price") or 0),
-        "wall_seconds": result.get("wall_seconds"),
+        **{name: result.get(name) for name in ("seed", "wall_seconds")},
+        **{name: test.get(name) for name in ("mean_return", "success_rate")},
     }
     names = ("wrappers", "variants", "held_out_variants", "max_episode_steps")
     task = {name: result[name] for name in names if result.get(name)}

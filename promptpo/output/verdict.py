@@ -16,9 +16,8 @@ from promptpo.run.evidence import Difference, Evidence
 from promptpo.telling.feedback import number, with_noise
 
 if TYPE_CHECKING:
-    from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.state import RunState
-    from promptpo.run.state_values import CandidateState
+    from promptpo.search.final_test import Outcome
 
 ALMOST_ALL = 0.95
 """Share of test episodes from which an environment that reports success counts as solved."""
@@ -61,7 +60,7 @@ class Facts:
 
 def verdict(facts: Facts) -> str:
     """What came of it, why, and what to do: one to three sentences."""
-    return f"{_untested(facts)} {_came_of_it(facts)}".strip()
+    return " ".join(filter(None, [_untested(facts), *_came_of_it(facts)]))
 
 
 def _untested(facts: Facts) -> str:
@@ -69,64 +68,53 @@ def _untested(facts: Facts) -> str:
     if not facts.wanted or not facts.best:
         return ""
     done = len(facts.test.episodes) + facts.failed if facts.test is not None else 0
-    missing = [REFERENCES[name] for name in MARKS if name not in facts.references]
+    missing = " and ".join(REFERENCES[name] for name in MARKS if name not in facts.references)
     if facts.test is None:
         what = f"{facts.best} is the best so far by its training and validation episodes, and was not tested"
     elif done < facts.wanted:
-        what = f"Only {done} of {facts.wanted} test episodes were played, and none of {' and '.join(missing) or 'others'}"
+        what = f"Only {done} of {facts.wanted} test episodes were played, and none of {missing or 'others'}"
     elif missing:
-        what = f"{' and '.join(missing).capitalize()} were not played on the test seeds"
+        what = f"{missing.capitalize()} were not played on the test seeds"
     else:
         return ""
     return f"{what}, since the run was ended; promptpo resume goes on."
 
 
-def _came_of_it(facts: Facts) -> str:
-    if facts.best and facts.test is None:
-        return ""
-    if facts.test is None or not facts.test.episodes:
-        return _nothing_ran(facts)
-    head, good = _standing(facts, facts.test)
-    teacher = _compared(facts.test, facts.references, [TEACHER])
-    for difference, mark in teacher:
-        equal = "The same as" if difference.tie else "Not to be told from"
-        how = {1: "Better than", -1: "Behind"}.get(difference.verdict, equal)
-        head += f" {how} {_against(mark, difference, facts)}."
+def _came_of_it(facts: Facts) -> list[str]:
+    test = facts.test
+    if test is None or not test.episodes:
+        return [] if facts.best and test is None else [_nothing_ran(facts)]
+    said, good = _standing(facts, test)
+    sentences = [said]
+    for difference, told in _compared(facts, test, [TEACHER]):
+        how = {1: "Better than", -1: "Behind"}.get(difference.verdict, "Not to be told from")
+        sentences.append(f"{how} {told}.")
         good = good and difference.verdict >= 0
-    return head if good else f"{head} {_advice(facts)}"
+    return sentences if good else [*sentences, _advice(facts)]
 
 
 def facts_of(
-    state: RunState,
-    best: CandidateState | None,
-    test: Evaluation | None,
-    *,
-    references: Mapping[str, Evaluation],
-    threshold: float | None,
-    language_model: bool,
-    stop: str,
-    ended: str = "",
+    state: RunState, outcome: Outcome, *, threshold: float | None, language_model: bool, ended: str = ""
 ) -> Facts:
     """The facts of a run.
 
     Args:
         state: All that its journal tells.
-        best: The candidate that was tested.
-        test: On test seeds.
-        references: On the same.
+        outcome: How its search ended.
         threshold: The return that counts as solved.
         language_model: Whether one was asked.
-        stop: Why the search ended.
         ended: Why somebody ended the run from outside; empty where nobody did.
     """
+    best, test, references = outcome.best, outcome.test, outcome.references
     # what a policy of this run was not able to is not told by the teacher
-    played = [
-        one for name, one in (*state.references.items(), *references.items()) if not name.startswith(TEACHER)
+    marks = [
+        one for name, one in [*state.references.items(), *references.items()] if not name.startswith(TEACHER)
     ]
     looked = [one.evidence.episodes for one in state.candidates if one.ran]
-    looked += [one.episodes for one in (*played, *([test] if test else []))]
-    returns = {episode.return_ for episodes in looked for episode in episodes}
-    successes = [e.success for episodes in looked for e in episodes if e.success is not None]
+    looked += [one.episodes for one in (*marks, test) if one is not None]
+    episodes = [episode for several in looked for episode in several]
+    returns = {episode.return_ for episode in episodes}
+    successes = {episode.success for episode in episodes} - {None}
     return Facts(
         test=Evidence.of(test.episodes) if test else None,
         failed=test.failed if test else 0,
@@ -135,9 +123,9 @@ def facts_of(
         language_model=language_model,
         tried=len(state.candidates),
         flat=returns.pop() if len(returns) == 1 and len(looked) > 1 else None,
-        never_succeeded=bool(successes) and not any(successes),
-        constant=state.constant_actions.get(best.attempt.candidate.digest, "") if best else "",
-        out_of_steps="environment steps" in stop,
+        never_succeeded=successes == {False},
+        constant=state.constant_actions.get(best.candidate.digest, "") if best else "",
+        out_of_steps="environment steps" in outcome.stop,
         given=bool(state.config.start),
         best=best.id if best else "",
         wanted=state.planned_test if ended else 0,
@@ -164,43 +152,35 @@ def _nothing_ran(facts: Facts) -> str:
 
 def _standing(facts: Facts, test: Evidence) -> tuple[str, bool]:
     """How the best stands against marks and threshold, and whether that is all there is to say."""
-    marks = _compared(test, facts.references, [name for name in facts.references if name != TEACHER])
-    difference, name = min(marks, key=lambda mark: mark[0].verdict, default=(None, ""))
-    against = _against(name, difference, facts) if difference else ""
+    marks = _compared(facts, test, [name for name in facts.references if name != TEACHER])
+    difference, told = min(marks, key=lambda mark: mark[0].verdict, default=(None, ""))
     sign = difference.verdict if difference else 1
     if sign < 0:
-        return f"Worse than {against}.", False
+        return f"Worse than {told}.", False
     if solved := _solved(facts, test):
-        but = f", but {REFERENCES[name]} earned as much: the task tells no policies apart" if not sign else ""
-        return f"{solved}{but}.", True
-    if difference and not sign:
-        if difference.tie:
-            return f"The same as {REFERENCES[name]} in every test episode: {number(test.mean_return)}.", False
-        return f"No better than {against}.", False
-    better = f"Better than {against}" if against else f"Held-out return {number(test.mean_return)}"
+        but = f", but {told.partition(':')[0]} earned as much: the task tells no policies apart"
+        return f"{solved}{'' if sign else but}.", True
+    if not sign:
+        return f"No better than {told}.", False
+    better = f"Better than {told}" if told else f"Held-out return {number(test.mean_return)}"
     if facts.threshold is not None:
         return f"{better}, but below the {number(facts.threshold)} that counts as solved.", False
     return f"{better}.", not (facts.never_succeeded or facts.constant)
 
 
-def _compared(
-    test: Evidence, references: Mapping[str, Evidence], names: Sequence[str]
-) -> list[tuple[Difference, str]]:
-    """(difference in pairs, name) of references with episodes to compare, the hardest to beat first."""
-    known = sorted(
-        (name for name in names if name in references), key=lambda name: -references[name].mean_return
-    )
-    found = [(test.against(references[name]), name) for name in known]
-    return [(difference, name) for difference, name in found if len(difference.returns) > 1]
-
-
-def _against(name: str, difference: Difference, facts: Facts) -> str:
-    ours, theirs = facts.test or Evidence(), facts.references[name]
-    told = with_noise(difference.mean, difference.standard_error)
-    return (
-        f"{REFERENCES[name]}: {number(ours.mean_return)} against {number(theirs.mean_return)} "
-        f"(difference {told} over {len(difference.returns)} shared episodes)"
-    )
+def _compared(facts: Facts, test: Evidence, names: Sequence[str]) -> list[tuple[Difference, str]]:
+    """(difference in pairs, in words) to references with episodes to compare, the hardest to beat first."""
+    known = {name: facts.references[name] for name in names if name in facts.references}
+    found = []
+    for name in sorted(known, key=lambda name: -known[name].mean_return):
+        one = test.against(known[name])
+        error = with_noise(one.mean, one.standard_error)
+        told = (
+            f"{REFERENCES[name]}: {number(test.mean_return)} against {number(known[name].mean_return)} "
+            f"(difference {error} over {len(one.returns)} shared episodes)"
+        )
+        found.append((one, told))
+    return [(one, told) for one, told in found if len(one.returns) > 1]
 
 
 def _solved(facts: Facts, test: Evidence) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from promptpo.errors import NoSuchRunError, RunError
+from promptpo.files import Json
 from promptpo.output.exporting import gated
 from promptpo.output.run_view import RunView
 from promptpo.program import Program
@@ -77,7 +77,7 @@ def use_of_world(view: RunView) -> str:
     return use_in_words(state.imagined, max(0, paid), state.ledger.searched_steps, state.promises, line)
 
 
-def usable_world(worlds: Sequence[Event]) -> Mapping[str, Any] | None:
+def usable_world(worlds: Sequence[Event]) -> Json | None:
     """The newest world model that was good enough to be used; None where there is none.
 
     Args:
@@ -87,7 +87,7 @@ def usable_world(worlds: Sequence[Event]) -> Mapping[str, Any] | None:
     return found[-1] if found else None
 
 
-def model_module(data: Mapping[str, Any], task: str) -> str:
+def model_module(data: Json, task: str) -> str:
     """A world model as an ordinary module with a function ``step``."""
     program = Program.parse(data["source"])
     head = [f"A world model of {task}, learnt by promptpo from {data['steps']:,} recorded steps.", ""]
@@ -98,7 +98,7 @@ def model_module(data: Mapping[str, Any], task: str) -> str:
     return text + _STEP.format(values=_values(program))
 
 
-def environment_module(data: Mapping[str, Any], task: str) -> str:
+def environment_module(data: Json, task: str) -> str:
     """A world model as a Gymnasium environment.
 
     Raises:
@@ -139,7 +139,7 @@ def _values(program: Program) -> str:
     return f"{program.given()}, " if program.params else ""
 
 
-def _written(data: Mapping[str, Any]) -> tuple[str, str, str]:
+def _written(data: Json) -> tuple[str, str, str]:
     """Expressions of both spaces and of an observation to start from."""
     observation, action = data["written"]
     for text in (observation, action, data["start"]):

@@ -65,7 +65,7 @@ class History:
         if event.kind == "attempt":
             bisect.insort(self.attempts, from_json(Attempt, data), key=_place)
         elif event.kind == "remark":
-            self._replace(from_json(Remark, data))
+            self.remark(from_json(Remark, data))
         elif event.kind == "validation":
             program, _, _ = event.key.partition(".")
             self.looks.setdefault(program, []).append(from_json(Evaluation, data["evaluation"]))
@@ -79,7 +79,8 @@ class History:
             self.leader_id = data["best"] or ""
             self.reflections += [data["reflection"]] if data["reflection"] else []
 
-    def _replace(self, remark: Remark) -> None:
+    def remark(self, remark: Remark) -> None:
+        """Take into account what became known of a candidate."""
         for place, attempt in enumerate(self.attempts):
             if attempt.id == remark.candidate:
                 self.attempts[place] = remark.on(attempt)

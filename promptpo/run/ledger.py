@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
@@ -88,12 +87,6 @@ class Ledger:
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps
                 on_test = event.kind == "reference" and event.key.endswith(REFERENCE_TEST)
                 self._outside += steps if purpose == "test" or on_test else 0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Until the time limit; None without one."""
-        since = time.time() - self._last if self._last is not None else 0.0
-        return None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds - since)
 
     @property
     def searched_steps(self) -> int:

@@ -194,10 +194,9 @@ class Tuner:
     def _remark(self, history: History, in_vain: Sequence[Tuned]) -> None:
         """What tuning learnt about candidates that it found nothing better for belongs to them all the same."""
         for one in in_vain:
-            for place, attempt in enumerate(history.attempts):
-                if attempt.id == one.id and (one.notes or one.sensitivity):
-                    said = Remark(one.id, sensitivity=dict(one.sensitivity), notes=one.notes)
-                    history.attempts[place] = self._spender.remark(said).on(attempt)
+            if one.notes or one.sensitivity:
+                said = Remark(one.id, sensitivity=dict(one.sensitivity), notes=one.notes)
+                history.remark(self._spender.remark(said))
 
     async def _measured(self, tuned: Tuned, history: History, round_: int, name: str = "t") -> Attempt | None:
         """A tuned program as an attempt of its own; None where nothing better was found."""

@@ -86,33 +86,24 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     config, best = run.config, outcome.best
     state = run.state
     content = result(
-        task=config.task,
+        config,
+        outcome,
+        state.ledger,
         horizon=ahead.horizon,
-        model=_model_name(run.llm, run.journal),
         language_model=run.llm.language_model,
-        seed=config.seed,
-        recipe=config.recipe,
-        best=best,
         origin=origin_of(state, best.id) if best else "",
-        evidence=outcome.evidence,
-        test=outcome.test,
-        held_out=outcome.held_out,
-        rounds=outcome.history.rounds,
-        attempts=len(outcome.history.attempts),
-        stop=outcome.stop,
-        ledger=state.ledger,
         models=brought(state),
-        sandbox=run.sandbox,
-        command=shlex.join(sys.argv),
     )
+    content |= {
+        "model": _model_name(run.llm, run.journal),
+        "sandbox": dict(run.sandbox),
+        "command": shlex.join(sys.argv),
+    }
     facts = facts_of(
         state,
-        state.candidate(best.id) if best else None,
-        outcome.test,
-        references=outcome.references,
+        outcome,
         threshold=config.stop_at if config.stop_at is not None else run.spec.reward_threshold,
         language_model=run.llm.language_model,
-        stop=outcome.stop,
         ended=ended,
     )
     content["references"] = {name: scored(one) for name, one in outcome.references.items()}

@@ -8,6 +8,7 @@ import math
 import re
 import tokenize
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ def _blocks(tree: ast.Module, text: str) -> dict[str, str]:
     return {name: "\n\n\n".join(found[name]) for name in BLOCKS if name in found}
 
 
+@lru_cache(maxsize=16)
 def names_of(text: str) -> Mapping[str, str]:
     """What a spec calls the parts of an observation and an action: ``obs[0]`` to ``cart_position``."""
     try:

@@ -1,7 +1,8 @@
 """The prompts: templates in ``promptpo/telling/prompts/``, filled and kept within a token bound.
 
 The system prompt holds everything that stays the same for a whole run (the contract and the spec), so
-that every call shares one long prefix and providers' prompt caching pays it once.
+that every call shares one long prefix and providers' prompt caching pays it once; what was the same in steps of
+random actions goes from it when programs have played.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import promptpo
 from promptpo.api import asked_for
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview
-from promptpo.display.results import outcome
+from promptpo.display.outcome import outcome
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM

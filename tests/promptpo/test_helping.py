@@ -7,7 +7,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.display.results import outcome
+from promptpo.display.outcome import outcome
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM

@@ -6,6 +6,6 @@ renderer that hangs or takes its process down therefore harms nothing.
 """
 
 from promptpo.output.film.episodes import record, trajectory_of
-from promptpo.output.film.replay import Film, RenderingError, film, has_screen, show, write_video
+from promptpo.output.film.rendering import Film, RenderingError, film, has_screen, show, write_video
 
 __all__ = ["Film", "RenderingError", "film", "has_screen", "record", "show", "trajectory_of", "write_video"]

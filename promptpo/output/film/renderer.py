@@ -9,6 +9,7 @@ import base64
 import json
 import math
 import pickle
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -151,27 +152,23 @@ def _equal(repeated: float, recorded: float) -> bool:
     return math.isclose(repeated, recorded, rel_tol=1e-6, abs_tol=1e-6)
 
 
+_CURES = {
+    "opengl|egl|glfw|osmesa|mujoco_gl|glgeterror": "Set MUJOCO_GL=egl (Debian: apt install libegl1 libegl-mesa0 "
+    "libgl1-mesa-dri) or MUJOCO_GL=osmesa (libosmesa6).",
+    "could not be built.*render_mode": "Its constructor takes no render_mode.",
+    "video device|display|x11": "There is no screen here; write a file with --video instead.",
+    "importerror|modulenotfounderror|not installed": "For that a package is missing.",
+}
+"""What to do about a renderer's error, by a pattern of its words."""
+
+
 def explained(task: Task, error: Exception) -> str:
     """One sentence about a renderer's error, with its cure where that is known."""
-    text = (
-        str(error).removeprefix(f"the environment {task.env_id} could not be built: ").strip().splitlines()
-        or ["no message"]
-    )[0].rstrip(".")
-    words = f"{type(error).__name__} {error}".lower()
-    if any(word in words for word in ("opengl", "egl", "glfw", "osmesa", "mujoco_gl", "glgeterror")):
-        return (
-            f"{task.env_id} cannot be rendered: {text}. Set MUJOCO_GL=egl (Debian: apt install libegl1 "
-            "libegl-mesa0 libgl1-mesa-dri) or MUJOCO_GL=osmesa (libosmesa6)."
-        )
-    if "could not be built" in words and "render_mode" in words:
-        return f"{task.env_id} cannot be rendered: its constructor takes no render_mode."
-    if isinstance(error, PromptPOError):
+    said = f"{type(error).__name__}: {error}"
+    cure = next((cure for words, cure in _CURES.items() if re.search(words, said.lower(), re.DOTALL)), "")
+    if isinstance(error, PromptPOError) and not cure:
         return str(error)
-    if "video device" in words or "display" in words or "x11" in words:
-        return f"{task.env_id} cannot be shown: there is no screen here ({text}); write a file with --video instead."
-    if isinstance(error, ImportError) or "not installed" in words:
-        return f"{task.env_id} cannot be rendered: a package is missing ({text})."
-    return f"{task.env_id} cannot be rendered: {type(error).__name__}: {text}."
+    return f"{task.env_id} cannot be rendered ({said.splitlines()[0].rstrip('.')}). {cure}".rstrip()
 
 
 if __name__ == "__main__":

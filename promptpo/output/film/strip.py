@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
 
-from promptpo.output.film.replay import film
+from promptpo.output.film.rendering import film
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -34,25 +34,24 @@ INK, PAPER = (0, 0, 0), (255, 255, 255)
 def strip(
     frames: Sequence[tuple[int, bytes]], *, columns: int = COLUMNS, places: Mapping[int, str] | None = None
 ) -> bytes:
-    """One PNG file of several.
+    """One PNG file of several of the same size.
 
     Args:
         frames: Step numbers and PNG files, at least one; from left to right, then from top to bottom.
         places: By step, where the body is that the pictures follow; it stands beside the step's number.
         columns: How many stand side by side.
     """
-    pictures = [(step, Image.open(io.BytesIO(data)).convert("RGB")) for step, data in frames]
-    width = max(picture.width for _, picture in pictures) + GAP
-    height = max(picture.height for _, picture in pictures) + HEADING + GAP
-    columns = min(columns, len(pictures))
-    rows = math.ceil(len(pictures) / columns)
-    sheet = Image.new("RGB", (columns * width + GAP, rows * height), PAPER)
-    draw = ImageDraw.Draw(sheet)
-    for n, (step, picture) in enumerate(pictures):
-        left, top = GAP + n % columns * width, n // columns * height
+    tiles = []
+    for step, data in frames:
+        picture = Image.open(io.BytesIO(data)).convert("RGB")
+        tiles.append(ImageOps.expand(picture, (GAP, HEADING, 0, GAP), PAPER))
         place = (places or {}).get(step, "")
-        draw.text((left, top + 1), f"step {step}{', ' if place else ''}{place}", fill=INK)
-        sheet.paste(picture, (left, top + HEADING))
+        words = f"step {step}{', ' if place else ''}{place}"
+        ImageDraw.Draw(tiles[-1]).text((GAP, 1), words, fill=INK)
+    (width, height), columns = tiles[0].size, min(columns, len(tiles))
+    sheet = Image.new("RGB", (columns * width + GAP, math.ceil(len(tiles) / columns) * height), PAPER)
+    for n, tile in enumerate(tiles):
+        sheet.paste(tile, (n % columns * width, n // columns * height))
     file = io.BytesIO()
     sheet.save(file, "PNG", optimize=True)
     return file.getvalue()

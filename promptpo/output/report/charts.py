@@ -7,18 +7,20 @@ light and the dark page.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from operator import attrgetter
+from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
+from promptpo.files import Json
 from promptpo.output.report.templates import templates
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.output.run_view import RunView
-    from promptpo.run.state_values import CandidateState, Spent
+    from promptpo.run.state_values import CandidateState
 
 WIDTH, HEIGHT = 480.0, 250.0
 """Of a chart in its own units; the page scales it to the column."""
@@ -212,7 +214,7 @@ def intervals(found: Sequence[IntervalRow], title: str, *, label: str) -> Markup
     return chart(series, Axis(title), Axis(names=names), label=label, size=(WIDTH, 30.0 * len(found) + 58))
 
 
-def selection_chart(result: Mapping[str, Any]) -> Markup:
+def selection_chart(result: Json) -> Markup:
     """The chosen candidate's mean return on training and validation seeds, on both, and on test seeds, with intervals."""
     found = [
         IntervalRow(name, part["mean_return"], part["ci95"], part["returns"])
@@ -228,12 +230,6 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
 
     Kinds of spending that the run did not have, such as tokens in a program search, are left out.
     """
-    kinds: dict[str, tuple[Callable[[Spent], float], Callable[[float], str] | None]] = {
-        "environment steps": (lambda s: float(s.steps), None),
-        "tokens": (lambda s: float(s.tokens), None),
-        "US dollars": (lambda s: s.usd, lambda v: f"${v:.4g}"),
-        "seconds": (lambda s: s.seconds, None),
-    }
     dots: dict[str, list[CandidateState]] = {}
     for one in run.candidates:
         if one.ran:
@@ -241,10 +237,16 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
             kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
             dots.setdefault(kind, []).append(one)
     known, charts = run.so_far, []
-    for name, (of, tick) in kinds.items():
+    for name, field in {
+        "environment steps": "steps",
+        "tokens": "tokens",
+        "US dollars": "usd",
+        "seconds": "seconds",
+    }.items():
+        spent = attrgetter(field)
         series = [
             Series(
-                [(of(one.spent), one.attempt.evaluation.mean_return) for one in ran],
+                [(float(spent(one.spent)), one.attempt.evaluation.mean_return) for one in ran],
                 kind,
                 "dots",
                 links=[
@@ -253,9 +255,10 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
             )
             for kind, ran in dots.items()
         ]
-        line = [(of(spent), mean) for spent, mean in known]
-        end = max([x for points in (line, *(one.points for one in series)) for x, _ in points], default=0.0)
+        line = [(float(spent(at)), mean) for at, mean in known]
+        end = max((x for points in (line, *(one.points for one in series)) for x, _ in points), default=0.0)
         if known and end > 0:
             series.append(Series([*line, (end, known[-1][1])]))
+            tick = "${:.4g}".format if field == "usd" else None
             charts.append((name, over(name, series, label=f"Best mean return against {name}", tick=tick)))
     return charts

@@ -5,37 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 
 from promptpo.errors import PromptPOError, RenderingError
+from promptpo.files import Json
 from promptpo.output.film import Film, film, record, trajectory_of
 from promptpo.output.report.charts import Axis, Series, chart
 from promptpo.output.run_view import RunView
+from promptpo.run.records import Seeds
 from promptpo.spec.reading import names_of
 from promptpo.telling.columns import called, components
 from promptpo.telling.feedback import number
 
+if TYPE_CHECKING:
+    from promptpo_sandbox import Trajectory
+
 MOST_OBSERVATIONS, MOST_ACTIONS, MOST_DEBUG, MOST_POINTS = 12, 6, 4, 400
 ROW = (400.0, 36.0)
 """Width and height of a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeLine:
-    """One number over the steps of an episode.
-
-    Attributes:
-        name: What it is called: by the spec where it has a name there, else by its place.
-        values: One for each step; observations have one more.
-        kind: "obs", "action" or "reward".
-    """
-
-    name: str
-    values: tuple[float, ...]
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +62,13 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
     Returns:
         The episode; or, where there is none, one sentence that says why.
     """
-    best = run.best
-    if best is None:
+    if run.best is None:
         return "No policy ran, so there is no episode to show."
-    config = run.config
-    seed = typical_seed(run)
+    config, seed = run.config, typical_seed(run)
     try:
         rollout = record(
             config.task,
-            best.attempt.candidate.source,
+            run.best.attempt.candidate.source,
             [seed],
             clip_actions=config.clip_actions,
             allow_weaker=allow_weaker,
@@ -90,9 +78,6 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
     if rollout.failure is not None:
         return f"The episode could not be run: {rollout.failure.message}"
     episode = rollout.episodes[0]
-    trajectory = trajectory_of(episode)
-    names = names_of(run.state.spec)
-    observed, left_out = _observations(trajectory.observations, names)
     pictures, note = None, ""
     try:
         pictures = film(config.task, episode, seconds=seconds)
@@ -103,78 +88,68 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
             note = "Rendering was slow; the film shows the beginning."
         if not pictures.same:
             note = "The environment did not repeat the episode exactly; the film shows another one with the same actions."
-    series = [
-        *observed,
-        *_debug(trajectory.debug),
-        *_columns(trajectory.actions, "action", names)[:MOST_ACTIONS],
-        EpisodeLine("reward", tuple(map(float, trajectory.rewards)), "reward"),
-    ]
-    rows = tuple(_row(one, episode.steps) for one in series)
+    rows, left_out = _rows(trajectory_of(episode), names_of(run.state.spec))
     return Shown(seed, episode.return_, episode.steps, rows, left_out, pictures, note)
 
 
 def typical_seed(run: RunView) -> int:
     """The test seed with the median return, or the first training seed where there was no test."""
-    from promptpo.run.records import Seeds
-
     returns: list[float | None] = ((run.result or {}).get("test") or {}).get("returns", [])
-    values = [value for value in returns if value is not None]
+    values = sorted(value for value in returns if value is not None)
     if not values:
         return Seeds(run.config.seed).train(1)[0]
-    median = sorted(values)[(len(values) - 1) // 2]
-    return Seeds().test(len(returns))[returns.index(median)]
+    return Seeds().test(len(returns))[returns.index(values[(len(values) - 1) // 2])]
 
 
-def _columns(values: Sequence[Any], kind: str, names: Mapping[str, str]) -> list[EpisodeLine]:
-    if not values:
-        return []
-    rows = [dict(components(value, kind)) for value in values]
-    labels = list(dict.fromkeys(label for row in rows for label in row))
-    table = np.array([[row.get(label, math.nan) for label in labels] for row in rows])
-    return [
-        EpisodeLine(called(label, names), tuple(table[:, i].tolist()), kind) for i, label in enumerate(labels)
+Row = tuple[str, str, Markup]
+"""(name, range, drawing) of a number over the steps."""
+
+
+def _rows(trajectory: Trajectory, names: Mapping[str, str]) -> tuple[tuple[Row, ...], int]:
+    """What was observed, kept in ``debug``, done and rewarded; and how many components of observations are left out.
+
+    Of many components those are shown that change most often, in their own order.
+    """
+    observed = _columns([dict(components(one, "obs")) for one in trajectory.observations])
+    often = sorted(observed, key=lambda name: -len(set(observed[name])))[:MOST_OBSERVATIONS]
+    done = _columns([dict(components(one, "action")) for one in trajectory.actions])
+    kept = {name: line for name, line in _columns(trajectory.debug).items() if None not in line}
+    lines = [
+        *(("obs", called(name, names), line) for name, line in observed.items() if name in often),
+        *(("obs", f"debug.{name}", line) for name, line in list(kept.items())[:MOST_DEBUG]),
+        *(("action", called(name, names), line) for name, line in list(done.items())[:MOST_ACTIONS]),
+        ("reward", "reward", trajectory.rewards),
     ]
+    steps = len(trajectory.rewards)
+    return tuple(_row(*line, steps) for line in lines), len(observed) - len(often)
 
 
-def _observations(values: Sequence[Any], names: Mapping[str, str]) -> tuple[list[EpisodeLine], int]:
-    """The components that change most often, in their own order."""
-    columns = _columns(values, "obs", names)
-    if len(columns) <= MOST_OBSERVATIONS:
-        return columns, 0
-    changes = [len(set(column.values)) for column in columns]
-    kept = sorted(sorted(range(len(columns)), key=lambda i: -changes[i])[:MOST_OBSERVATIONS])
-    return [columns[i] for i in kept], len(columns) - len(kept)
+def _columns(rows: Sequence[Json]) -> dict[str, list[Any]]:
+    """The values of each name over the steps; None where there is no number."""
+    found = {
+        name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)
+    }
+    number_ = bool | int | float | np.number
+    return {
+        name: [float(v) if isinstance(v, number_) else None for v in line] for name, line in found.items()
+    }
 
 
-def _debug(values: Sequence[Mapping[str, Any]]) -> list[EpisodeLine]:
-    """The numbers that the policy kept in its ``debug`` in every step, words and gaps left out."""
-    names = list(values[0]) if values else []
-    whole = [n for n in names if all(isinstance(kept.get(n), bool | int | float) for kept in values)]
-    return [
-        EpisodeLine(f"debug.{name}", tuple(float(kept[name]) for kept in values), "obs")
-        for name in whole[:MOST_DEBUG]
-    ]
-
-
-def _row(one: EpisodeLine, steps: int) -> tuple[str, str, Markup]:
-    """(name, range, drawing) of a number over the steps."""
-    points = _thinned(one.values)
+def _row(kind: str, name: str, line: Sequence[float | None], steps: int) -> Row:
+    points = _thinned(line)
     values = [value for _, value in points] or [math.nan]
-    line = Series(points, f"series {one.kind}", "step" if all(v.is_integer() for v in values) else "line")
+    drawn = Series(points, f"series {kind}", "step" if all(v.is_integer() for v in values) else "line")
     axis = Axis(ends=(0.0, float(max(1, steps))))
-    drawn = chart([line], axis, label=f"{one.name} over the steps", size=ROW, small=True)
-    return one.name, f"{number(min(values))} to {number(max(values))}", drawn
+    picture = chart([drawn], axis, label=f"{name} over the steps", size=ROW, small=True)
+    return name, f"{number(min(values))} to {number(max(values))}", picture
 
 
-def _thinned(values: Sequence[float]) -> list[tuple[float, float]]:
+def _thinned(line: Sequence[float | None]) -> list[tuple[float, float]]:
     """(step, value) pairs, few enough to draw: of every stretch its least and its greatest value."""
-    known = [(float(i), value) for i, value in enumerate(values) if math.isfinite(value)]
+    known = [(float(i), float(v)) for i, v in enumerate(line) if v is not None and math.isfinite(v)]
     stride = math.ceil(len(known) / MOST_POINTS)
     if stride <= 2:  # noqa: PLR2004 - then both ends of every stretch are all there is
         return known
-    kept = []
-    for start in range(0, len(known), stride):
-        stretch = known[start : start + stride]
-        by_value = sorted(stretch, key=lambda point: point[1])
-        kept.extend(sorted({by_value[0], by_value[-1]}))
-    return kept
+    stretches = [known[start : start + stride] for start in range(0, len(known), stride)]
+    ends = ({min(s, key=lambda p: p[1]), max(s, key=lambda p: p[1])} for s in stretches)
+    return [point for pair in ends for point in sorted(pair)]

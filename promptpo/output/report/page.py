@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.files import read_regular, reading, write_atomically
+from promptpo.files import read_regular, reading, write_named
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
 from promptpo.output.refined import refined_in_words
@@ -53,8 +53,7 @@ def write_report(
     *,
     out: Path | None = None,
     episode: bool = True,
-    seconds: float = 30.0,
-    patience: float | None = None,
+    seconds: float | None = None,
     allow_weaker_sandbox: bool = False,
     trust: bool = False,
     tell: Callable[[str], object] = lambda _: None,
@@ -68,46 +67,56 @@ def write_report(
         out: The file to write; by default ``report.html`` in the run, or in the current directory where that was not
             made here.
         episode: Run the best policy once more, in the sandbox, to show an episode of it.
-        seconds: How long rendering its film may take.
-        patience: Leave the episode out where it is expected to take longer than these seconds.
+        seconds: How long its film may take, and leave the episode out where it is expected to take longer; None films
+            for half a minute, however long the episode takes.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers for the episode; a run that was made
             here says itself whether that is accepted.
         trust: Run the episode although the run was not made here, which builds the environment that it names.
-        tell: Told what was kept of the report that was there, and why.
+        tell: Told what is built for the episode, and what was kept of the report that was there.
 
     Raises:
         RunError: It is not a readable run.
-        UsageError: There is no place for the file.
-        OSError: The file cannot be written.
+        UsageError: There is no place for the file, or it cannot be written.
     """
     own = made_here(run)
+    path = out or place_for(run, REPORT, None, own=own)
     if is_baseline(run):
-        path = out or place_for(run, REPORT, None, own=own)
-        write_atomically(path, page(read_baseline(run)))
+        write_named(path, page(read_baseline(run)))
         return path
-    view, path = read_view(run), out or place_for(run, REPORT, None, own=own)
-    shown: Shown | str = (
-        f"The report was written without an episode; add one with: promptpo report {shlex.quote(str(run))}"
-    )
-    expected = view.state.seconds_per_test_episode or 0.0
-    if episode and patience is not None and expected > patience:
-        shown = (
-            f"An episode takes about {expected:.0f} seconds here, so none was run for this page; "
-            f"add one with: promptpo report {shlex.quote(str(run))}"
-        )
-    elif episode and not (own or trust):
-        shown = untrusted(run, view)
-    elif episode:
+    view = read_view(run)
+    why = _left_out(view, episode=episode, trusted=own or trust, seconds=seconds)
+    if episode and view.best is not None:
+        tell(why or f"for an episode of the best policy, this {builds(view.config.task)}")
+    shown: Shown | str = why
+    if not why:
         from promptpo.output.report.episode import show_episode
 
         weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
-        shown = show_episode(view, seconds=seconds, allow_weaker=weaker)
+        shown = show_episode(view, seconds=seconds or 30.0, allow_weaker=weaker)
     with reading(run):
         text = page(view, shown)
     if own and path.is_file():
         text = _no_poorer(text, path, tell)
-    write_atomically(path, text)
+    write_named(path, text)
     return path
+
+
+def _left_out(view: RunView, *, episode: bool, trusted: bool, seconds: float | None) -> str:
+    """Why no episode is run for the report; empty where one is."""
+    again, expected = (
+        f"promptpo report {shlex.quote(str(view.directory))}",
+        view.state.seconds_per_test_episode,
+    )
+    if not episode:
+        return f"The report was written without an episode; add one with: {again}"
+    if seconds is not None and (expected or 0.0) > seconds:
+        return f"An episode takes about {expected:.0f} seconds here, so none was run for this page; add one with: {again}"
+    if not trusted:
+        return (
+            f"The run was not made here, and running an episode {builds(view.config.task)}, so none was run; "
+            f"if you trust it: {again} --trust"
+        )
+    return ""
 
 
 _EPISODE = re.compile(
@@ -125,14 +134,6 @@ def _no_poorer(text: str, path: Path, tell: Callable[[str], object]) -> str:
         return text
     tell(f"{path} keeps the episode that it had")
     return text[: now.start()] + earlier[0] + text[now.end() :]
-
-
-def untrusted(run: Path, view: RunView) -> str:
-    """Why there is no episode in the report of a run that was not made here."""
-    return (
-        f"The run was not made here, and running an episode {builds(view.config.task)}, so none was run; "
-        f"if you trust it: promptpo report {shlex.quote(str(run))} --trust"
-    )
 
 
 def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:

@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 import platform
 import shlex
-import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import installed
-from promptpo.files import write_atomically
-from promptpo.output.report.variants import by_variant, counted_failures, finite, score_in_words
+from promptpo.files import Json, write_atomically
+from promptpo.output.report.scores import by_variant, counted_failures, finite, of_episodes, score_in_words
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.preflight import SOURCES
-from promptpo.run.records import Attempt, Seeds, mean_interval
+from promptpo.run.records import Seeds
 from promptpo.telling.feedback import episodes_in_words, number
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
+    from promptpo.run.config import Config
     from promptpo.run.ledger import Ledger
+    from promptpo.run.records import Candidate
+    from promptpo.search.final_test import Outcome
 
 REPORT = "report.html"
 
@@ -48,26 +50,11 @@ def scored(evaluation: Evaluation | None, *, horizon: int = 0) -> dict[str, Any]
     if evaluation is None:
         return None
     cut = sum(episode.truncated and episode.steps >= horizon for episode in evaluation.episodes)
-    return {
-        "outcome": evaluation.outcome,
-        **_of_returns(evaluation.returns, evaluation.success_rate),
-        "cut": cut,
-        **by_reward(evaluation),
-    }
+    scores = of_episodes(evaluation.episodes)
+    return {"outcome": evaluation.outcome, **scores, "cut": cut, **by_reward(evaluation)}
 
 
-def _of_returns(returns: Sequence[float], success_rate: float | None) -> dict[str, Any]:
-    """Mean, interval and single returns of episodes."""
-    return {
-        "mean_return": finite(statistics.fmean(returns)) if returns else None,
-        "ci95": list(map(finite, mean_interval(returns))),
-        "episodes": len(returns),
-        "success_rate": success_rate,
-        "returns": list(map(finite, returns)),
-    }
-
-
-def cut_in_words(content: Mapping[str, Any] | None, run: Path) -> str:
+def cut_in_words(content: Json | None, run: Path) -> str:
     """That the run itself cut the test's episodes, where the environment sets no limit; empty where few were cut."""
     ahead, test = ((content or {}).get(name) or {} for name in ("preflight", "test"))
     cut, episodes = test.get("cut") or 0, test.get("episodes") or 0
@@ -81,7 +68,7 @@ def cut_in_words(content: Mapping[str, Any] | None, run: Path) -> str:
     )
 
 
-def one_episode_in_words(content: Mapping[str, Any] | None) -> str:
+def one_episode_in_words(content: Json | None) -> str:
     """That seeds change nothing, so that an interval over episodes says nothing; empty where they do."""
     if not ((content or {}).get("preflight") or {}).get("one_episode"):
         return ""
@@ -100,7 +87,7 @@ def by_reward(evaluation: Evaluation) -> dict[str, Any]:
     return {"env_mean_return": finite(own), "reward_parts": parts}
 
 
-def rewarded_in_words(part: Mapping[str, Any] | None) -> str:
+def rewarded_in_words(part: Json | None) -> str:
     """What a part of a result says of the environment's own return and the parts of a reward; empty without them."""
     if not part or part.get("env_mean_return") is None:
         return ""
@@ -111,34 +98,35 @@ def rewarded_in_words(part: Mapping[str, Any] | None) -> str:
     return f"The environment's own return: {number(part['env_mean_return'])}{told}."
 
 
-def goal_in_words(content: Mapping[str, Any] | None) -> str:
+def goal_in_words(content: Json | None) -> str:
     """Whether what was asked is done, in how many episodes, and how it fails, as a result says it; empty where nothing was asked."""
-    goal = (content or {}).get("goal")
-    if not isinstance(goal, Mapping) or "asked" not in goal:
+    goal = (content or {}).get("goal") or {}
+    if "asked" not in goal:
         return ""
-    because = str(goal.get("because", "")).strip().rstrip(".")
-    if because[1:2].islower() or because[1:2] == " ":  # the beginning of a sentence, and no abbreviation
-        because = because[0].lower() + because[1:]
-    share, pairs, how = goal.get("fulfilled"), goal.get("pairs"), str(goal.get("otherwise") or "")
+    share, pairs, how, none = (goal.get(name) for name in ("fulfilled", "pairs", "otherwise", "no_pictures"))
     others = "The others" if share and share["yes"] else "How they went"
-    often = ", ".join(
-        f"{name} {yes} of {of}" for name, (yes, of) in (goal.get("succeeded_at_start") or {}).items()
-    )
+    before = [f"{name} {yes} of {of}" for name, (yes, of) in (goal.get("succeeded_at_start") or {}).items()]
     shown = ", ".join(str(one["file"]) for one in goal.get("pictures") or ())
-    none = str(goal.get("no_pictures") or "").rstrip(".")
-    told = [
-        f"What was asked ({goal.get('text', '')}): {goal['asked'] or 'not known'}, because {because}.",
-        share and f"The reward's success() says yes in {share['yes']} of {share['of']} {goal['episodes']}.",
-        how and f"{others}: {how[0].lower() + how[1:]}",
-        f"In pairs it comes closer to the goal than others in {pairs['preferred']} of "
-        f"{pairs['preferred'] + pairs['not_preferred']} that differ."
-        if pairs
-        else "The comparison in pairs with others is missing.",
+    compared = "The comparison in pairs with others is missing."
+    if pairs:
+        differing = sum(pairs.values())
+        compared = f"In pairs it comes closer to the goal than others in {pairs['preferred']} of {differing} that differ."
+    told: list[Any] = [
+        f"What was asked ({goal.get('text', '')}): {goal['asked'] or 'not known'}, because {_went_on(goal.get('because'))}.",
+        share and "The reward's success() says yes in {yes} of {of} {episodes}.".format(**goal, **share),
+        how and f"{others}: {_went_on(how)}.",
+        compared,
         *map(str, goal.get("misleading") or ()),
-        often and f"Its success before the search: {often}.",
-        f"Pictures: {shown}." if shown else none and f"No pictures: {none}.",
+        before and f"Its success before the search: {', '.join(before)}.",
+        f"Pictures: {shown}." if shown else none and f"No pictures: {none.rstrip('.')}.",
     ]
     return " ".join(filter(None, told))
+
+
+def _went_on(sentence: Any) -> str:
+    """A sentence as it goes on after other words: without its capital, where that is no abbreviation's, and its full stop."""
+    text = str(sentence or "").strip().rstrip(".")
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
 def setting(task: Task) -> dict[str, Any]:
@@ -158,9 +146,8 @@ def judged_by(evidence: Evidence | None, task: Task) -> dict[str, Any] | None:
     """Episodes of the best that chose it, as the result file shows them; None where there are none."""
     if evidence is None or not evidence.episodes:
         return None
-    scores = _of_returns(evidence.returns, evidence.success_rate)
-    error = {"standard_error": finite(evidence.standard_error)}
-    return {"outcome": "ok", **scores, **error, **by_variant(task, evidence.episodes)}
+    scores = {**of_episodes(evidence.episodes), "standard_error": finite(evidence.standard_error)}
+    return {"outcome": "ok", **scores, **by_variant(task, evidence.episodes)}
 
 
 def tested(
@@ -176,16 +163,13 @@ def tested(
         return None
     whole = len(test.episodes) + test.failed
     lost = counted_failures(test, seeds(whole))
-    content |= by_variant(task, test.episodes, lost)
-    if not test.failed:
-        return content
-    returns, rate = [*test.returns, *lost.values()], test.success_rate
-    succeeded = None if rate is None else rate * len(test.episodes) / whole
-    failed = {"failed_episodes": test.failed, "failure": test.error}
-    return content | _of_returns(returns, succeeded) | {"episodes": whole} | failed
+    content |= {**of_episodes(test.episodes, list(lost.values())), **by_variant(task, test.episodes, lost)}
+    if test.failed:
+        content |= {"episodes": whole, "failed_episodes": test.failed, "failure": test.error}
+    return content
 
 
-def failures_in_words(test: Mapping[str, Any] | None) -> str:
+def failures_in_words(test: Json | None) -> str:
     """What the test part of a result says of episodes in which the policy failed; empty where there were none."""
     failed = (test or {}).get("failed_episodes", 0)
     if not test or not failed:
@@ -204,7 +188,7 @@ REFERENCES = {"random": "random actions", "zero": "the zero action", "teacher": 
 """What acts, in words, by the name of a reference."""
 
 
-def written_by(content: Mapping[str, Any]) -> str:
+def written_by(content: Json) -> str:
     """Who wrote the best policy of a result: who was asked, or its user."""
     best, model = content.get("best") or {}, str(content.get("model") or "")
     if best.get("origin") == "user":
@@ -212,7 +196,7 @@ def written_by(content: Mapping[str, Any]) -> str:
     return model
 
 
-def fidelity_in_words(fidelity: Mapping[str, Any] | None) -> str:
+def fidelity_in_words(fidelity: Json | None) -> str:
     """How much the best acts like the teacher, as a sentence; empty where that is not known."""
     if not fidelity:
         return ""
@@ -222,7 +206,7 @@ def fidelity_in_words(fidelity: Mapping[str, Any] | None) -> str:
     return f"R² of its actions to the teacher's, by dimension: {values} (over {fidelity['steps']:,} states)."
 
 
-def references_in_words(references: Mapping[str, Any]) -> str:
+def references_in_words(references: Json) -> str:
     """For example "random actions earn 22.1 (95 % interval 20.3 to 24, 100 episodes), the zero action 9.3 (…)"."""
     told = [(REFERENCES.get(name, name), score_in_words(scores)) for name, scores in references.items()]
     known = [(name, score) for name, score in told if score]
@@ -230,76 +214,70 @@ def references_in_words(references: Mapping[str, Any]) -> str:
 
 
 def result(
-    *,
-    task: Task,
-    horizon: int,
-    model: str,
-    language_model: bool,
-    seed: int,
-    recipe: str,
-    best: Attempt | None,
-    origin: str,
-    evidence: Evidence | None,
-    test: Evaluation | None,
-    held_out: Evaluation | None = None,
-    rounds: int,
-    attempts: int,
-    stop: str,
+    config: Config,
+    outcome: Outcome,
     ledger: Ledger,
-    models: Sequence[Mapping[str, Any]] = (),
-    sandbox: Mapping[str, Any],
-    command: str,
+    *,
+    horizon: int,
+    language_model: bool,
+    origin: str,
+    models: Sequence[Json] = (),
 ) -> dict[str, Any]:
-    """The content of ``result.json``; documented in docs/reference/results.md."""
-    seeds = Seeds(seed)
+    """What ``result.json`` says of a search; all of it is documented in docs/reference/results.md.
+
+    Args:
+        config: Of the run.
+        outcome: How the search ended.
+        ledger: What was spent.
+        horizon: Longest episode, in steps.
+        language_model: Whether one was asked.
+        origin: Where the best comes from; empty where it was written.
+        models: What each of several models brought.
+    """
+    task, best, evidence, usage = config.task, outcome.best, outcome.evidence, ledger.usage
+    seeds, trained = Seeds(config.seed), best.evaluation if best else None
     validation = evidence and Evidence(tuple(e for e in evidence.episodes if seeds.is_validation(e.seed)))
-    content = tested(test, seeds.test, task, horizon=horizon)
-    beyond = tested(held_out, seeds.held_out, task, horizon=horizon)
+    test = tested(outcome.test, seeds.test, task, horizon=horizon)
+    beyond = tested(outcome.held_out, seeds.held_out, task, horizon=horizon)
     return {
         "format": FORMAT,
         "method": "promptpo" if language_model else "search",
         **setting(task),
-        "model": model,
         "language_model": language_model,
-        "recipe": recipe,
-        "seed": seed,
-        "best": None
-        if best is None
-        else {
-            "candidate": best.id,
-            "round": best.candidate.round,
-            "origin": origin or ("model" if language_model else "search"),
-            "parents": list(best.candidate.parents),
-            "tuned": {name: list(change) for name, change in best.candidate.tuned.items()},
-            "repairs": best.candidate.repairs,
-        },
-        "train": scored(best.evaluation, horizon=horizon) if best else None,
+        "recipe": config.recipe,
+        "seed": config.seed,
+        "best": best and _author(best.candidate, origin or ("model" if language_model else "search")),
+        "train": scored(trained, horizon=horizon),
         "validation": judged_by(validation, task),
         "evidence": judged_by(evidence, task),
-        "test": content and content | ({"held_out": beyond} if beyond else {}),
-        "selection_gap": _gap(
-            test, train=best.evaluation if best else None, validation=validation, evidence=evidence
-        ),
+        "test": test and test | ({"held_out": beyond} if beyond else {}),
+        "selection_gap": _gap(outcome.test, train=trained, validation=validation, evidence=evidence),
         "steps": {**ledger.steps, "total": sum(ledger.steps.values())},
         "searched_steps": ledger.searched_steps,
         "llm": {
             "calls": ledger.calls,
-            "input_tokens": ledger.usage.input_tokens,
-            "cached_input_tokens": ledger.usage.cached_input_tokens,
-            "output_tokens": ledger.usage.output_tokens,
-            "reasoning_tokens": ledger.usage.reasoning_tokens,
-            "estimated_tokens": ledger.usage.estimated_tokens,
+            **asdict(usage),
             "cost_usd": round(ledger.cost_usd, 6),
             "calls_of_unknown_price": ledger.unpriced_calls,
             "models": list(models),
         },
-        "rounds": rounds,
-        "candidates": attempts,
-        "stop_reason": stop,
+        "rounds": outcome.history.rounds,
+        "candidates": len(outcome.history.attempts),
+        "stop_reason": outcome.stop,
         "wall_seconds": round(ledger.seconds, 3),
-        "sandbox": dict(sandbox),
         "versions": versions(),
-        "command": command,
+    }
+
+
+def _author(candidate: Candidate, origin: str) -> dict[str, Any]:
+    """Where the best comes from."""
+    return {
+        "candidate": candidate.id,
+        "round": candidate.round,
+        "origin": origin,
+        "parents": list(candidate.parents),
+        "tuned": {name: list(change) for name, change in candidate.tuned.items()},
+        "repairs": candidate.repairs,
     }
 
 
@@ -313,6 +291,6 @@ def _gap(test: Evaluation | None, **selected: Evaluation | Evidence | None) -> d
     }
 
 
-def write_result(directory: Path, content: Mapping[str, Any]) -> None:
+def write_result(directory: Path, content: Json) -> None:
     """Write ``result.json``."""
     write_atomically(directory / RESULT, json.dumps(content, indent=2) + "\n")

@@ -11,13 +11,15 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from promptpo.errors import NoSuchRunError, UsageError
+from promptpo.files import Json
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
-from promptpo.output.tracking.base import Several, Tracker, tested
-from promptpo.output.tracking.clients import MLflow, TensorBoard, WandB
-from promptpo.output.tracking.monitor import Monitor
+from promptpo.output.tracking.clients import MLflow, Monitor, TensorBoard, WandB
+from promptpo.output.tracking.events import Several, Tracker, tested
+from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.state import RunState
@@ -48,16 +50,16 @@ def tracker(name: str) -> Tracker:
 
 
 def send(run: Path, trackers: Sequence[Tracker]) -> None:
-    """Feed trackers from the journal of a run.
+    """Feed trackers from the journal of a run, or from what a baseline left.
 
     Raises:
         RunError: It is not a readable run, or it has no result yet.
     """
     if is_baseline(run):
-        _send_baseline(read_baseline(run), trackers)
+        for one in trackers:
+            _send_baseline(read_baseline(run), one)
         return
-    result = load_run(run)
-    config = load_config(run / CONFIG)
+    result, config = load_run(run), load_config(run / CONFIG)
     events = read_events(run / JOURNAL)
     for one in trackers:
         one.begin(run, RunState(config))
@@ -66,8 +68,8 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
         one.finished(result)
 
 
-def _send_baseline(run: BaselineRun, trackers: Sequence[Tracker]) -> None:
-    """Feed trackers from what a baseline left: its curve, its episodes as far as they are recorded, its test."""
+def _send_baseline(run: BaselineRun, one: Tracker) -> None:
+    """Its curve, its episodes as far as they are recorded, its test."""
     if run.result is None:
         raise NoSuchRunError(f"{run.directory} has no result yet; the command that began it goes on with it.")
     parameters = {
@@ -77,16 +79,17 @@ def _send_baseline(run: BaselineRun, trackers: Sequence[Tracker]) -> None:
         "seed": run.seed,
         "max_steps": run.settings.get("steps"),
     }
-    known = {name: value for name, value in parameters.items() if value is not None}
-    for one in trackers:
-        one.open(run.directory, known)
-        for point in run.curve:
-            values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
-            metrics = {name: value for name, value in values.items() if value is not None}
-            one.log(metrics, round(point.steps), time.time())
-        for episode in run.episodes:
-            one.episode("train", episode.return_, episode.steps, None)
-        for seed, return_ in run.test_episodes():
-            one.episode("test", return_, None, seed)
-        one.log(tested(run.result.get("test")), run.steps.get("train", 0), time.time())
-        one.close(None)
+    one.open(run.directory, _known(parameters))
+    for point in run.curve:
+        values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
+        one.log(_known(values), round(point.steps), time.time())
+    tests = [EpisodeRecord(seed, return_, 0) for seed, return_ in run.test_episodes()]
+    for purpose, episodes in (("train", run.episodes), ("test", tests)):
+        for episode in episodes:
+            one.episode(purpose, episode, None)
+    one.log(tested(run.result.get("test")), run.steps.get("train", 0), time.time())
+    one.close(None)
+
+
+def _known(values: Json) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,15 +1,21 @@
-"""Dashboards, each by its own client, which is imported when it is asked for."""
+"""Dashboards, each by its own client, which is imported when it is asked for; and a file with a line for each episode."""
 
 from __future__ import annotations
 
+import csv
+import json
 import os
+import time
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from promptpo.errors import MissingExtraError, UsageError
-from promptpo.output.tracking.base import Tracker
+from promptpo.files import Json
+from promptpo.output.tracking.events import Tracker
+from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.run.journal import Event
 from promptpo.run.origin import made_here
 
 
@@ -33,15 +39,12 @@ class TensorBoard(Tracker):
     """
 
     def __init__(self, folder: str) -> None:
-        super().__init__()
         self._new = _client("TensorBoard", "tensorboard.summary", '"promptpo[tracking]"').Writer
         self._folder = Path(folder)
-        self._writer: Any = None
 
-    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+    def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
-        del parameters
-        self._writer = self._new(str(self._folder / directory.resolve().name))
+        self._writer: Any = self._new(str(self._folder / directory.resolve().name))
 
     def log(self, metrics: Mapping[str, float], step: int, at: float) -> None:
         """See `Tracker.log`."""
@@ -50,7 +53,6 @@ class TensorBoard(Tracker):
 
     def close(self, policy: Path | None) -> None:
         """See `Tracker.close`."""
-        del policy
         self._writer.close()
 
 
@@ -62,14 +64,12 @@ class WandB(Tracker):
     """
 
     def __init__(self, project: str) -> None:
-        super().__init__()
         self._wandb = _client("Weights & Biases", "wandb", "wandb")
         self._project = project
-        self._run: Any = None
 
-    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+    def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
-        self._run = self._wandb.init(
+        self._run: Any = self._wandb.init(
             project=self._project,
             name=directory.resolve().name,
             dir=str(directory) if made_here(directory) else None,  # nothing is written into a stranger's run
@@ -78,7 +78,6 @@ class WandB(Tracker):
 
     def log(self, metrics: Mapping[str, float], step: int, at: float) -> None:
         """See `Tracker.log`."""
-        del at
         self._run.log({**metrics, "env_steps": step})  # its own step must grow with each call; ours need not
 
     def close(self, policy: Path | None) -> None:
@@ -96,7 +95,6 @@ class MLflow(Tracker):
     """
 
     def __init__(self, uri: str) -> None:
-        super().__init__()
         mlflow = _client("MLflow", "mlflow", "mlflow-skinny")
         if uri.startswith("file:"):
             # MLflow would rather see a database; whoever writes file: has decided.
@@ -105,14 +103,13 @@ class MLflow(Tracker):
             self._client: Any = mlflow.MlflowClient(tracking_uri=uri)
         except mlflow.MlflowException as error:
             raise UsageError(f"MLflow cannot use {uri}: {str(error).splitlines()[0]}") from error
-        self._run_id = ""
 
-    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+    def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
         experiment = self._client.get_experiment_by_name("promptpo")
         experiment_id = experiment.experiment_id if experiment else self._client.create_experiment("promptpo")
         run = self._client.create_run(experiment_id, run_name=directory.resolve().name)
-        self._run_id = run.info.run_id
+        self._run_id: str = run.info.run_id
         for name, value in parameters.items():
             self._client.log_param(self._run_id, name, str(value)[:500])
 
@@ -126,3 +123,48 @@ class MLflow(Tracker):
         if policy is not None:
             self._client.log_artifact(self._run_id, str(policy))
         self._client.set_terminated(self._run_id)
+
+
+class Monitor(Tracker):
+    """Writes every episode as a line of a monitor file, as stable-baselines3's plotting reads it.
+
+    The columns ``r,l,t`` are return, length and seconds since the run began; ``purpose`` says what the
+    episode was for, ``seed`` how it was reset.
+
+    Args:
+        path: File to write; by custom it ends in ``monitor.csv``.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._began: float | None = None
+
+    def open(self, directory: Path, parameters: Json) -> None:
+        """See `Tracker.open`."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: TextIO = self._path.open("w", encoding="utf-8", newline="")
+        except OSError as error:
+            raise UsageError(f"cannot write {self._path}: {error.strerror}.") from error
+        print(f"#{json.dumps({'t_start': time.time(), 'env_id': parameters['env_id']})}", file=self._file)
+        self._rows: Any = csv.writer(self._file)
+        self._rows.writerow(["r", "l", "t", "purpose", "seed"])
+
+    def event(self, event: Event) -> None:
+        """Write the event's episodes."""
+        self._began = self._began or event.t
+        super().event(event)
+        self._file.flush()
+
+    def log(self, metrics: Mapping[str, float], step: int, at: float) -> None:
+        """See `Tracker.log`; a monitor file holds episodes only."""
+
+    def episode(self, purpose: str, episode: EpisodeRecord, at: float | None) -> None:
+        """See `Tracker.episode`."""
+        seconds = "" if at is None or self._began is None else round(at - self._began, 3)
+        seed = episode.seed if episode.seed >= 0 else ""
+        self._rows.writerow([round(episode.return_, 6), episode.steps or "", seconds, purpose, seed])
+
+    def close(self, policy: Path | None) -> None:
+        """See `Tracker.close`."""
+        self._file.close()

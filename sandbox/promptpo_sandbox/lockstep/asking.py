@@ -120,7 +120,7 @@ class AskedPolicies:
             answers = self._exchanged(self._guest, batch, waiting)
         except (GuestTimeoutError, GuestGoneError) as error:
             return dict.fromkeys(observations, self._lost(error))
-        self._drop([lane for lane, answer in answers.items() if isinstance(answer, Failure)])
+        self.stop([lane for lane, answer in answers.items() if isinstance(answer, Failure)])
         return answers
 
     def _exchanged(self, guest: Guest, batch: bytes, waiting: list[int]) -> Answers:
@@ -158,13 +158,13 @@ class AskedPolicies:
         """End the guest; `start` brings another."""
         self._give_up()
 
-    def _drop(self, failed: list[int]) -> None:
+    def stop(self, lanes: list[int]) -> None:
         """Take lanes out; the guest itself keeps those whose action was of no use."""
-        if failed and self._guest is not None:
-            self._running = [lane for lane in self._running if lane not in failed]
+        if lanes and self._guest is not None:
+            self._running = [lane for lane in self._running if lane not in lanes]
             try:
                 self._guest.send(
-                    message(wire.LANES, encode({"stop": failed, "start": []})), self._limits.construct_seconds
+                    message(wire.LANES, encode({"stop": lanes, "start": []})), self._limits.construct_seconds
                 )
             except (GuestTimeoutError, GuestGoneError):
                 self._give_up()

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import typer
 
-from promptpo.cli.terminal import release
+from promptpo.cli.document import release
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.output.policy_file import may_build
+from promptpo.output.policy_file import file_and_task
 from promptpo.run.control import obey_interrupts
 from promptpo.run.origin import made_here
 from promptpo_baselines.hyperparameters import resolve
@@ -150,11 +150,14 @@ def test_the_run_of_a_baseline_is_signed(tmp_path: Path) -> None:
     task = Task("mine:Own-v0")
     save_settings(TrainingSettings("ppo", task, 600), tmp_path)
     assert made_here(tmp_path)
-    assert may_build(tmp_path / "best.py", task)
-    assert not may_build(tmp_path / "best.py", Task("other:Own-v0"))
+    (tmp_path / "best.py").write_text(BALANCE)
+    assert file_and_task(tmp_path, None) == file_and_task(tmp_path / "best.py", None)
+    assert file_and_task(tmp_path, None)[1] == task
     path = tmp_path / "config.json"
     path.write_text(path.read_text().replace("mine", "other"))
     assert not made_here(tmp_path)
+    with pytest.raises(UsageError, match="--trust"):
+        file_and_task(tmp_path, None)
 
 
 def test_an_interrupt_is_obeyed_where_it_was_ignored() -> None:

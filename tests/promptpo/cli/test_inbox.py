@@ -142,7 +142,7 @@ def test_who_waits_for_a_run_that_is_over_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], inner: str
 ) -> None:
     """Even where it ended before the call, in a subdirectory too; a run that has never asked may still begin."""
-    monkeypatch.setattr("promptpo.cli.inbox.GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("promptpo.cli.inbox_command.GRACE_SECONDS", 0.1)
     (tmp_path / inner).mkdir(parents=True, exist_ok=True)
     (tmp_path / inner / LOCK).touch()
     started = time.monotonic()
@@ -159,7 +159,7 @@ def test_questions_that_come_together_are_listed_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second of a round is written a moment after the first."""
-    monkeypatch.setattr("promptpo.cli.inbox.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("promptpo.cli.inbox_command.LOOK_SECONDS", 0.05)
     question(tmp_path, 1)
     later = threading.Timer(0.4, question, [tmp_path, 2])
     later.start()

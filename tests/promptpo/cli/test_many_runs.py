@@ -249,9 +249,9 @@ def test_mistakes_are_one_sentence(
 
 
 def test_show_and_export_name_candidates_the_same_way(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """As an argument or with --candidate, "best" included; two different names are refused."""
+    """As an argument, "best" included."""
     shown = []
-    for arguments in (["r1c1t"], ["--candidate", "r1c1t"], ["best"]):
+    for arguments in (["r1c1t"], ["best"]):
         assert run(["show", "runs/search", *arguments, "--json"]) == 0
         shown.append(json.loads(capsys.readouterr().out)["source"])
         assert run(["export", "runs/search", *arguments, "--json"]) == 0
@@ -260,8 +260,6 @@ def test_show_and_export_name_candidates_the_same_way(runs: Any, capsys: pytest.
     for command in ("show", "export"):
         assert run([command, "runs/search", "r9c9"]) == 2
         assert "it has: best, r1c1, r1c2" in capsys.readouterr().err
-        assert run([command, "runs/search", "r1c1", "--candidate", "r1c2"]) == 2
-        assert "r1c1 or r1c2" in capsys.readouterr().err
 
 
 def test_nothing_in_a_folder_says_how_to_begin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,14 +22,16 @@ PRICE = Price(input=2.0, output=10.0, cached_input=0.5, cache_write=3.0)
 
 def test_cost_of_a_call() -> None:
     """Each kind of token at its own price, per million."""
-    assert PRICE.cost(Usage(1_000_000, 400_000, 100_000), cache_write_tokens=100_000) == pytest.approx(
+    assert PRICE.cost(Usage(1_000_000, 400_000, 100_000, cache_write_tokens=100_000)) == pytest.approx(
         0.5 * 2.0 + 0.4 * 0.5 + 0.1 * 3.0 + 0.1 * 10.0
     )
 
 
 def test_cache_prices_default_to_the_input_price() -> None:
     """A seller without cache prices charges cached tokens in full."""
-    assert Price(2.0, 10.0).cost(Usage(1_000_000, 500_000, 0), 250_000) == pytest.approx(2.0)
+    assert Price(2.0, 10.0).cost(Usage(1_000_000, 500_000, 0, cache_write_tokens=250_000)) == pytest.approx(
+        2.0
+    )
 
 
 def test_longer_prompts_have_no_known_price() -> None:
@@ -79,16 +81,16 @@ def test_each_kind_of_token_has_its_list_price() -> None:
     assert price is not None
     million = 100_000  # below the length at which this model's prices change
     plain, cached, written, output = (
-        price.cost(usage, write)
-        for usage, write in (
-            (Usage(million, 0, 0), 0),
-            (Usage(million, million, 0), 0),
-            (Usage(million, 0, 0), million),
-            (Usage(0, 0, million), 0),
+        price.cost(usage)
+        for usage in (
+            Usage(million, 0, 0),
+            Usage(million, million, 0),
+            Usage(million, 0, 0, cache_write_tokens=million),
+            Usage(0, 0, million),
         )
     )
     assert (plain, cached, written, output) == pytest.approx((0.3, 0.03, 0.375, 1.5))
-    together = price.cost(Usage(3 * million // 2, million // 2, million), million // 2)
+    together = price.cost(Usage(3 * million // 2, million // 2, million, cache_write_tokens=million // 2))
     assert together == pytest.approx((plain + cached + written) / 2 + output)
 
 

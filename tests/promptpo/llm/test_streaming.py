@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -133,3 +134,14 @@ def test_a_run_hears_what_arrives(provider: Provider, server: WireServer, tmp_pa
     assert len(set(counts)) > 2
     assert counts == sorted(counts)
     assert ledger.arriving == {}
+
+
+@pytest.mark.parametrize("count", ["many", -5, 10**400, None])
+def test_tokens_that_cannot_be_are_estimated(server: WireServer, count: object) -> None:
+    """A server of one's own may count as it likes."""
+    usage = {"prompt_tokens": count, "completion_tokens": count, "total_tokens": count}
+    body = {"choices": [{"message": {"content": "text"}, "finish_reason": "stop"}], "usage": usage}
+    server.script(Reply(raw=json.dumps(body).encode()))
+    [completion] = ask(Provider("openai", server).make())
+    assert completion.text == "text"
+    assert completion.usage.estimated_tokens == completion.usage.total > 0

@@ -65,9 +65,9 @@ def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
 
 
 def test_without_clear_effects_that_is_said() -> None:
-    """And nothing at all where nothing was tuned; older runs do not know the number of episodes."""
-    assert importance_in_words(candidate(kp=Sensitivity(0.0))) == (
-        "Which numbers moved the return: none of them clearly."
+    """And nothing at all where nothing was tuned."""
+    assert importance_in_words(candidate(kp=Sensitivity(0.0, "", 9))) == (
+        "Which numbers moved the return in 9 tuning episodes: none of them clearly."
     )
     assert importance_in_words(candidate()) == ""
     assert importance_json(candidate()) is None

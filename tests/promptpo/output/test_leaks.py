@@ -12,7 +12,7 @@ import pytest
 from promptpo.errors import UsageError
 from promptpo.output.exporting import exported
 from promptpo.output.run_result import load_run
-from promptpo.output.tracking.base import Tracker
+from promptpo.output.tracking.events import Tracker
 from promptpo.run.config import load_config
 from promptpo.run.origin import place_for, save_own
 

@@ -1,6 +1,7 @@
 """Policy files as objects with stable-baselines3's `predict`, the policy in the sandbox."""
 
 import os
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,13 +103,32 @@ def test_it_does_not_run_here() -> None:
 
 def test_closing_ends_the_processes(counting: Any) -> None:
     """No child is left, also when the object is merely forgotten."""
-    counting.predict(np.zeros((2, 1)))
     children = Path(f"/proc/self/task/{os.getpid()}/children")
-    threads = [lane._thread for lane in counting._lanes]
+    before = set(children.read_text().split())
+    counting.predict(np.zeros((2, 1)))
+    assert set(children.read_text().split()) - before
     counting.close()
     counting.close()
-    assert not any(thread.is_alive() for thread in threads)
-    assert children.exists()
+    assert not set(children.read_text().split()) - before
+    with pytest.raises(ReferenceError):
+        forgotten().__repr__()
+    assert not set(children.read_text().split()) - before
+
+
+def forgotten() -> Any:
+    """A policy that acted, and that nobody has any more."""
+    policy = SandboxedPolicy(COUNTS.replace("return float(self.calls)", "return [1.0]"), LINE, LINE)
+    policy.predict(np.zeros(1))
+    return weakref.proxy(policy)
+
+
+def test_a_batch_may_become_smaller_and_greater(counting: Any) -> None:
+    """Policies of lanes that are not asked any more are gone; the others go on."""
+    _, state = counting.predict(np.zeros((3, 1)))
+    actions, state = counting.predict(np.zeros((2, 1)), state[:2])
+    assert actions.tolist() == [[2.0], [2.0]]
+    with pytest.raises(ValueError, match="state"):
+        counting.predict(np.zeros((3, 1)), (*state, 3))
 
 
 def test_an_exported_file_says_its_task(told_policy: Any) -> None:

@@ -115,7 +115,6 @@ def test_time_adds_up_over_sessions() -> None:
     ]
     ledger = Ledger(Budget(seconds=60.0), events)
     assert ledger.seconds == 40.0
-    assert 19.0 < ledger.seconds_left <= 20.0
     ledger.add(completion(4, t=5000.0))
     ledger.add(completion(5, t=5007.0))
     assert ledger.seconds == 47.0

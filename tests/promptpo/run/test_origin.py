@@ -12,10 +12,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+import gymnasium
 import pytest
 
 import promptpo
 from promptpo.cli.app import run
+from promptpo.envs.recorded_space import space_of
 from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.run.config import CONFIG, Config, load_config
@@ -258,8 +260,11 @@ def test_a_policy_file_from_somebody_builds_nothing_unasked(
         assert policy.action_space.n == 2
     text = (directory / "best.py").read_text().replace("their_env:Theirs-v0", "other_env:Theirs-v0")
     (directory / "best.py").write_text(text)
+    with promptpo.load_policy(directory) as policy:  # what is in a run plays what the run does
+        assert policy.action_space.n == 2
+    (directory.parent / "best.py").write_text(text)
     with pytest.raises(UsageError, match="imports the module other_env"):
-        promptpo.load_policy(directory)
+        promptpo.load_policy(directory.parent / "best.py")
 
 
 @pytest.mark.parametrize("arguments", [["evaluate", "--episodes", "1"], ["play", "--video", "film.gif"]])
@@ -316,9 +321,7 @@ def test_every_model_of_a_run_is_told() -> None:
     assert asks(replace(plain, model="openai:a", repair_model="anthropic:b")).count("sends your key") == 2
 
 
-def test_wrappers_and_variants_want_trust_like_the_environment(
-    foreign: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> None:
     """They are imported as it is, and are told, whoever's they are."""
     plain = Task("CartPole-v1")
     wrapped = replace(plain, wrappers=(Wrapping("their_wrappers:Wrap"), Wrapping("ClipAction")))
@@ -330,50 +333,23 @@ def test_wrappers_and_variants_want_trust_like_the_environment(
     assert "imports the module their_wrappers for" in builds(wrapped)
     assert modules_of(replace(family, wrappers=wrapped.wrappers)) == ("their_wrappers", "other_env")
     directory, trace = foreign
-    config = load_config(directory / CONFIG)
-    save_own(replace(config, task=wrapped), directory)
     text = (directory / "best.py").read_text().replace("their_env:Theirs-v0", "CartPole-v1")
-    (directory / "best.py").write_text(text)
-    monkeypatch.chdir(directory)
-    with promptpo.load_policy(directory) as policy:
-        assert policy.action_space.n == 2
-    (directory / "best.py").write_text(
-        text + '\n    parser.add_argument("--wrapper", default=["their_env:Wrap"])\n'
-    )
+    policy = directory.parent / "policy.py"
+    policy.write_text(text)
+    with promptpo.load_policy(policy) as loaded:
+        assert loaded.action_space.n == 2
+    policy.write_text(text + '\n    parser.add_argument("--wrapper", default=["their_env:Wrap"])\n')
     with pytest.raises(UsageError, match="imports the module their_env"):
-        promptpo.load_policy(directory)
+        promptpo.load_policy(policy)
     assert not trace.exists()
 
 
-def test_an_older_run_is_exported_with_its_environment(foreign: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its action space is not recorded: a stranger's needs trust for that."""
-    directory, trace = foreign
-    path = directory / JOURNAL
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    for line in lines:
-        if line["kind"] == "spec":
-            del line["data"]["action_space"]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    monkeypatch.chdir(directory)
-    with pytest.raises(UsageError, match="--trust"):
-        promptpo.export(directory)
-    assert not trace.exists()
-    assert "class Policy" in promptpo.export(directory, trust=True)
-
-
-def test_what_is_exported_is_the_same_without_the_environment(
-    foreign: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_exported_without_its_environment(foreign: Any) -> None:
     """The recorded action space says what the environment would."""
-    directory, _ = foreign
-    without = promptpo.export(directory)
-    state = read_state(directory)
-    monkeypatch.setattr(
-        "promptpo.output.run_export._action_space",
-        lambda *_, **__: __import__("gymnasium").spaces.Discrete(2),
-    )
-    assert state.action_space == {"kind": "discrete", "n": 2, "start": 0}
-    assert promptpo.export(directory) == without
+    directory, trace = foreign
+    assert space_of(read_state(directory).action_space) == gymnasium.spaces.Discrete(2)
+    assert "return int(np.asarray(action).item())" in promptpo.export(directory)
+    assert not trace.exists()
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from typer.exceptions import TyperException
 import promptpo
 from promptpo.api import OTHERS, TASK_OPTIONS, ResumeOptions, asked_for, changed, configured
 from promptpo.cli.app import app
+from promptpo.cli.document import release
 from promptpo.cli.run_flags import ChangedSettings, NewSettings
-from promptpo.cli.terminal import release
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.config import Budget, Config

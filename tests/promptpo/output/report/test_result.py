@@ -9,10 +9,12 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.output.report import result, write_atomically, write_result
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.config import Budget
+from promptpo.run.config import Budget, Config
 from promptpo.run.evidence import Evidence
+from promptpo.run.history import History
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Seeds
+from promptpo.search.final_test import Outcome
 
 
 def test_the_old_file_stays_when_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,23 +46,14 @@ def episodes(seeds: tuple[int, ...], return_: float) -> tuple[EpisodeRecord, ...
 def outcome_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord, ...]) -> dict[str, object]:
     """The result of a run whose best has played these, and earned 6 on test seeds."""
     seeds = Seeds(0)
+    best, test = Attempt(Candidate("r1c1", "", 1), Evaluation("ok", train, 10)), episodes(seeds.test(2), 6.0)
     return result(
-        task=Task("CartPole-v1"),
+        Config(Task("CartPole-v1")),
+        Outcome(History(), best, Evidence.of(train, validation), Evaluation("ok", test, 10), ""),
+        Ledger(Budget()),
         horizon=500,
-        model="search",
         language_model=False,
-        seed=0,
-        recipe="default",
-        best=Attempt(Candidate("r1c1", "", 1), Evaluation("ok", train, 10)),
         origin="",
-        evidence=Evidence.of(train, validation),
-        test=Evaluation("ok", episodes(seeds.test(2), 6.0), 10),
-        rounds=1,
-        attempts=1,
-        stop="",
-        ledger=Ledger(Budget()),
-        sandbox={},
-        command="",
     )
 
 

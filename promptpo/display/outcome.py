@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from promptpo.files import Json
 from promptpo.output.report.result import (
     REPORT,
     cut_in_words,
@@ -16,7 +16,7 @@ from promptpo.output.report.result import (
     references_in_words,
     rewarded_in_words,
 )
-from promptpo.output.report.variants import score_in_words, table
+from promptpo.output.report.scores import score_in_words, table
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.feedback import with_noise
@@ -33,7 +33,7 @@ def with_error(evidence: Evidence) -> str:
     return f"{told} ({count} {'episode' if count == 1 else 'episodes'})"
 
 
-def came_out(data: Mapping[str, Any], directory: Path) -> list[str]:
+def came_out(data: Json, directory: Path) -> list[str]:
     """What a result says of the test of the best, in lines."""
     test, candidate = data["test"] or {}, (data.get("best") or {}).get("candidate")
     lines: list[str] = []
@@ -46,9 +46,16 @@ def came_out(data: Mapping[str, Any], directory: Path) -> list[str]:
     return [clean_line(line) for line in [*lines, *rest] if line]
 
 
-def families(part: Mapping[str, Any]) -> list[str]:
+def families(part: Json) -> list[str]:
     """The lines about variants in a part of a result; none where there is one environment."""
     return [clean_line(line) for line in table(part.get("by_variant", ()))]
+
+
+def worth(data: Json) -> list[str]:
+    """What a result is worth, and does for a goal or after a teacher, a line each."""
+    teacher = data.get("teacher") or {}
+    told = (data.get("verdict"), goal_in_words(data), fidelity_in_words(teacher.get("fidelity")))
+    return [clean_line(line) for line in told if line]
 
 
 def many(count: int, one: str, more: str) -> str:
@@ -77,16 +84,7 @@ def outcome(run: RunResult) -> str:
     lines += came_out(data, run.directory)
     if data.get("references"):
         lines.append(f"On the same seeds {references_in_words(data['references'])}.")
-    lines.extend(
-        filter(
-            None,
-            [
-                data.get("verdict"),
-                goal_in_words(data),
-                fidelity_in_words((data.get("teacher") or {}).get("fidelity")),
-            ],
-        )
-    )
+    lines += worth(data)
     whence = {
         "user": "Tuned from what was given at the start" if data["best"]["tuned"] else "Given at the start",
         "goal": "Written while its reward was judged",

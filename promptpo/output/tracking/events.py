@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.files import Json
 from promptpo.output.observer import HOOKS, Observer
 from promptpo.output.run_result import RunResult
+from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.rollouts.results import record_of
+from promptpo.run.artifacts import inflate
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Event, read_events
 from promptpo.run.state import RunState, evaluation_in
@@ -23,18 +27,19 @@ if TYPE_CHECKING:
 class Tracker(Observer):
     """Turns the events of a run into metrics; subclasses say where they go."""
 
-    def __init__(self) -> None:
-        self._state: RunState | None = None
+    _state: RunState | None = None
 
     def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
         """The run begins, or goes on: what its journal holds already is counted and not sent again."""
-        del choice, spec, ledger
         self.begin(directory, RunState.of(config, read_events(directory / JOURNAL)))
 
     def begin(self, directory: Path, state: RunState) -> None:
         """Open the destination; `state` is where the run is before the first `event`."""
-        self._state = state
-        self.open(directory, _parameters(state.config))
+        self._state, config = state, state.config
+        names = ("model", "recipe", "candidates", "episodes", "seed", "reveal")
+        told = {name: getattr(config, name) for name in names}
+        told |= {"env_id": config.task.env_id, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
+        self.open(directory, told | {"rounds": config.budget.rounds, "max_steps": config.budget.steps})
 
     def event(self, event: Event) -> None:
         """Send what one event of the journal says."""
@@ -44,6 +49,9 @@ class Tracker(Observer):
         metrics = _metrics(event, self._state)
         if metrics:
             self.log(metrics, self._state.spent.steps, event.t)
+        if type(self).episode is not Tracker.episode:
+            for purpose, episode in _episodes(event):
+                self.episode(purpose, episode, event.t)
 
     def finished(self, run: RunResult) -> None:
         """Send the result and close."""
@@ -53,7 +61,7 @@ class Tracker(Observer):
         policy = run.policy_path  # never what a link in a stranger's run leads to
         self.close(policy if policy.is_file() and not policy.is_symlink() else None)
 
-    def open(self, directory: Path, parameters: Mapping[str, Any]) -> None:
+    def open(self, directory: Path, parameters: Json) -> None:
         """Begin a run at the destination."""
         raise NotImplementedError
 
@@ -61,14 +69,13 @@ class Tracker(Observer):
         """Send metrics for one step; `at` is seconds since the epoch."""
         raise NotImplementedError
 
-    def episode(self, purpose: str, return_: float, steps: int | None, seed: int | None) -> None:
-        """Send one episode of a baseline; dashboards of metrics have its means already.
+    def episode(self, purpose: str, episode: EpisodeRecord, at: float | None) -> None:
+        """Send one episode; dashboards of metrics have its means already.
 
         Args:
             purpose: What it was for.
-            return_: Of the episode.
-            steps: Its length; None where it is not recorded.
-            seed: How it was reset; None where it is not recorded.
+            episode: With 0 steps and a negative seed where these are not recorded.
+            at: When it was written down, in seconds since the epoch; None where that is not recorded.
         """
 
     def close(self, policy: Path | None) -> None:
@@ -106,56 +113,45 @@ class Several(Observer):
             tell()
 
 
-def tested(test: Mapping[str, Any] | None) -> dict[str, float]:
+def tested(test: Json | None) -> dict[str, float]:
     """The metrics of a result's test, and of that on held-out variants; empty where nothing was tested."""
     final: dict[str, float] = {}
     for name, part in (("test", test or {}), ("held_out", (test or {}).get("held_out") or {})):
         if part.get("mean_return") is not None:
-            low, high = part["ci95"]
-            final |= {
-                f"{name}/mean_reward": part["mean_return"],
-                f"{name}/ci95_low": low,
-                f"{name}/ci95_high": high,
-            }
+            values = (part["mean_return"], *part["ci95"])
+            final |= zip(
+                (f"{name}/{what}" for what in ("mean_reward", "ci95_low", "ci95_high")), values, strict=True
+            )
     return final
 
 
 def _metrics(event: Event, state: RunState) -> dict[str, float]:
     """What one event adds, once the state holds it."""
     if event.kind == "completion":
-        return {
-            "llm/calls": state.ledger.calls,
-            "llm/tokens": state.spent.tokens,
-            "llm/cost_usd": state.spent.usd,
-            "llm/seconds": event.data["seconds"],
-        }
-    if event.kind in ("evaluation", "validation"):
-        evaluation = evaluation_in(event)
-        if evaluation.outcome != "ok" or not evaluation.episodes:
-            return {}
-        length = sum(episode.steps for episode in evaluation.episodes) / len(evaluation.episodes)
-        if event.kind == "evaluation":
-            return {"rollout/ep_rew_mean": evaluation.mean_return, "rollout/ep_len_mean": length}
-        metrics = {"eval/mean_reward": evaluation.mean_return, "eval/mean_ep_length": length}
-        if state.best is not None:
-            metrics["eval/best_mean_reward"] = state.best.evidence.mean_return
-        return metrics
+        spent = {"calls": state.ledger.calls, "tokens": state.spent.tokens, "cost_usd": state.spent.usd}
+        return {f"llm/{name}": value for name, value in (spent | {"seconds": event.data["seconds"]}).items()}
     if event.kind == "tuning" and event.data["best_return"] is not None:
         return {"tune/best_return": event.data["best_return"]}
-    return {}
+    if event.kind not in ("evaluation", "validation"):
+        return {}
+    evaluation = evaluation_in(event)
+    if evaluation.outcome != "ok" or not evaluation.episodes:
+        return {}
+    length = sum(episode.steps for episode in evaluation.episodes) / len(evaluation.episodes)
+    if event.kind == "evaluation":
+        return {"rollout/ep_rew_mean": evaluation.mean_return, "rollout/ep_len_mean": length}
+    best = {"eval/best_mean_reward": state.best.evidence.mean_return} if state.best else {}
+    return {"eval/mean_reward": evaluation.mean_return, "eval/mean_ep_length": length, **best}
 
 
-def _parameters(config: Config) -> dict[str, Any]:
-    """The settings that a dashboard compares runs by."""
-    return {
-        "env_id": config.task.env_id,
-        "env_kwargs": json.dumps(dict(config.task.env_kwargs)),
-        "model": config.model,
-        "recipe": config.recipe,
-        "candidates": config.candidates,
-        "rounds": config.budget.rounds,
-        "episodes": config.episodes,
-        "seed": config.seed,
-        "reveal": config.reveal,
-        "max_steps": config.budget.steps,
-    }
+def _episodes(event: Event) -> Iterator[tuple[str, EpisodeRecord]]:
+    """(purpose, episode) of every finished episode that an event holds."""
+    purpose = "train" if event.kind == "evaluation" else event.kind
+    if purpose in {"train", "validation", "test", "held_out", "reference"}:
+        for episode in evaluation_in(event).episodes:
+            yield purpose, episode
+    elif event.kind == "tuning":
+        for rollout in inflate(event.data["rollouts"]):
+            for tried in rollout.episodes:
+                if tried.failure is None:
+                    yield "tune", record_of(tried)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from promptpo.envs.task import Task
+from promptpo.files import Json
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import mean_interval
 from promptpo.telling.feedback import episodes_in_words, number
@@ -25,29 +26,40 @@ def by_variant(
     """
     if not task.is_family:
         return {}
-    lost = failed or {}
-    rows = []
+    lost, rows = failed or {}, []
     for index in sorted({task.index_of(seed) for seed in (*(episode.seed for episode in episodes), *lost)}):
+        variant = task.playable[index]
         its = [episode for episode in episodes if task.index_of(episode.seed) == index]
-        rows.append(
-            _row(task, index, its, [value for seed, value in lost.items() if task.index_of(seed) == index])
-        )
+        missed = [value for seed, value in lost.items() if task.index_of(seed) == index]
+        row: dict[str, Any] = {
+            "variant": variant.name,
+            "env_id": variant.env_id,
+            "env_kwargs": dict(variant.env_kwargs),
+        }
+        row |= {**of_episodes(its, missed), "failed_episodes": len(missed)}
+        del row["returns"]
+        rows.append({name: value for name, value in row.items() if value or name not in _ONLY_KNOWN})
     return {"by_variant": rows}
 
 
-def _row(task: Task, index: int, episodes: Sequence[EpisodeRecord], lost: Sequence[float]) -> dict[str, Any]:
-    variant = task.playable[index]
-    returns = [*(episode.return_ for episode in episodes), *lost]
+_ONLY_KNOWN = ("env_id", "failed_episodes")
+
+
+def of_episodes(episodes: Sequence[EpisodeRecord], failed: Sequence[float] = ()) -> dict[str, Any]:
+    """Mean, interval, success rate and single returns of episodes.
+
+    Args:
+        episodes: Those that finished.
+        failed: What those count in which the policy failed, and which are no success.
+    """
+    returns = [*(episode.return_ for episode in episodes), *failed]
     known = [float(episode.success) for episode in episodes if episode.success is not None]
     return {
-        "variant": variant.name,
-        **({"env_id": variant.env_id} if variant.env_id else {}),
-        "env_kwargs": dict(variant.env_kwargs),
         "mean_return": finite(statistics.fmean(returns)) if returns else None,
         "ci95": list(map(finite, mean_interval(returns))),
         "episodes": len(returns),
-        "success_rate": sum(known) / (len(known) + len(lost)) if known else None,
-        **({"failed_episodes": len(lost)} if lost else {}),
+        "success_rate": sum(known) / (len(known) + len(failed)) if known else None,
+        "returns": list(map(finite, returns)),
     }
 
 
@@ -58,13 +70,13 @@ def counted_failures(test: Evaluation, seeds: Sequence[int]) -> dict[int, float]
     return dict.fromkeys(missing, min(test.returns)) if test.episodes else {}
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def table(rows: Sequence[Json]) -> list[str]:
     """The rows as lines of a small table of text."""
     width = max((len(row["variant"]) for row in rows), default=0)
     return [f"  {row['variant']:<{width}}  {score_in_words(row) or 'nothing ran'}" for row in rows]
 
 
-def score_in_words(part: Mapping[str, Any] | None) -> str:
+def score_in_words(part: Json | None) -> str:
     """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
     if not part or part.get("mean_return") is None:
         return ""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError as RenderingError  # noqa: PLC0414 - still importable from here
+from promptpo.files import Json
 from promptpo.output.film.episodes import trajectory_of
 from promptpo.rollouts.jobs import registrations
 
@@ -76,9 +77,7 @@ def film(
     return Film(frames_, answer["fps"], answer["same"], answer["whole"], places)
 
 
-def write_video(
-    task: Task, episodes: Sequence[Episode], path: Path, *, seconds: float = 600.0
-) -> Mapping[str, Any]:
+def write_video(task: Task, episodes: Sequence[Episode], path: Path, *, seconds: float = 600.0) -> Json:
     """Write recorded episodes as one GIF or MP4 file; returns "frames", "fps" and "same".
 
     Raises:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from promptpo.cli.arguments import AsJson
-from promptpo.cli.terminal import print_json
+from promptpo.cli.document import answer as show
 from promptpo.files import read_in_run
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ SIBLINGS_SECONDS = 1.0
 
 GRACE_SECONDS = 10.0
 """A run that asked here and is not alive for so long has ended; one that was just started takes some seconds."""
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(epilog="Example: promptpo inbox box --answer 3 < answer.md")(inbox)
 
 
 def inbox(
@@ -53,17 +48,12 @@ def inbox(
 
     if answer is not None:
         path = put_answer(directory, answer, sys.stdin.buffer.read().decode(errors="replace"))
-        if as_json:
-            print_json({"answer": str(path)})
-        else:
-            print(f"wrote {path}")
+        show({"answer": str(path)}, f"wrote {path}", as_json=as_json)
         return
     _wait(directory, wait)
     found, alive = waiting(directory), someone_asks(directory)
-    if as_json:
-        print_json({"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]})
-    else:
-        print(_told(directory, found, alive=alive))
+    facts = {"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}
+    show(facts, _told(directory, found, alive=alive), as_json=as_json)
 
 
 def _wait(directory: Path, seconds: float) -> None:
@@ -86,34 +76,25 @@ def _wait(directory: Path, seconds: float) -> None:
 
 def _facts(question: WaitingRequest) -> dict[str, Any]:
     return {
-        "number": question.number,
-        "call": question.call,
-        "purpose": question.purpose,
-        "run": question.run,
+        **{name: getattr(question, name) for name in ("number", "call", "purpose", "run")},
         "seconds": round(max(0.0, time.time() - question.asked), 1),
-        "characters": _characters(question),
+        "characters": len(read_in_run(question.path)),
         "question": str(question.path),
         "answer": str(question.answer),
     }
 
 
-def _characters(question: WaitingRequest) -> int:
-    return len(read_in_run(question.path))
-
-
 def _told(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
     """What waits, and how to answer, in words."""
-    if not found:
-        return f"No question waits in {directory}" + (
-            "; a run is at work and may ask more." if alive else ", and no run is asking."
-        )
     from promptpo_sandbox.text import clean_name
 
+    if not found:
+        going_on = "; a run is at work and may ask more." if alive else ", and no run is asking."
+        return f"No question waits in {directory}{going_on}"
     lines = [f"{len(found)} {'question waits' if len(found) == 1 else 'questions wait'} in {directory}:", ""]
-    for item in found:
-        minutes = max(0.0, time.time() - item.asked) / 60
-        what = clean_name(f"{item.call}  {item.purpose}")
-        lines.append(f"  {item.path}  {what}  {_characters(item):,} characters  {minutes:.0f} min")
+    for one in map(_facts, found):
+        what, minutes = clean_name(f"{one['call']}  {one['purpose']}"), one["seconds"] / 60
+        lines.append(f"  {one['question']}  {what}  {one['characters']:,} characters  {minutes:.0f} min")
     first = found[0]
     lines += [
         "",

@@ -12,6 +12,8 @@ import os
 import sys
 from typing import Any, TextIO
 
+from promptpo.display.saying import say
+
 
 class _Reserved:
     """Standard output while it is kept for one document."""
@@ -68,3 +70,11 @@ def release() -> None:
 def print_json(value: Any, *, indent: int | None = None) -> None:
     """Print one JSON value on standard output."""
     print(json.dumps(value, indent=indent), file=standard_output(), flush=True)
+
+
+def answer(value: Any, text: str, *, as_json: bool, indent: int | None = None) -> None:
+    """Print what a command has found: as JSON where that is wanted, else in words."""
+    if as_json:
+        print_json(value, indent=indent)
+    else:
+        say(text)

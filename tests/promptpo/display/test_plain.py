@@ -1,0 +1,47 @@
+"""Outside a terminal: a slow model is not a silent one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.cli.app import run
+from promptpo.display import terminal
+from tests.promptpo.llm.wire_server import Reply, WireServer
+from tests.promptpo.policies import GOOD
+
+SHORT = ["--rounds", "1", "-n", "1", "--episodes", "1", "--validation-episodes", "1", "--test-episodes", "1",
+         "--option", "probe=false", "--tune", "none", "--no-film", "--no-check"]  # fmt: skip
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    """A server that writes slowly."""
+    one = WireServer()
+    one.otherwise = Reply(GOOD, pause=0.05)
+    yield one
+    one.close()
+
+
+@pytest.mark.parametrize("between", [0.0, 60.0])
+def test_characters_are_told_while_they_arrive(
+    server: WireServer, tmp_path: Path, capsys: Any, monkeypatch: Any, between: float
+) -> None:
+    """A line when an answer begins to arrive, and one a minute after that, with the characters so far."""
+    monkeypatch.setattr(terminal, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(terminal, "TELL_SECONDS", between)
+    address = ["--model", "openai:slow", "--base-url", f"{server.address}/v1"]
+    assert run(["optimize", "CartPole-v1", *address, *SHORT, "--out", str(tmp_path / "run")]) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "the model is writing" in line]
+    counts = [int(line.split(":")[1].split()[0].replace(",", "")) for line in lines]
+    assert 0 < min(counts) <= max(counts) <= len(GOOD)
+    assert len(set(counts)) > 2 if between == 0 else len(counts) == len(server.seen)
+
+
+def test_quick_answers_get_no_line(server: WireServer, tmp_path: Path, capsys: Any) -> None:
+    """Where they are there before anybody looks, what comes of them is enough."""
+    server.otherwise = Reply(GOOD)
+    address = ["--model", "openai:quick", "--base-url", f"{server.address}/v1"]
+    assert run(["optimize", "CartPole-v1", *address, *SHORT, "--out", str(tmp_path / "run")]) == 0
+    assert "is writing" not in capsys.readouterr().err
