@@ -195,12 +195,12 @@ def estimated_usage(request: Request, text: str) -> Usage:
     return Usage(asked, 0, answered, estimated_tokens=asked + answered)
 
 
-def counted(usage: Any, *names: str) -> int:
-    """What a service's count of tokens has under the first of some names, dotted where it is inside another."""
+def counted(usage: Any, *names: str) -> Any:
+    """What a service's count of tokens has under the first of some names, dotted where it is inside another, as it stands."""
     for name in names:
         found = reduce(lambda one, part: getattr(one, part, None), name.split("."), usage)
         if found:
-            return int(found)
+            return found
     return 0
 
 

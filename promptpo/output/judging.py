@@ -49,7 +49,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ShownPair:
     """The pair that is shown now, with the secret that an answer must bring."""
 
     number: int
@@ -88,7 +88,7 @@ class PersonJudge(PageServer):
     ) -> None:
         self._task, self._goal, self._names = replace(task, reward=None), goal, names
         self._announce = announce
-        self._question: Question | None = None
+        self._question: ShownPair | None = None
         self._lock = threading.Lock()
         self._sides: dict[str, Side] = {}
         super().__init__(self._page, port, seconds=WAIT_SECONDS, take=self._answer)
@@ -108,7 +108,7 @@ class PersonJudge(PageServer):
             self._announce(f"which episode comes closer to the goal? Say it at {self.url} ({total} pairs)")
         sides = [await asyncio.to_thread(self._side, *one) for one in (first, second)]
         answer: asyncio.Future[Preference] = asyncio.get_running_loop().create_future()
-        self._question = Question(number, total, sides, answer)
+        self._question = ShownPair(number, total, sides, answer)
         return await answer
 
     def _side(self, name: str, episode: Episode) -> Side:
