@@ -1,6 +1,6 @@
 """Benchmarks: suites of tasks, a runner over methods and models, statistics and reports.
 
-`worth`, `tuning.paired`, `paired_prompts` and `spec_forms` are commands (``python -m promptpo_benchmarks.NAME``). The other
+`worth`, `worth.screening`, `tuning.paired` and `paired_prompts` are commands (``python -m promptpo_benchmarks.NAME``). The other
 folders are what commands are made of: `runner` runs the cells of a suite, `statistics` makes numbers of them, `report`
 shows those; `measuring` has instruments, `environments` environments of our own, `suites` data. Studies that are done lie
 beside their results, as they were run.
