@@ -72,8 +72,9 @@ def test_what_a_model_costs_is_known_without_its_key(
         "PROMPTPO_PRICES",
     ):
         monkeypatch.delenv(name, raising=False)
-    for home in ("promptpo.llm.anthropic.AnthropicLLM", "promptpo.llm.openai.OpenAILLM"):
-        monkeypatch.setattr(f"{home}.__init__", None)
+    monkeypatch.setattr(
+        "promptpo.llm.sdk.SDKProvider._service", property(lambda _: pytest.fail("a client is built"))
+    )
     asked = [
         "optimize",
         "CartPole-v1",
