@@ -152,7 +152,8 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     line = [
         sys.executable,
         "-m",
-        "benchmarks",
+        "promptpo",
+        "benchmark",
         str(path),
         "--methods",
         "search",

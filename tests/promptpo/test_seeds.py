@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -128,7 +129,7 @@ def test_a_killed_one_goes_on_where_it_was(tmp_path: Path, capsys: pytest.Captur
     assert command_line(["resume", str(out), "--quiet", "--no-film"]) == 0
     said = capsys.readouterr().out
     assert "Mean over 3 runs" in said
-    assert len([line for line in said.splitlines() if line[:1].isdigit()]) == 3
+    assert len(re.findall(r"seed-\d\s+\d", said)) == 3
     assert (out / "seed-0" / "journal.jsonl").read_bytes() == before
     seeds = [load_config(out / f"seed-{seed}" / CONFIG).seed for seed in range(3)]
     assert seeds == [0, 1, 2]

@@ -131,11 +131,11 @@ LOOKING = [
     ["show", ".", "best"],
     ["list", "."],
     ["compare", ".", ".", "-o", "compare.html"],
-    ["report", ".", "--no-film"],
+    ["report", ".", "--no-film", "--out", "../report.html"],
     ["export", ".", "-o", "policy.py"],
     ["export", ".", "r1c1"],
     ["track", ".", "--to", "monitor:monitor.csv"],
-    ["report", "."],
+    ["report", ".", "--out", "../report.html"],
 ]
 EACH = "import json, sys; from promptpo.cli.app import run; print([run(words) for words in json.loads(sys.argv[1])])"
 
@@ -155,7 +155,7 @@ def test_looking_imports_and_starts_nothing(foreign: Any) -> None:
     assert done.stdout.splitlines()[-1] == str([0] * len(LOOKING)), done.stderr
     assert not trace.exists()
     assert "--trust" in done.stderr
-    assert "--trust" in (directory / "report.html").read_text()
+    assert "--trust" in (directory.parent / "report.html").read_text()
 
 
 @pytest.mark.slow
@@ -181,7 +181,7 @@ def test_resuming_wants_trust_and_says_what_it_does(foreign: Any) -> None:
 def test_the_film_of_the_report_wants_trust(foreign: Any) -> None:
     """With it, the module is imported."""
     directory, trace = foreign
-    done = command("report", ".", "--trust", cwd=directory)
+    done = command("report", ".", "--trust", "--out", "../report.html", cwd=directory)
     assert done.returncode == 0, done.stderr
     assert "imports the module their_env" in done.stderr
     assert trace.exists()
