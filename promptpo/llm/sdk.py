@@ -383,16 +383,12 @@ class SDKProvider(ABC):
                 f"{len(reply.text):,}",
             )
         reply = _bounded(reply)
-        if reply.usage.total:
-            return reply
         # some compatible servers do not count
-        return replace(reply, usage=estimated_usage(request, reply.text))
+        return reply if reply.usage.total else replace(reply, usage=estimated_usage(request, reply.text))
 
     def _cost(self, replies: list[Reply]) -> float | None:
-        costs = []
-        for reply in replies:
-            price = self.price or self._price_of(reply.model)
-            costs.append(price.cost(reply.usage) if price else None)
+        priced = [(self.price or self._price_of(reply.model), reply.usage) for reply in replies]
+        costs = [price.cost(usage) if price else None for price, usage in priced]
         return None if None in costs else sum(filter(None, costs))
 
 

@@ -22,7 +22,6 @@ from promptpo_sandbox.guest import plain
 PICTURES = "pictures"
 """Their folder in a run's directory."""
 
-
 UNTOLD = "untold"
 """Folder of a run for trajectories that feedback has not been written on yet."""
 

@@ -121,8 +121,7 @@ def describe_env(
         The spec, and the steps that were observed for it.
     """
     observed = observe(env, task.name, checking=code and reveal != "source")
-    facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
-    facts = with_other_reward(facts, task.reward)
+    facts = with_other_reward(facts_from(env, observed.steps[-1].info, task, observed.endings), task.reward)
     shown = env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, facts, seen, clip_actions=clip_actions)
@@ -150,12 +149,12 @@ def describe_env(
         sources |= dict.fromkeys(written, "user")
     if task.reward is not None:
         text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
-    named_actions = bool(parts.choices or parts.action_note)
+    named = bool(parts.choices or parts.action_note)
     spec = replace(
         outlined(facts, observed, text),
         reports_success=facts.success_key is not None if task.reward is None else task.reward.says_success,
         sources=sources,
-        gaps=gaps_in(facts, sources, observed.observations, named_actions=named_actions),
+        gaps=gaps_in(facts, sources, observed.observations, named_actions=named),
         info=_numbers_of_info(observed),
         first_frames=first_frames(within, seen) if reveal in {"source", "named"} else (),
         checks=checks,
