@@ -14,6 +14,9 @@ from promptpo.telling.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Trajectory
 
+FIRST = "step"
+"""The first column of a table of steps."""
+
 
 def table(episode: Episode, names: Mapping[str, str]) -> str:
     """A heading and a row for each step; empty where no steps are recorded.
@@ -39,7 +42,7 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     columns = _texts([seen.observations[t] for t in (*at, *after)], kind, names, room)
     done = {f"action.{name}" if name in columns else name: texts for name, texts in done.items()}
     columns |= {**kept, **done, "reward": [cell(float(seen.rewards[t])) for t in at]}
-    rows = ["|".join(["step", *columns])]
+    rows = ["|".join([FIRST, *columns])]
     for i, t in enumerate((*at, *after)):
         rows.append(
             "|".join([str(t), *(column[i] if i < len(column) else "" for column in columns.values())])

@@ -72,6 +72,9 @@ def test_every_prompt_of_a_run_is_sound(env: Any, recipe: str, tmp_path: Path) -
             for code in re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
                 if code.strip() != broken:
                     compile(code, request.key, "exec")
+            assert not re.search(
+                r"^  .*episode.*step\|", text, re.MULTILINE
+            )  # the head of a table says nothing
             assert not re.search(r"\b(\d+) of \1 ended|\b0 of \d+ ended|nan|None\b.*return", text)
             if env != "Pendulum-v1":
                 assert "clipped" not in text
