@@ -15,7 +15,7 @@ from promptpo.telling.plan import faster, per_step
 from promptpo.telling.program_summary import change, changes
 from promptpo.telling.run_status import in_words, references_in_words, seconds_in_words
 from promptpo.telling.shortening import between_words, whole_lines
-from promptpo.telling.step_table import FIRST, cell
+from promptpo.telling.step_table import TABLE, cell
 from promptpo.telling.tuning_summary import moved_in_words
 
 if TYPE_CHECKING:
@@ -208,10 +208,9 @@ def _other(attempt: Attempt, history: History) -> Iterator[str]:
         yield f"- {attempt.id}: {feedback.failure(attempt.evaluation)} It tried: {said}"
         return
     remark = history.tuning.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
-    yield f"- {attempt.id}: {said.rstrip('.')}. {remark}." if remark else f"- {attempt.id}: {said}"
+    yield f"- {attempt.id}: {said}" + (f" {remark}." if remark else "")
     worst = attempt.diagnosis.of("worst", "typical")
     if late and worst is not None and worst.text and not attempt.candidate.tuned:
-        head, _, text = feedback.episode_in_words(worst, starts=scores.starts(history)).partition("\n")
-        said = text.partition("\n")[0]
-        words = "" if said.startswith(f"{FIRST}|") else f" {between_words(said, limits.IDEA)}"
-        yield f"  {head if words else head.removesuffix(':')}{words}"
+        lines = feedback.episode_in_words(worst, starts=scores.starts(history)).splitlines()
+        said = " ".join(one for one in lines[:2] if not one.startswith(TABLE))
+        yield f"  {between_words(said, limits.HEAD + limits.IDEA).removesuffix(':')}"

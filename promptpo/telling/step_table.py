@@ -14,8 +14,8 @@ from promptpo.telling.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Trajectory
 
-FIRST = "step"
-"""The first column of a table of steps."""
+TABLE = "step|"
+"""How a table of steps begins."""
 
 
 def table(episode: Episode, names: Mapping[str, str]) -> str:
@@ -42,7 +42,7 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     columns = _texts([seen.observations[t] for t in (*at, *after)], kind, names, room)
     done = {f"action.{name}" if name in columns else name: texts for name, texts in done.items()}
     columns |= {**kept, **done, "reward": [cell(float(seen.rewards[t])) for t in at]}
-    rows = ["|".join([FIRST, *columns])]
+    rows = [TABLE + "|".join(columns)]
     for i, t in enumerate((*at, *after)):
         rows.append(
             "|".join([str(t), *(column[i] if i < len(column) else "" for column in columns.values())])
