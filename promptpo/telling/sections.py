@@ -208,9 +208,8 @@ def _other(attempt: Attempt, history: History) -> Iterator[str]:
         yield f"- {attempt.id}: {feedback.failure(attempt.evaluation)} It tried: {said}"
         return
     remark = history.tuning.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
-    yield f"- {attempt.id}: {said}" + (f" {remark}." if remark else "")
+    yield f"- {attempt.id}: {said}{remark and f' {remark}.'}"
     worst = attempt.diagnosis.of("worst", "typical")
-    if late and worst is not None and worst.text and not attempt.candidate.tuned:
-        lines = feedback.episode_in_words(worst, starts=scores.starts(history)).splitlines()
-        said = " ".join(one for one in lines[:2] if not one.startswith(TABLE))
-        yield f"  {between_words(said, limits.HEAD + limits.IDEA).removesuffix(':')}"
+    said = worst.text.partition("\n")[0] if late and worst and not attempt.candidate.tuned else ""
+    if said and not said.startswith(TABLE):
+        yield f"  Its worst episode: {between_words(said, limits.IDEA)}"
