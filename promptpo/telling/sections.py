@@ -73,7 +73,7 @@ def fitted(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVE
     return list(kept.values())
 
 
-TOLD = frozenset({"worst", "best", "typical"})
+TOLD = {"worst", "best", "typical"}
 """Roles of the leader's episodes that are told."""
 
 
