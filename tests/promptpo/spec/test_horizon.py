@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.spec.horizon import EpisodeEnd, common_length
+from promptpo.spec.facts import EpisodeEnd, common_length
 
 CASES = [
     ([EpisodeEnd(30, terminated=False, truncated=True)] * 3, 30),
