@@ -9,7 +9,9 @@ def main() -> None:
         from promptpo.cli.app import run
 
         code = run(sys.argv[1:])
-    except KeyboardInterrupt:  # before there is a command that could say more
+    except (Exception, KeyboardInterrupt) as stop:  # before there is a command that could say more
+        if KeyboardInterrupt.__name__ not in repr(stop):  # compiled code makes an error of its own of Ctrl-C
+            raise
         print("promptpo: stopped.", file=sys.stderr)
         code = 130
     sys.exit(code)
