@@ -2,9 +2,12 @@
 
 import sys
 
+from promptpo.last_words import OVER, note, watch
+
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    watch()
     try:
         from promptpo.cli.app import run
 
@@ -14,6 +17,7 @@ def main() -> None:
             raise
         print("promptpo: stopped.", file=sys.stderr)
         code = 130
+    note(OVER)
     sys.exit(code)
 
 

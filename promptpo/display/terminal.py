@@ -43,14 +43,6 @@ LONG = 60.0
 LOOK_SECONDS, TELL_SECONDS = 5.0, 60.0
 """How often lines look whether an answer is being written, and how often they say it of a slow one."""
 
-FOR_A_REWARD = {
-    "reward": "the reward",
-    "repair": "the reward, mended",
-    "policy": "a policy to try it with",
-    "judge": "which episodes come closer",
-}
-"""What is asked for while the reward for a goal is written, by purpose."""
-
 
 @contextmanager
 def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
@@ -145,7 +137,7 @@ class PlainDisplay(Observer):
                 yield f"  {one_line(found.attempt)}"
                 yield from self._missed(found.attempt.diagnosis.trace)
         elif event.kind == "completion" and progress.writes_reward:
-            yield f"  {FOR_A_REWARD.get(data['purpose'], data['purpose'])}: answered, {data['seconds']:.0f} s"
+            yield f"  {event.key}: answered, {data['seconds']:.0f} s"
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, RunError
+from promptpo.last_words import note
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
 from promptpo.llm.ensemble import EnsembleLLM
@@ -135,6 +136,7 @@ class Session:
                 keep(config, directory, self.observer, "the same command again")
             elif config != load_config(directory / CONFIG) or not made_here(directory):
                 keep(config, directory, self.observer, going_on(directory))
+            note(going_on(directory))
             with Interrupts(self.control, going_on(directory)):
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
