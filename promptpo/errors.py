@@ -29,12 +29,17 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptpo_sandbox.text import clean
+
 if TYPE_CHECKING:
     from promptpo_sandbox import Failure
 
 
 class PromptPOError(Exception):
-    """Base of all errors of promptpo; its text is one sentence that says what to do."""
+    """Base of all errors of promptpo; its text is one sentence that says what to do, clean whomever it quotes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean(text))
 
 
 class UsageError(PromptPOError, ValueError):

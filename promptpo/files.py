@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from promptpo.errors import PromptPOError, RunError, UsageError
-from promptpo_sandbox.text import clean, clean_line, clean_values, is_clean
+from promptpo_sandbox.text import clean, clean_values, is_clean
 
 StrPath: TypeAlias = str | os.PathLike[str]
 """A path as people give it."""
@@ -143,7 +143,7 @@ def reading(what: object) -> Iterator[None]:
         raise
     except _ODD as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        said = clean_line(f"{type(error).__name__}: {error}")[:200]
+        said = f"{type(error).__name__}: {error}"[:200]
         raise RunError(
             f"{what} cannot be read any further ({said}, at {Path(place.filename).name}:{place.lineno}): "
             "it is damaged, or promptpo is at fault."
@@ -160,7 +160,7 @@ def file_name(name: object) -> str:
         RunError: No file is called so.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise RunError(f"the run names {clean_line(repr(name))[:100]}, which is no file's name.")
+        raise RunError(f"the run names {repr(name)[:100]}, which is no file's name.")
     return name
 
 
