@@ -136,6 +136,8 @@ class PlainDisplay(Observer):
             if found is not None:
                 yield f"  {one_line(found.attempt)}"
                 yield from self._missed(found.attempt.diagnosis.trace)
+        elif event.kind == "completion" and progress.writes_reward:
+            yield f"  {event.key}: answered, {data['seconds']:.0f} s"
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":
