@@ -123,7 +123,7 @@ def test_evaluate_names_what_a_bad_policy_does(
 ) -> None:
     """Exit code 1, the outcome and one sentence in the JSON."""
     (newcomer / "bad.py").write_text(f"class Policy:\n    def act(self, obs):\n{body}\n")
-    code = run(["evaluate", "bad.py", "--env", "CartPole-v1", "--episodes", "2", "--json"])
+    code = run(["evaluate", "bad.py", "--env", "CartPole-v1", "--episodes", "1", "--json"])
     value = json.loads(capsys.readouterr().out)
     assert (code, value["outcome"]) == (1, outcome)
     assert value["error"]
