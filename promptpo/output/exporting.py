@@ -19,6 +19,8 @@ from promptpo.program import Program
 from promptpo_sandbox import Limits, check_source
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import gymnasium
     import jinja2
 
@@ -55,6 +57,7 @@ class Provenance:
         test_seeds: First and last.
         references: What random actions and zeros earn on the same seeds, as in ``result.json``.
         verdict: What the result is worth.
+        files: What the environment's files were when the run began, by path.
     """
 
     task: Task
@@ -67,6 +70,7 @@ class Provenance:
     test_seeds: tuple[int, int] | None = None
     references: Json = field(default_factory=dict)
     verdict: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def exported(
@@ -104,6 +108,7 @@ def exported(
         wrappers=[str(wrapping) for wrapping in task.wrappers],
         variants=json.dumps([asdict(variant) for variant in task.family], default=str),
         show_variant=task.show_variant,
+        files=dict(provenance.files),
         reward=_as_text(task.reward.source) if task.reward is not None else "",
     )
     for name in sorted(program.names & _claimed(added)):
@@ -154,11 +159,16 @@ def policy_part(text: str) -> str:
     return _parts(text)[0].rstrip() + "\n"
 
 
+def added_part(text: str) -> str:
+    """What promptpo added to it; empty for other files."""
+    return _parts(text)[1]
+
+
 def task_of(text: str) -> Task | None:
     """The task that an exported file plays by default; None for other files. Nothing of it is run."""
     from promptpo.envs.task import Task, Variant, Wrapping
 
-    defaults = Program.parse(_parts(text)[1]).option_defaults
+    defaults = Program.parse(added_part(text)).option_defaults
     env_id = defaults.get("--env")
     try:
         kwargs = json.loads(defaults.get("--env-kwargs") or "{}")
@@ -188,7 +198,7 @@ def reward_of(text: str, file: str) -> RewardProgram | None:
     """
     from promptpo.program.reward_program import reward_program
 
-    source = Program.parse(_parts(text)[1]).constant("REWARD")
+    source = Program.parse(added_part(text)).constant("REWARD")
     return reward_program(source, file=file) if isinstance(source, str) else None
 
 

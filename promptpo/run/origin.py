@@ -23,7 +23,7 @@ from promptpo.run.config import CONFIG, config_text
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from promptpo.envs.task import Task
     from promptpo.run.config import Config
@@ -176,16 +176,18 @@ def digests(task: Task) -> dict[str, str]:
     return found
 
 
-def changed_files(config: Config) -> str:
-    """Which files of an environment have changed since its run began, in a sentence; empty where none has."""
-    now = digests(config.task)
-    changed = [path for path, digest in config.files.items() if now.get(path, digest) != digest]
-    named = clean_name(" and ".join(changed))
-    return (
-        f"since the run began {named} has changed: what was measured before may not hold now."
-        if changed
-        else ""
-    )
+def changed_files(task: Task, files: Mapping[str, str]) -> str:
+    """Which files of an environment have changed since its run began, in a sentence; empty where none has.
+
+    Args:
+        task: What makes the environment now.
+        files: What its files were, by path.
+    """
+    now = digests(task)
+    changed = [path for path, digest in now.items() if files.get(path, digest) != digest]
+    if not changed:
+        return ""
+    return f"since the run began {clean_name(' and '.join(changed))} has changed: what was measured before may not hold now."
 
 
 def asks(config: Config) -> str:

@@ -25,7 +25,7 @@ SOURCES: Mapping[str, str] = {
     "environment": "an attribute of the environment",
     "observed": "the common length of the episodes that were played to their end",
     "spec file": "the spec file",
-    "none": "no limit of its own: what the budget pays for; set --max-episode-steps",
+    "none": "no limit was seen: what the budget pays for; set --max-episode-steps",
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 

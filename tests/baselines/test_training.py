@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.training import train
 from tests.baselines.test_pausing import Telling
+from tests.waiting import wait_until
 
 SMALL = """
 default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}
@@ -240,11 +240,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
     words += ["--out", str(directory), "--resume", "--json"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     checkpoints = Checkpoints(directory)
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and not (
-        (latest := checkpoints.latest()) is not None and latest.name >= "steps-000000001024"
-    ):
-        time.sleep(0.02)
+    wait_until(lambda: (at := checkpoints.latest()) and at.name >= "steps-000000001024", process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (directory / "result.json").exists()

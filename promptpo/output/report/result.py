@@ -62,8 +62,8 @@ def cut_in_words(content: Json | None, run: Path) -> str:
         return ""
     horizon = ahead["horizon"]
     return (
-        f"{cut} of {episodes_in_words(episodes)} were cut at {horizon:,} steps, which is what the budget paid for: the environment "
-        "has no limit of its own. What longer ones earn: promptpo evaluate "
+        f"{cut} of {episodes_in_words(episodes)} were cut at {horizon:,} steps, which is what the budget paid for; no limit of "
+        "the environment's own was seen. What longer ones earn: promptpo evaluate "
         f"{shlex.quote(str(run))} --max-episode-steps {10 * horizon}; to search with them: --max-episode-steps and more --max-steps."
     )
 
