@@ -17,7 +17,8 @@ def main() -> None:
             raise
         print("promptpo: stopped.", file=sys.stderr)
         code = 130
-    note(OVER)
+    finally:
+        note(OVER)
     sys.exit(code)
 
 

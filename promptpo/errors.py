@@ -29,6 +29,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptpo_sandbox.text import clean
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -36,7 +38,10 @@ if TYPE_CHECKING:
 
 
 class PromptPOError(Exception):
-    """Base of all errors of promptpo; its text is one sentence that says what to do."""
+    """Base of all errors of promptpo; its text is one sentence that says what to do, clean whomever it quotes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean(text))
 
 
 class UsageError(PromptPOError, ValueError):

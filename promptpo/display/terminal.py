@@ -147,7 +147,8 @@ class PlainDisplay(Observer):
         elif event.kind == "lead" and data["change"]:
             yield f"  {data['change']}"
         elif event.kind == "round":
-            seconds = state.seconds_to_come
+            yield from (f"  no answer: {why}" for why in dict.fromkeys(data["unanswered"].values()))
+            seconds = state.seconds_to_come if event.key != f"r{progress.round}" else 0.0
             left = f"; about {duration(seconds)} for the steps that are left" if seconds >= LONG else ""
             best = "best " if state.best else ""
             yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.files import Json, StrPath, read_in_run, read_regular, read_text
+from promptpo.files import Json, StrPath, read_json, read_text
 from promptpo.output.exporting import BEST, added_part, policy_part, portable, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
@@ -66,7 +65,7 @@ def best_of(run: Path) -> Path:
     path = run / BEST
     if not path.exists():
         raise UsageError(f"{run} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(run))}")
-    read_in_run(path)
+    read_text(path, links=False)
     return path
 
 
@@ -75,7 +74,7 @@ def _task_of_run(directory: Path) -> Task | None:
     if (directory / CONFIG).exists():
         return load_config(directory / CONFIG).task
     try:
-        return from_json(Task, json.loads(read_regular(directory / SETTINGS))["task"])
+        return from_json(Task, read_json(directory / SETTINGS)["task"])
     except (OSError, ValueError, LookupError, TypeError):
         return None
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.files import Json, file_name, read_in_run, write_atomically
+from promptpo.files import Json, file_name, read_json, write_atomically
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import RESULT
 from promptpo.output.report.scores import score_in_words
@@ -29,7 +29,7 @@ def add_refined(run: RunResult) -> dict[str, Any]:
     Steps are those of both: ``total`` adds the run's searched steps and what training and its validation took.
     """
     folder = folder_of(run)
-    refined = json.loads(read_in_run(folder / RESULT))
+    refined = read_json(folder / RESULT)
     steps = refined["steps"]
     content = dict(run.data) | {
         KEY: {
@@ -51,7 +51,7 @@ def add_refined(run: RunResult) -> dict[str, Any]:
 def kept(directory: Path, candidate: str | None) -> dict[str, Any]:
     """The part of a result that is there already, where it tells of the same candidate."""
     try:
-        found = json.loads(read_in_run(directory / RESULT)).get(KEY)
+        found = read_json(directory / RESULT).get(KEY)
     except (OSError, ValueError, AttributeError):
         return {}
     return {KEY: found} if isinstance(found, dict) and found.get("candidate") == candidate else {}

@@ -97,9 +97,11 @@ class Session:
         check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(
-            config, model=llm.name, models=tuple(one.name for one in getattr(llm, "writers", ()))
+            config,
+            model=llm.name,
+            models=tuple(one.name for one in getattr(llm, "writers", ())),
+            repair_model=getattr(getattr(llm, "repairer", None), "name", None),
         )
-        config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
         check_goal(config, llm)
         spec = described(config, read=llm.language_model)
         for warning in spec.warnings:
@@ -180,13 +182,16 @@ class Session:
             from promptpo.search.rewarding import FlatReward
 
             journal.listen(FlatReward(self.observer.warn).event)
-        data = {
-            "command": shlex.join(sys.argv),
-            "pid": os.getpid(),
-            "versions": versions(),
-            "sandbox": run.sandbox,
-        }
-        journal.add("session", str(len(run.state.sessions)), data)
+        journal.add(
+            "session",
+            str(len(run.state.sessions)),
+            {
+                "command": shlex.join(sys.argv),
+                "pid": os.getpid(),
+                "versions": versions(),
+                "sandbox": run.sandbox,
+            },
+        )
         if run.config.check and not run.state.calls:
             await self.control.begun(self._try_models(run), run.resuming)
         self.control.told = lambda: self._tell_the_end(run)

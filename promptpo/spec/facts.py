@@ -54,9 +54,10 @@ def facts_from(
     info: Mapping[str, Any],
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
+    counted: int | None = None,
 ) -> TaskFacts:
-    """What is known about an environment, given the ``info`` of some step and how episodes ended."""
-    horizon, source = horizon_and_source(env, task, endings)
+    """What is known about an environment, given the ``info`` of some step, how episodes ended, and the limit in its code."""
+    horizon, source = horizon_and_source(env, task, endings, counted)
     return TaskFacts(
         observation_space=env.observation_space,
         action_space=env.action_space,

@@ -45,7 +45,10 @@ def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
 
 
 def horizon_and_source(
-    env: gymnasium.Env[Any, Any], task: Task | None = None, endings: Sequence[EpisodeEnd] = ()
+    env: gymnasium.Env[Any, Any],
+    task: Task | None = None,
+    endings: Sequence[EpisodeEnd] = (),
+    counted: int | None = None,
 ) -> tuple[int | None, HorizonSource]:
     """Longest episode in steps, and who says so; (None, "none") where nothing bounds it.
 
@@ -53,13 +56,14 @@ def horizon_and_source(
         env: The environment, with its wrappers.
         task: Whether the user set a limit.
         endings: Of episodes that were played.
+        counted: The limit that its own code compares a counter of steps with, where there is one.
     """
     family = family_of(env)
     if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
         found = [horizon_and_source(one, task) for one in family.everyone()]
         return max(found, key=lambda each: math.inf if each[0] is None else each[0])
     longest = max((ending.steps for ending in endings), default=0)
-    found_in: tuple[int | None, HorizonSource] = (None, "none")
+    found_in: tuple[int | None, HorizonSource] = (counted, "environment") if counted else (None, "none")
     stated, source = next(((n, who) for n, who in _stated(env, task) if n >= longest), found_in)
     common = common_length(endings)
     if (

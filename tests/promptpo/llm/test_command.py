@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import shlex
 import sys
 import time
@@ -104,6 +105,23 @@ def test_program_that_does_not_read() -> None:
     """A program that ignores its input still answers."""
     big = replace(REQUEST, messages=(Message("user", "x" * 1_000_000),))
     assert ask(CommandLLM("echo hello"), big)[0].text == "hello\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("yes", "yes wrote more than 4 MB"),
+        ("sh -c 'yes & yes >&2; wait'", "sh wrote more than 4 MB"),
+        ("sh -c 'yes >&2'", "sh gave no answer within 2 s"),
+        ("sh -c 'yes complaint | head -n 1000000 >&2; exit 3'", "sh failed with status 3: complaint"),
+    ],
+)
+def test_output_without_end_is_a_sentence(command: str, said: str) -> None:
+    """Neither stream is kept beyond what an answer and a complaint may have, and what wrote it is ended."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ProviderError, match=said):
+        ask(CommandLLM(command, timeout=2))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10  # in KB
 
 
 @pytest.mark.parametrize("after", [0.0, 0.002, 0.005])

@@ -20,6 +20,7 @@ from promptpo.cli.app import run
 from promptpo.envs.recorded_space import space_of
 from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.files import write_atomically
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.journal import JOURNAL
 from promptpo.run.origin import ORIGIN, asks, builds, built_in, key_path, made_here, modules_of, save_own
@@ -92,10 +93,12 @@ def test_a_kill_between_signature_and_configuration_loses_nothing(
     """The configuration that is there stays known until the next one is."""
     save_own(Config(Task("CartPole-v1")), tmp_path)
 
-    def killed(*_: Any) -> None:
-        raise KeyboardInterrupt
+    def killed(path: Path, text: str) -> None:
+        if path.name == CONFIG:
+            raise KeyboardInterrupt
+        write_atomically(path, text)
 
-    monkeypatch.setattr("promptpo.run.origin.save_config", killed)
+    monkeypatch.setattr("promptpo.run.origin.write_atomically", killed)
     with pytest.raises(KeyboardInterrupt):
         save_own(Config(Task("CartPole-v1"), seed=1), tmp_path)
     assert made_here(tmp_path)
