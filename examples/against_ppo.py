@@ -15,7 +15,7 @@ import promptpo
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-ENV, STEPS = "CartPole-v1", 20_000
+ENV, STEPS = "CartPole-v1", 10_000
 
 
 def main() -> None:

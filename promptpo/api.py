@@ -265,7 +265,7 @@ def continued(
         same_environment(config.task, env)
     if modules_of(config.task) or asks(config) or config.spec_file:
         observer.warn(f"resuming {directory} {resuming(config)}")
-    if told := changed_files(config):
+    if told := changed_files(config.task, config.files):
         observer.warn(told)
     return Session(changed(config, changes), directory, llm, observer)
 

@@ -29,12 +29,19 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptpo_sandbox.text import clean
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from promptpo_sandbox import Failure
 
 
 class PromptPOError(Exception):
-    """Base of all errors of promptpo; its text is one sentence that says what to do."""
+    """Base of all errors of promptpo; its text is one sentence that says what to do, clean whomever it quotes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean(text))
 
 
 class UsageError(PromptPOError, ValueError):
@@ -113,8 +120,16 @@ def place_of(fault: BaseException) -> str:
     """Where the user's own code raised, as " (FILE, line N, in FUNCTION)"; empty where none of it was running.
 
     Args:
-        fault: Raised by an environment; what Python, installed packages and we ourselves were doing around
-            the user's code is passed over.
+        fault: Raised by an environment.
+    """
+    frames = traceback.extract_tb(fault.__traceback__)
+    return place_among((one.filename, one.lineno, one.name) for one in reversed(frames))
+
+
+def place_among(frames: Iterable[tuple[str, object, str]]) -> str:
+    """The same of (file, line, function), innermost first.
+
+    What Python, installed packages and we ourselves were doing around the user's code is passed over.
     """
     home = str(Path(__file__).parent)
     foreign = (
@@ -123,7 +138,7 @@ def place_of(fault: BaseException) -> str:
         *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
         "<",
     )
-    for frame in reversed(traceback.extract_tb(fault.__traceback__)):
-        if not frame.filename.startswith(foreign):
-            return f" ({frame.filename}, line {frame.lineno}, in {frame.name})"
+    for file, line, function in frames:
+        if not file.startswith(foreign):
+            return f" ({file}, line {line}, in {function})"
     return ""

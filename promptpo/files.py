@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import re
 import secrets
 import stat
+import tomllib
 import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from promptpo.errors import PromptPOError, RunError, UsageError
-from promptpo_sandbox.text import clean, clean_line
+from promptpo_sandbox.text import clean, clean_values, is_clean
 
 StrPath: TypeAlias = str | os.PathLike[str]
 """A path as people give it."""
@@ -23,14 +25,18 @@ Json: TypeAlias = Mapping[str, Any]
 """A JSON object."""
 
 
-def read_text(path: Path) -> str:
-    """The text of a file that a person named, clean: nothing in it hides, or steers a terminal.
+def read_text(path: Path, *, links: bool = True) -> str:
+    """The text of a file, clean: nothing in it hides, or steers a terminal.
+
+    Args:
+        path: Of the file.
+        links: Whether it may be reached through a link; see `read_regular`.
 
     Raises:
         UsageError: It cannot be read, or is no text.
     """
     try:
-        return clean(read_regular(path, links=True).decode("utf-8-sig"))
+        return clean(read_regular(path, links=links).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {path}: it is not text.") from error
     except OSError as error:
@@ -61,18 +67,55 @@ def read_regular(path: Path, *, links: bool = False) -> bytes:
         return file.read(about.st_size)
 
 
-def read_in_run(path: Path) -> str:
-    """The text of such a file; see `read_regular`.
+MOST_VALUES = 1 << 24
+"""In a JSON file; each may take a hundred bytes of memory."""
+
+
+def bounded(content: bytes) -> bytes:
+    """The content of a JSON file, whoever wrote it.
 
     Raises:
-        UsageError: It cannot be read, or is no text.
+        ValueError: It is larger, or may hold more values, than what is read.
+    """
+    if len(content) > MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise ValueError(f"it holds more than {MOST_BYTES >> 20} MB or {MOST_VALUES:,} values")
+    return content
+
+
+def parsed(content: bytes) -> Any:
+    """What JSON says that may come from anywhere: its texts are clean.
+
+    Raises:
+        ValueError: It is none, is nested too deeply, or has too many values.
+    """
+    text = bounded(content).decode("utf-8", "surrogatepass")
+    try:
+        return json.loads(text) if is_clean(text) else clean_values(json.loads(text))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file of a run says; see `read_regular` and `parsed`.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no such file.
+    """
+    return parsed(read_regular(path))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file that a person named says, clean.
+
+    Raises:
+        UsageError: It cannot be read.
     """
     try:
-        return read_regular(path).decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"cannot read {path}: it is not text.") from error
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}.") from error
+        table: dict[str, Any] = clean_values(tomllib.loads(read_text(path)))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"cannot read {path}: {error}.") from error
+    return table
 
 
 _ODD = (
@@ -100,7 +143,7 @@ def reading(what: object) -> Iterator[None]:
         raise
     except _ODD as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        said = clean_line(f"{type(error).__name__}: {error}")[:200]
+        said = f"{type(error).__name__}: {error}"[:200]
         raise RunError(
             f"{what} cannot be read any further ({said}, at {Path(place.filename).name}:{place.lineno}): "
             "it is damaged, or promptpo is at fault."
@@ -117,7 +160,7 @@ def file_name(name: object) -> str:
         RunError: No file is called so.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise RunError(f"the run names {clean_line(repr(name))[:100]}, which is no file's name.")
+        raise RunError(f"the run names {repr(name)[:100]}, which is no file's name.")
     return name
 
 

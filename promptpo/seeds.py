@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import Json, StrPath, read_regular, write_atomically
+from promptpo.files import Json, StrPath, read_json, write_atomically
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
@@ -268,7 +268,7 @@ def _claim(directory: Path, config: Config) -> None:
 
 def _read(directory: Path) -> dict[str, Any]:
     try:
-        found = json.loads(read_regular(directory / SEEDS))
+        found = read_json(directory / SEEDS)
         if all(isinstance(seed, int) and seed >= 0 for seed in found["seeds"]):
             return dict(found)
     except (OSError, ValueError, LookupError, TypeError) as error:

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -35,10 +36,10 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Several processes share the default tests by files, so that what a file's tests share is made once.
 
-    A file's slow tests take minutes each, and share little.
+    A file's slow tests may take minutes: who has none left takes some of another's.
     """
-    if getattr(config.option, "dist", None) == "load" and config.option.markexpr == "not slow":
-        config.option.dist = "loadfile"
+    if getattr(config.option, "dist", None) == "load":
+        config.option.dist = "loadfile" if config.option.markexpr == "not slow" else "worksteal"
         config.option.loadscopereorder = False  # by number of tests, which puts the few long ones last
 
 
@@ -47,3 +48,18 @@ def pytest_runtest_teardown() -> None:
     """Standard output that a test's command kept for one document is given back, before capturing ends."""
     if "promptpo.cli.document" in sys.modules:
         sys.modules["promptpo.cli.document"].release()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_workers() -> Iterator[None]:
+    """Runs on Gymnasium's own small environments are given workers, and the specs, that earlier ones have left."""
+    from tests.promptpo.warm import Shelf, forked
+
+    shelf = Shelf()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("promptpo.session.session.make_executor", shelf.make_executor)
+        patch.setattr("promptpo.output.evaluating.LocalExecutor", shelf.local)
+        patch.setattr("promptpo.spec.describe.describe", shelf.describe)
+        patch.setattr("multiprocessing.get_context", forked)
+        yield
+    shelf.clear()

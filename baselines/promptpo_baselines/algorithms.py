@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from promptpo.errors import UsageError
+from promptpo.files import parsed
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
 Algorithm = Literal["ppo", "trpo", "sac", "tqc", "crossq", "dqn", "qrdqn"]
+MOST_BYTES = 1 << 26
+"""Of what a saved agent says of itself; its weights are apart."""
+
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
 CONTINUOUS_ONLY = ("sac", "tqc", "crossq")
@@ -63,10 +66,10 @@ def algorithm_of(path: Path) -> str:
         UsageError: The file is not an agent of one of `PLAYABLE`.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            saved = json.loads(archive.read("data"))
+        with zipfile.ZipFile(path) as archive, archive.open("data") as file:
+            saved = parsed(file.read(MOST_BYTES))
         kind = str(saved["policy_class"]["__module__"])
-    except (OSError, zipfile.BadZipFile, LookupError, TypeError, ValueError) as error:
+    except Exception as error:
         raise UsageError(f"{path} is not an agent saved by stable-baselines3.") from error
     if kind == "stable_baselines3.common.policies" or not kind.startswith(
         ("stable_baselines3.", "sb3_contrib.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
 from promptpo.errors import RunError
+from promptpo.files import read_json
 from promptpo_baselines.building import NORMALIZERS, save_normalizers
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Checkpoints:
             RunError: It is damaged.
         """
         try:
-            return Record.from_json(json.loads((checkpoint / RECORD).read_text(encoding="utf-8")))
+            return Record.from_json(read_json(checkpoint / RECORD))
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise RunError(f"the checkpoint {checkpoint} is damaged; remove it to start anew.") from error
 

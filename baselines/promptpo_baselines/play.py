@@ -55,9 +55,10 @@ def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> TrainedAgen
         env.close()
     try:
         model = model_class.load(path, device=settings.device if settings else "cpu")
-    except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
-        raise UsageError(f"{path} cannot be loaded: {error}") from error
-    return TrainedAgent(model, _stages(path.parent, prefix, settings), space)
+        stages = _stages(path.parent, prefix, settings)
+    except Exception as error:
+        raise UsageError(f"{path} cannot be loaded: {error or type(error).__name__}") from error
+    return TrainedAgent(model, stages, space)
 
 
 def evaluate_agent(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
+from promptpo.files import read_json
 from promptpo.output.report import RESULT, scored
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.checkpoints import Record
@@ -29,7 +29,7 @@ NO_MODEL = {"calls": 0, "input_tokens": 0, "cached_input_tokens": 0, "output_tok
 def read_result(directory: Path) -> dict[str, Any] | None:
     """The result of a complete run; None where there is none."""
     try:
-        found: dict[str, Any] = json.loads((directory / RESULT).read_text(encoding="utf-8"))
+        found: dict[str, Any] = read_json(directory / RESULT)
     except (OSError, ValueError):
         return None
     return found

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError, UsageError
+from promptpo.files import read_json
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.origin import SETTINGS, save_own_settings
@@ -40,7 +41,7 @@ def begin_or_check(
         save_own_settings(json.dumps(wanted, indent=2) + "\n", directory)
         return
     try:
-        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found: Mapping[str, Any] = read_json(path)
     except (OSError, ValueError) as error:
         raise RunError(
             f"{directory} holds no {kind}: {path.name} cannot be read; choose another --out."

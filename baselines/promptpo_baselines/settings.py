@@ -9,7 +9,7 @@ from typing import Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, UsageError
-from promptpo.files import read_regular
+from promptpo.files import read_json
 from promptpo.run.journal import from_json
 from promptpo.run.origin import save_own_settings
 from promptpo_baselines.algorithms import Algorithm
@@ -84,7 +84,7 @@ def load_settings(directory: Path) -> TrainingSettings:
         RunError: The directory has no readable settings.
     """
     try:
-        data = json.loads(read_regular(directory / CONFIG))
+        data = read_json(directory / CONFIG)
         return TrainingSettings(**{**data, "task": from_json(Task, data["task"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise NoSuchRunError(

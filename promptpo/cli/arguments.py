@@ -193,15 +193,14 @@ def write_output(text: str, output: Path | None, facts: Json | None) -> None:
     Raises:
         PromptPOError: The file cannot be written.
     """
+    text = clean(text)  # neither a terminal nor a page that shows the file must obey it
     if output is not None:
         from promptpo.files import write_named
 
         write_named(output, text)
     if facts is not None:
-        print_json({**facts, "output": str(output)} if output else {**facts, "text": text})
+        print_json({**facts, **({"output": str(output)} if output else {"text": text})})
     elif output is not None:
         print(f"wrote {output}", file=standard_output())
     else:
-        # a file gets the text as it is, a terminal must not obey it
-        shown = clean(text) if standard_output().isatty() else text
-        print(shown, end="" if shown.endswith("\n") else "\n", file=standard_output(), flush=True)
+        print(text, end="" if text.endswith("\n") else "\n", file=standard_output(), flush=True)

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import difflib
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from promptpo.errors import UsageError
+from promptpo.files import read_toml
 
 ONLY_GIVEN = {"trust": None, "base-url": "resume", "allow-weaker-sandbox": "resume"}
 """Flags that files cannot set: of every command, or of the one named."""
@@ -67,12 +67,7 @@ def read_defaults(
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}.") from error
+    return read_toml(path) if path.exists() else {}
 
 
 def _is_foreign_run(folder: Path) -> bool:

@@ -11,7 +11,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson
 from promptpo.cli.document import answer as show
-from promptpo.files import read_in_run
+from promptpo.files import read_text
 
 if TYPE_CHECKING:
     from promptpo.llm.inbox import WaitingRequest
@@ -78,7 +78,7 @@ def _facts(question: WaitingRequest) -> dict[str, Any]:
     return {
         **{name: getattr(question, name) for name in ("number", "call", "purpose", "run")},
         "seconds": round(max(0.0, time.time() - question.asked), 1),
-        "characters": len(read_in_run(question.path)),
+        "characters": len(read_text(question.path, links=False)),
         "question": str(question.path),
         "answer": str(question.answer),
     }

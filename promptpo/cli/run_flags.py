@@ -118,17 +118,17 @@ class EnvFlags(TaskFlags):
         Raises:
             UsageError: No environment is known, there is no policy, or what it names is not trusted.
         """
-        from promptpo.output.policy_file import file_and_task, with_changes
-        from promptpo.run.config import CONFIG, load_config
+        from promptpo.output.policy_file import file_and_task, files_of, with_changes
         from promptpo.run.origin import builds, changed_files, modules_of
 
-        if self.env is not None:
-            return file_and_task(policy, self.task(self.env))
-        path, task = file_and_task(policy, None, trust=self.trust)
-        if modules_of(task):
+        named = self.task(self.env) if self.env is not None else None
+        path, task = file_and_task(policy, named, trust=self.trust)
+        if named is None and modules_of(task):
             tell(f"playing {path} {builds(task)}", error=True)
-            if (path.parent / CONFIG).exists() and (told := changed_files(load_config(path.parent / CONFIG))):
-                tell(told, error=True)
+        if told := changed_files(task, files_of(path)):
+            tell(told, error=True)
+        if named is not None:
+            return path, task
         given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
         return path, with_changes(task, replace(given, show_variant=self.show_variant))
 

@@ -54,7 +54,7 @@ def overview(run: Path) -> str:
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = brought(state)
     lines += [f"  {in_words(one)}" for one in models if len(models) > 1]
-    lines += [*_world(view), *_ending(view), *filter(None, [changed_files(config)])]
+    lines += [*_world(view), *_ending(view), *filter(None, [changed_files(config.task, config.files)])]
     if view.best is not None:
         lines.append(importance_in_words(view.best.attempt.candidate))
     if result is not None and state.finished:

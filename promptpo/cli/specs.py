@@ -58,22 +58,18 @@ def spec(
     """
     reserve_standard_output()
     task, telling = making.task(env_id), settings.read()
-    if check is not None and str(check) == OWN:
-        from promptpo.spec.describe import describe
-
-        checks = describe(task, reveal=telling["reveal"]).checks
-        if as_json:
-            print_json({"env": task.env_id, "checks": list(checks)})
-        else:
-            print(clean_lines(*checks), file=standard_output())
-        return
-    if check is not None:
+    if check is not None and str(check) != OWN:
         _check(check, task, as_json=as_json)
         return
     from promptpo.spec.describe import describe
 
-    text = describe(task, reveal=telling["reveal"]).text
-    write_output(text, output, {"env": env_id} if as_json else None)
+    described = describe(task, reveal=telling["reveal"])
+    if check is None:
+        write_output(described.text, output, {"env": env_id} if as_json else None)
+    elif as_json:
+        print_json({"env": task.env_id, "checks": list(described.checks)})
+    else:
+        print(clean_lines(*described.checks), file=standard_output())
 
 
 def _check(path: Path, task: Task, *, as_json: bool) -> None:

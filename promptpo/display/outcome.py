@@ -78,7 +78,7 @@ def outcome(run: RunResult) -> str:
     if data["best"] is None:
         return clean_lines(
             *lines,
-            f"{data.get('verdict') or 'No policy ran.'}",
+            *worth(data),
             f"See what happened with: promptpo show {run.directory}",
         )
     lines += came_out(data, run.directory)

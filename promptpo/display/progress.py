@@ -39,7 +39,7 @@ class RunProgress:
         self._now, self._clock = event.t, time.monotonic()
         if event.kind == "prompt":
             self._asked_at = self._asked_at or event.t
-        elif event.kind == "round":
+        elif event.kind in {"round", "spec"}:
             self._asked_at = None
 
     @property
@@ -61,6 +61,8 @@ class RunProgress:
     def doing(self) -> str:
         """What is going on, for a person who waits."""
         state, last = self.state, str(self.state.last.kind) if self.state.last else ""
+        if self.writes_reward:
+            return f"writing the reward for the goal{self._arriving}"
         if last in ("test", "held_out", "stop"):
             return "writing the result"
         if state.history.rounds >= state.config.budget.rounds:
@@ -76,9 +78,18 @@ class RunProgress:
         return self._trying_out()
 
     @property
+    def writes_reward(self) -> bool:
+        """Whether the reward for a goal is still being written: what the model is told of the task comes after."""
+        return bool(self.state.config.goal) and not self.state.spec
+
+    @property
     def heard(self) -> int:
         """Characters that have arrived of answers that are being written."""
         return sum(list(self.ledger.arriving.values()))  # they come in another thread
+
+    @property
+    def _arriving(self) -> str:
+        return f", {self.heard:,} characters so far" if self.heard else ""
 
     def _trying_out(self) -> str:
         at: dict[str, list[str]] = {}
@@ -88,9 +99,8 @@ class RunProgress:
             if not self.state.prompts:
                 return "starting"
             since = f", {self.now - self._asked_at:.0f} s" if self._asked_at is not None else ""
-            arriving = f", {self.heard:,} characters so far" if self.heard else ""
             n = self.state.config.candidates
-            return f"asking, {n - len(asking)} of {n} answered{since}{arriving}"
+            return f"asking, {n - len(asking)} of {n} answered{since}{self._arriving}"
         for state, words in (("repairing", "repairing"), ("running", "rolling out")):
             if state in at:
                 return f"{words} {', '.join(at[state])}"

@@ -136,6 +136,8 @@ class PlainDisplay(Observer):
             if found is not None:
                 yield f"  {one_line(found.attempt)}"
                 yield from self._missed(found.attempt.diagnosis.trace)
+        elif event.kind == "completion" and progress.writes_reward:
+            yield f"  {event.key}: answered, {data['seconds']:.0f} s"
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":
@@ -145,7 +147,8 @@ class PlainDisplay(Observer):
         elif event.kind == "lead" and data["change"]:
             yield f"  {data['change']}"
         elif event.kind == "round":
-            seconds = state.seconds_to_come
+            yield from (f"  no answer: {why}" for why in dict.fromkeys(data["unanswered"].values()))
+            seconds = state.seconds_to_come if event.key != f"r{progress.round}" else 0.0
             left = f"; about {duration(seconds)} for the steps that are left" if seconds >= LONG else ""
             best = "best " if state.best else ""
             yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from promptpo.envs.task import Variant
 from promptpo.errors import UsageError
+from promptpo.files import read_toml
 
 TABLES = ("task", "held_out")
 KEYS = ("env", "kwargs")
@@ -22,10 +22,7 @@ def read_tasks(path: Path) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
     Raises:
         UsageError: The file cannot be read, or says something else.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}.") from error
+    content = read_toml(path)
     unknown = next((name for name in content if name not in TABLES), None)
     if unknown is not None:
         raise UsageError(

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import signal
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import ALL_PURPOSES, Completion, Usage, estimated_usage
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 600.0
 EMPTY_RETRIES = 2
 """Further tries after an answer without text."""
+
+MOST_BYTES = 1 << 22
+"""Of an answer."""
 
 GRACE_SECONDS = 2.0
 _EXCERPT = 200
@@ -64,7 +67,7 @@ class CommandLLM:
         """Answer one request; an empty answer is asked for again, twice at most.
 
         Raises:
-            ProviderError: The program fails or takes too long.
+            ProviderError: The program fails, takes too long or says too much.
         """
         started = time.perf_counter()
         text, usage = "", Usage()
@@ -93,16 +96,30 @@ class CommandLLM:
             raise
         try:
             async with asyncio.timeout(self._timeout):
-                out, err = await process.communicate(prompt)
+                out, err = await self._said(process, prompt)
         except TimeoutError as error:
             await _kill(process)
             raise ProviderError(f"{self._argv[0]} gave no answer within {self._timeout:g} s.") from error
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ProviderError):
             await _kill(process)
             raise
         if process.returncode != 0:
             raise ProviderError(f"{self._argv[0]} failed with status {process.returncode}: {_last_line(err)}")
         return out.decode(errors="backslashreplace")
+
+    async def _said(self, process: Any, prompt: bytes) -> tuple[bytes, bytes]:
+        """What the program writes to standard output when it is told a prompt, and the end of its standard error."""
+        process.stdin.write(prompt)
+        process.stdin.close()
+        complaints = asyncio.ensure_future(_end_of(process.stderr))
+        try:
+            await process.stdout.readexactly(MOST_BYTES + 1)
+        except asyncio.IncompleteReadError as whole:
+            await process.wait()
+            return whole.partial, await complaints
+        finally:
+            complaints.cancel()
+        raise ProviderError(f"{self._argv[0]} wrote more than {MOST_BYTES >> 20} MB, which no answer needs.")
 
     async def aclose(self) -> None:
         """Nothing to release: each program ends with its request."""
@@ -125,6 +142,13 @@ def _with_paths(message: Message) -> str:
     return "\n\n".join([message.content.rstrip("\n"), *stills]) if stills else message.content
 
 
+async def _end_of(stream: asyncio.StreamReader) -> bytes:
+    end = b""
+    while more := await stream.read(10 * _EXCERPT):
+        end = (end + more)[-10 * _EXCERPT :]
+    return end
+
+
 async def _kill(process: asyncio.subprocess.Process) -> None:
     """Kill the process group, which may outlive the program itself, and reap the program."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -137,6 +161,4 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
 
 def _last_line(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").strip().splitlines()
-    return (
-        clean_name(lines[-1][-10 * _EXCERPT :])[:_EXCERPT] if lines else "it said nothing on standard error."
-    )
+    return clean_name(lines[-1])[:_EXCERPT] if lines else "it said nothing on standard error."

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
-from promptpo.files import read_regular, write_atomically
+from promptpo.files import read_json, read_regular, write_atomically
 from promptpo.llm.base import ALL_PURPOSES, Completion, estimated_usage
 from promptpo.llm.command import as_text
 from promptpo_sandbox.text import clean
@@ -208,7 +208,7 @@ def questions(directory: Path, notes: str = f"**/{NOTES}") -> Iterator[WaitingRe
     """The questions of an inbox, in their order, with those of inboxes below it; what a kill has torn is left out."""
     for note in sorted(directory.glob(notes), key=lambda note: (note.parent != directory, note)):
         with contextlib.suppress(ValueError, TypeError, OSError):
-            yield WaitingRequest(note, **json.loads(read_regular(note)))
+            yield WaitingRequest(note, **read_json(note))
 
 
 def waiting(directory: Path) -> list[WaitingRequest]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from promptpo.errors import UsageError
+from promptpo.files import read_toml
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Usage
@@ -137,12 +137,10 @@ def read_prices(path: Path) -> Prices:
     """
     from pydantic import TypeAdapter, ValidationError
 
+    table = read_toml(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
         return TypeAdapter(dict[str, Price]).validate_python(table.get("models"))
-    except OSError as error:
-        raise UsageError(f"cannot read the prices in {path}: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
+    except ValidationError as error:
         raise UsageError(
             f'{path} is not a price table: write [models."NAME"] with input and output in US dollars '
             f"per million tokens ({str(error).splitlines()[0]})."

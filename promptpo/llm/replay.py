@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, UsageError
-from promptpo.files import MOST_BYTES, read_regular
+from promptpo.files import MOST_BYTES, bounded, read_regular
 from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request, Usage
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _read_lines(path: Path, *, links: bool) -> Iterator[RecordedAnswer]:
             event = json.loads(line.decode("utf-8", "surrogatepass"))
             if event.get("kind", "completion") == "completion":
                 yield _recorded(event["data"] if "kind" in event else event, event.get("key"))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             if n == len(lines) and path.name == JOURNAL:
                 return
             raise UsageError(f"line {n} of {path} is not a recorded answer: it needs a text.") from error
@@ -159,12 +159,11 @@ def _content(path: Path, *, links: bool) -> bytes:
     raw = io.BytesIO(read_regular(path, links=links))
     unpacked = PACKED[path.suffix](raw) if path.suffix in PACKED else raw
     try:
-        data: bytes = unpacked.read(MOST_BYTES + 1)
+        return bounded(unpacked.read(MOST_BYTES + 1))
     except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UsageError(f"{path} is damaged or not compressed as its name says; record it again.") from error
-    if len(data) > MOST_BYTES:
-        raise UsageError(f"{path} holds more than {MOST_BYTES >> 20} MB, which no recording does.")
-    return data
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}.") from error
 
 
 def _recorded(data: dict[str, Any], key: str | None) -> RecordedAnswer:

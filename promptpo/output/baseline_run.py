@@ -6,7 +6,6 @@ checkpoint has the curve, and a run of ICPI its journal.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
-from promptpo.files import Json, read_regular
+from promptpo.files import Json, read_json
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -23,7 +22,6 @@ from promptpo.run.journal import JOURNAL, adapter, read_events
 from promptpo.run.origin import SETTINGS
 from promptpo.run.records import Seeds
 from promptpo.telling.feedback import number
-from promptpo_sandbox.text import clean_values
 
 CHECKPOINTS, RECORD = "checkpoints", "record.json"
 
@@ -146,7 +144,7 @@ def read_baseline(directory: Path) -> BaselineRun:
 
 def _object(path: Path) -> dict[str, Any]:
     """A JSON object; empty where there is no such file."""
-    return {**clean_values(json.loads(read_regular(path)))} if path.is_file() else {}
+    return {**read_json(path)} if path.is_file() else {}
 
 
 def _record(directory: Path) -> Json:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from promptpo.envs.building import make_env
@@ -106,12 +106,17 @@ def evaluate(
         raise UsageError(f"episodes must be at least 1, not {episodes}.")
     if seed < 0:
         raise UsageError(f"the seed must be 0 or more, not {seed}.")
-    if isinstance(env_id, Task):
-        path, task = file_and_task(policy, env_id.checked())
-    else:
-        path, task = _path_and_task(
-            policy, env_id, env_kwargs, max_episode_steps, wrappers, variants, trust=trust
-        )
+    made = partial(
+        task_of,
+        env_kwargs=env_kwargs,
+        max_episode_steps=max_episode_steps,
+        wrappers=wrappers,
+        variants=variants,
+    )
+    named = env_id.checked() if isinstance(env_id, Task) else None if env_id is None else made(env_id)
+    path, task = file_and_task(policy, named, trust=trust)
+    if named is None:
+        task = with_changes(task, made(task.env_id))
     if reward is not None:
         task = replace(task, reward=read_reward(reward))
     seeds = range(seed, seed + episodes)
@@ -141,22 +146,3 @@ def _confined(source: str, settings: Settings, seeds: Sequence[int], jobs: int) 
             executor.close()
 
     return run_async(work)
-
-
-def _path_and_task(
-    policy: StrPath,
-    env: EnvLike | None,
-    env_kwargs: Json | None,
-    max_episode_steps: int | None,
-    wrappers: Sequence[WrapperLike],
-    variants: Sequence[Json | Variant],
-    *,
-    trust: bool,
-) -> tuple[Path, Task]:
-    """The file that a policy is in, and what it is to play: this environment, or the one that it is from."""
-
-    def made(name: EnvLike) -> Task:
-        return task_of(name, env_kwargs, max_episode_steps, wrappers=wrappers, variants=variants)
-
-    path, task = file_and_task(policy, made(env) if env is not None else None, trust=trust)
-    return path, task if env is not None else with_changes(task, made(task.env_id))

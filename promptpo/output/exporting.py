@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import of_meta_world
-from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.choose import public
 from promptpo.output.report.result import failures_in_words, references_in_words
@@ -20,6 +20,8 @@ from promptpo.program import Program
 from promptpo_sandbox import Limits, check_source
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import gymnasium
     import jinja2
 
@@ -56,6 +58,7 @@ class Provenance:
         test_seeds: First and last.
         references: What random actions and zeros earn on the same seeds, as in ``result.json``.
         verdict: What the result is worth.
+        files: What the environment's files were when the run began, by path.
     """
 
     task: Task
@@ -68,6 +71,7 @@ class Provenance:
     test_seeds: tuple[int, int] | None = None
     references: Json = field(default_factory=dict)
     verdict: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def exported(
@@ -105,6 +109,7 @@ def exported(
         wrappers=[str(wrapping) for wrapping in task.wrappers],
         variants=json.dumps([asdict(variant) for variant in task.family], default=str),
         show_variant=task.show_variant,
+        files=dict(provenance.files),
         reward=_as_text(task.reward.source) if task.reward is not None else "",
     )
     for name in sorted(program.names & _claimed(added)):
@@ -158,18 +163,23 @@ def policy_part(text: str) -> str:
     return _parts(text)[0].rstrip() + "\n"
 
 
+def added_module(text: str) -> Program:
+    """What promptpo added to it; an empty module for other files. Nothing of it is run."""
+    return Program.parse(_parts(text)[1])
+
+
 def task_of(text: str) -> Task | None:
     """The task that an exported file plays by default; None for other files. Nothing of it is run."""
     from promptpo.envs.task import Task, Variant, Wrapping
 
-    defaults = Program.parse(_parts(text)[1]).option_defaults
+    defaults = added_module(text).option_defaults
     env_id = defaults.get("--env")
     try:
         kwargs = json.loads(defaults.get("--env-kwargs") or "{}")
         variants = json.loads(defaults.get("--variants") or "[{}]")
         family = tuple(Variant(dict(one.get("env_kwargs", {})), one.get("env_id", "")) for one in variants)
         wrappers = tuple(Wrapping.parse(each) for each in defaults.get("--wrapper") or ())
-    except (ValueError, TypeError, AttributeError, PromptPOError):
+    except (ValueError, TypeError, AttributeError, RecursionError):  # our UsageError is a ValueError
         return None
     if not isinstance(env_id, str) or not isinstance(kwargs, dict):
         return None
@@ -192,7 +202,7 @@ def reward_of(text: str, file: str) -> RewardProgram | None:
     """
     from promptpo.program.reward_program import reward_program
 
-    source = Program.parse(_parts(text)[1]).constant("REWARD")
+    source = added_module(text).constant("REWARD")
     return reward_program(source, file=file) if isinstance(source, str) else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -11,8 +10,8 @@ from pathlib import Path
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.files import StrPath, read_in_run, read_regular, read_text
-from promptpo.output.exporting import BEST, policy_part, portable, reward_of, task_of
+from promptpo.files import Json, StrPath, read_json, read_text
+from promptpo.output.exporting import BEST, added_module, policy_part, portable, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import from_json
@@ -51,6 +50,12 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     return path, found
 
 
+def files_of(path: Path) -> Json:
+    """What the files of its environment were when the run of an exported policy began, by path; empty for other files."""
+    found = {} if path.suffix == ".zip" else added_module(read_text(path)).constant("FILES")
+    return found if isinstance(found, dict) else {}
+
+
 def best_of(run: Path) -> Path:
     """The best policy in the directory of a run, which may be a stranger's.
 
@@ -60,7 +65,7 @@ def best_of(run: Path) -> Path:
     path = run / BEST
     if not path.exists():
         raise UsageError(f"{run} has no policy ({BEST}) in it; see: promptpo show {shlex.quote(str(run))}")
-    read_in_run(path)
+    read_text(path, links=False)
     return path
 
 
@@ -69,7 +74,7 @@ def _task_of_run(directory: Path) -> Task | None:
     if (directory / CONFIG).exists():
         return load_config(directory / CONFIG).task
     try:
-        return from_json(Task, json.loads(read_regular(directory / SETTINGS))["task"])
+        return from_json(Task, read_json(directory / SETTINGS)["task"])
     except (OSError, ValueError, LookupError, TypeError):
         return None
 

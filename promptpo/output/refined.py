@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.files import Json, file_name, read_in_run, write_atomically
+from promptpo.files import Json, file_name, read_json, write_atomically
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import REFINED, RESULT
 from promptpo.output.report.scores import score_in_words
@@ -27,7 +27,7 @@ def add_refined(run: RunResult) -> dict[str, Any]:
     Steps are those of both: ``total`` adds the run's searched steps and what training and its validation took.
     """
     folder = folder_of(run)
-    refined = json.loads(read_in_run(folder / RESULT))
+    refined = read_json(folder / RESULT)
     steps = refined["steps"]
     content = dict(run.data) | {
         REFINED: {

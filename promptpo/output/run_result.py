@@ -209,4 +209,5 @@ def provenance(directory: Path, content: Json, config: Config) -> Provenance:
         test_seeds=(seeds[0], seeds[-1]),
         references=content.get("references") or {} if test else {},
         verdict=content.get("verdict", "") if test else "",
+        files=config.files,
     )

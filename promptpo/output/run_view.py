@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from annotated_types import Len  # pydantic's own, as is the other
 from typing_extensions import TypedDict
 
 from promptpo.errors import NoSuchRunError, RunError
-from promptpo.files import Json, read_regular
+from promptpo.files import Json, read_json
 from promptpo.output.report.result import RESULT
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
@@ -19,7 +18,6 @@ from promptpo.run.journal import adapter
 from promptpo.run.records import REFERENCE_TEST, Experiment
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState, Spent
-from promptpo_sandbox.text import clean_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +135,7 @@ def read_result(path: Path) -> Json:
         OSError: It cannot be read.
         ValueError: It is no result.
     """
-    try:
-        result = clean_values(json.loads(read_regular(path)))
-    except RecursionError as error:
-        raise ValueError(f"{path} is nested too deeply") from error
+    result = read_json(path)
     adapter(_Result).validate_python(result, strict=True)
     return dict(result)
 

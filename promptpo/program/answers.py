@@ -7,7 +7,7 @@ from typing import Literal
 
 from promptpo.program.reader import UnreadableError, read
 
-Problem = Literal["thought", "empty", "cut", "no_code", "too_long", "unreadable"]
+Problem = Literal["thought", "refused", "empty", "cut", "no_code", "too_long", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)

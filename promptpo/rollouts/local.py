@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import ctypes
+import faulthandler
 import multiprocessing
 import multiprocessing.resource_tracker
 import os
@@ -18,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
+from promptpo.last_words import cause
 from promptpo.rollouts.host import Host, Pulse
 from promptpo.rollouts.jobs import Settings, Work, with_registration
 from promptpo.rollouts.pool import PoolExecutor
@@ -30,6 +32,9 @@ _START_SECONDS = 60.0
 """For a worker to start and import what it needs, beyond what an environment may take."""
 _STOP_SECONDS = 5.0
 
+MOST_WORDS = 1 << 16
+"""Bytes that a fault handler leaves at most."""
+
 _LIBC = ctypes.CDLL(None)  # opened here: between fork and exec, with other threads about, it could deadlock
 
 
@@ -40,8 +45,9 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _serve(settings: Settings, connection: Connection, pulse: Any) -> None:
+def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: Connection) -> None:
     """A worker process: answers jobs until its parent closes the connection."""
+    faulthandler.enable(last_words.fileno(), all_threads=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     die_with_parent()
     try:
@@ -89,6 +95,7 @@ class LocalWorker:
         self._threads = threads
         self._connection: Any = None
         self._pulse: Any = None
+        self._last_words: Any = None
         self._stopped = False
         self._closing = False
 
@@ -118,7 +125,7 @@ class LocalWorker:
             answer = self._connection.recv()
         except (EOFError, OSError) as error:
             self.kill()
-            raise WorkerLostError("the rollout process died") from error
+            raise WorkerLostError(f"the rollout process was ended {self._cause()}") from error
         except WorkerLostError:
             self.kill()
             raise
@@ -149,13 +156,20 @@ class LocalWorker:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._pulse = context.RawValue("Q", 0)
-        arguments = (self.settings, theirs, self._pulse)
+        self._last_words, last_words = context.Pipe(duplex=False)
+        arguments = (self.settings, theirs, self._pulse, last_words)
         self.process = context.Process(target=_serve, args=arguments, daemon=True)
         multiprocessing.resource_tracker.ensure_running()  # which would undo the following
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # also until the new process can ignore it
         with _without_main_module():
             self.process.start()
         theirs.close()
+        last_words.close()
+
+    def _cause(self) -> str:
+        """What ended the process, which is over."""
+        left = os.read(self._last_words.fileno(), MOST_WORDS) if self._last_words.poll() else b""
+        return cause(left.decode("utf-8", "replace"))
 
     def stop(self, *, for_good: bool = False) -> None:
         """End the process, and with it the policy's, from another thread than the one that waits for it."""

@@ -10,15 +10,19 @@ from typing import Annotated, Any, Literal
 
 from promptpo.envs.task import Reveal, Task
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import read_regular, write_atomically
+from promptpo.files import read_regular
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
 from promptpo.run.budget import TABLE
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import RECIPES, Recipe, RecipeName
 from promptpo.run.settings import RunSetting, options_of
+from promptpo_sandbox.errors import SandboxError
 
 CONFIG = "config.toml"
+
+SMALL = 8_000
+"""Characters of TOML that is read here; tomllib may take minutes for longer ones, which the reader is given."""
 
 JudgeName = Literal["model", "me"]
 TuneMethod = Literal["cma", "none"]
@@ -337,11 +341,6 @@ class Config:
         return replace(RECIPES[self.recipe], **self.recipe_options)
 
 
-def save_config(config: Config, path: Path) -> None:
-    """Write a configuration as TOML, whole or not at all; None values are left out."""
-    write_atomically(path, config_text(config))
-
-
 def config_text(config: Config) -> str:
     """A configuration as TOML; None values are left out."""
     import tomli_w
@@ -350,20 +349,28 @@ def config_text(config: Config) -> str:
 
 
 def load_config(path: Path) -> Config:
-    """Read what `save_config` wrote.
+    """Read what `config_text` gave.
 
     Raises:
         RunError: The file is missing or does not describe a run.
     """
     try:
-        config: Config = adapter(Config).validate_python(tomllib.loads(read_regular(path).decode()))
+        config: Config = adapter(Config).validate_python(_table(read_regular(path).decode()))
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
-    except (ValueError, RecursionError) as error:  # pydantic's and tomllib's are ValueErrors
+    except (ValueError, RecursionError, SandboxError) as error:  # pydantic's and tomllib's are ValueErrors
         raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}.") from error
     return config
+
+
+def _table(text: str) -> Any:
+    if len(text) < SMALL:
+        return tomllib.loads(text)
+    from promptpo.program.reader import read  # imported when it is needed
+
+    return read("toml", text)
 
 
 def _without_none(value: Any) -> Any:

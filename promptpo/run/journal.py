@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
-from promptpo.files import read_regular
-from promptpo_sandbox.text import clean_values, is_clean
+from promptpo.files import bounded, parsed, read_regular
 
 T = TypeVar("T")
 
@@ -118,17 +117,19 @@ def read_events(path: Path) -> list[Event]:
 def _scan(path: Path) -> Iterator[tuple[Event, int]]:
     """Yield each event with the offset at which its line ends."""
     try:
-        raw = read_regular(path)
+        raw = bounded(read_regular(path))
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
+    except ValueError as error:
+        raise RunError(f"{path} cannot be read: {error}.") from error
     end = 0
     for n, line in enumerate(raw.splitlines(keepends=True)):
         whole = line.endswith(b"\n")
         try:
-            event = Event(**_values(line)) if whole else None
-        except (ValueError, TypeError, RecursionError):
+            event = Event(**parsed(line)) if whole else None
+        except (ValueError, TypeError):
             event = None
         if event is None or event.n != n:
             if end + len(line) == len(raw):
@@ -136,12 +137,6 @@ def _scan(path: Path) -> Iterator[tuple[Event, int]]:
             raise RunError(f"{path} is damaged at line {n + 1}; restore it from a copy.")
         end += len(line)
         yield event, end
-
-
-def _values(line: bytes) -> Any:
-    """What a line says; it may come from anywhere, so its texts are cleaned."""
-    text = line.decode("utf-8", "surrogatepass")
-    return json.loads(text) if is_clean(text) else clean_values(json.loads(text))
 
 
 class Journal:

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from promptpo.errors import UsageError
 from promptpo.files import read_regular, write_atomically
 from promptpo.llm.choose import ADDRESSED
-from promptpo.run.config import CONFIG, config_text, save_config
+from promptpo.run.config import CONFIG, config_text
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from promptpo.envs.task import Task
     from promptpo.run.config import Config
@@ -53,14 +53,12 @@ def key_path() -> Path:
 
 def made_here(directory: Path) -> bool:
     """Whether a run's configuration was written by this user on this machine."""
+    name = CONFIG if (directory / CONFIG).exists() else SETTINGS
     try:
-        key = _key()
-        name = CONFIG if (directory / CONFIG).exists() else SETTINGS
-        text = read_regular(directory / name)
+        expected = _signature(name, read_regular(directory / name)).encode()
         signatures = read_regular(directory / ORIGIN).split()
-    except (OSError, RuntimeError):
+    except OSError:
         return False
-    expected = _signature(key, name, text).encode()
     return any(hmac.compare_digest(expected, signature) for signature in signatures)
 
 
@@ -76,51 +74,45 @@ def save_own(config: Config, directory: Path) -> bool:
     Raises:
         OSError: The run's directory cannot be written.
     """
-    signed = _sign(directory, CONFIG, config_text(config))
-    save_config(config, directory / CONFIG)
-    return signed
+    return _save_own(directory, CONFIG, config_text(config))
 
 
 def save_own_settings(text: str, directory: Path) -> bool:
     """The same for the settings of a baseline's run, as ``config.json`` is to have them."""
-    signed = _sign(directory, SETTINGS, text)
-    write_atomically(directory / SETTINGS, text)
-    return signed
+    return _save_own(directory, SETTINGS, text)
 
 
 def signed(text: str) -> str:
     """An exported file of the user's own with this machine's signature; as it is where there is no key to sign with."""
-    try:
-        return f"{text}{SIGNED}{_signature(_key(create=True), EXPORTED, text.encode())}\n"
-    except (OSError, RuntimeError):
-        return text
+    signature = _signature(EXPORTED, text.encode(), create=True)
+    return f"{text}{SIGNED}{signature}\n" if signature else text
 
 
 def signed_here(text: str) -> bool:
     """Whether a file was exported by this user on this machine, and nobody has changed it since."""
-    body, mark, signature = text.rpartition(SIGNED)
-    try:
-        expected = _signature(_key(), EXPORTED, body.encode())
-    except (OSError, RuntimeError):
-        return False
-    return bool(mark) and hmac.compare_digest(expected, signature.strip())
+    body, _, signature = text.rpartition(SIGNED)
+    expected = _signature(EXPORTED, body.encode())
+    return bool(expected) and hmac.compare_digest(expected.encode(), signature.strip().encode())
 
 
-def _sign(directory: Path, name: str, text: str) -> bool:
-    """Write the signature of what a file is to hold; whether there is a key to sign with."""
+def _save_own(directory: Path, name: str, text: str) -> bool:
+    """Write a file with the signature of what it is to hold; whether there is a key to sign with."""
     before = read_regular(directory / ORIGIN).decode().split()[:1] if made_here(directory) else []
-    try:
-        signature = _signature(_key(create=True), name, text.encode())
-    except (OSError, RuntimeError):
-        signature = ""
+    signature = _signature(name, text.encode(), create=True)
     if signature:
         write_atomically(
             directory / ORIGIN, "".join(f"{line}\n" for line in dict.fromkeys([signature, *before]))
         )
+    write_atomically(directory / name, text)
     return bool(signature)
 
 
-def _signature(key: bytes, name: str, text: bytes) -> str:
+def _signature(name: str, text: bytes, *, create: bool = False) -> str:
+    """Of a file's text; empty where there is no key to sign with."""
+    try:
+        key = _key(create=create)
+    except (OSError, RuntimeError):
+        return ""
     return hmac.new(key, _MEANINGS[name] + text, "sha256").hexdigest()
 
 
@@ -184,16 +176,18 @@ def digests(task: Task) -> dict[str, str]:
     return found
 
 
-def changed_files(config: Config) -> str:
-    """Which files of an environment have changed since its run began, in a sentence; empty where none has."""
-    now = digests(config.task)
-    changed = [path for path, digest in config.files.items() if now.get(path, digest) != digest]
-    named = clean_name(" and ".join(changed))
-    return (
-        f"since the run began {named} has changed: what was measured before may not hold now."
-        if changed
-        else ""
-    )
+def changed_files(task: Task, files: Mapping[str, str]) -> str:
+    """Which files of an environment have changed since its run began, in a sentence; empty where none has.
+
+    Args:
+        task: What makes the environment now.
+        files: What its files were, by path.
+    """
+    now = digests(task)
+    changed = [path for path, digest in now.items() if files.get(path, digest) != digest]
+    if not changed:
+        return ""
+    return f"since the run began {clean_name(' and '.join(changed))} has changed: what was measured before may not hold now."
 
 
 def asks(config: Config) -> str:

@@ -24,7 +24,7 @@ SOURCES: Mapping[str, str] = {
     "environment": "an attribute of the environment",
     "observed": "the common length of the episodes that were played to their end",
     "spec file": "the spec file",
-    "none": "no limit of its own: what the budget pays for; set --max-episode-steps",
+    "none": "no limit was seen: what the budget pays for; set --max-episode-steps",
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
@@ -88,22 +88,19 @@ class Preflight:
 
     def as_json(self) -> dict[str, Any]:
         """As ``result.json`` has it."""
-        values = asdict(self)
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {
-            "evaluation_fits": self.fits
-        }
+        return {**asdict(self), "evaluation_fits": self.fits}
 
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
         if not self.fits:
             return [self._division()]
-        limit = "no limit on steps" if self.steps is None else f"{self.steps:,} steps"
-        plan = f"{limit}, episodes of at most {_steps(self.horizon)} ({self.horizon_source}); --estimate tells more."
-        return [plan[0].upper() + plan[1:], *self._gaps()]
+        limit = "No limit on steps" if self.steps is None else f"{self.steps:,} steps"
+        plan = f"{limit}, episodes of at most {_counted(self.horizon, 'step')} ({self.horizon_source}); --estimate tells more."
+        return [plan, *self._gaps()]
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
-        found = [f"Episodes: at most {_steps(self.horizon)}, by {self.horizon_source}."]
+        found = [f"Episodes: at most {_counted(self.horizon, 'step')}, by {self.horizon_source}."]
         found += [self._division(), *self._gaps()]
         if self.calls:
             found.append(self._model())
@@ -137,8 +134,8 @@ class Preflight:
     def _division(self) -> str:
         train, validation, test = self.episodes
         each = (
-            f"{_episodes(train, 'training')} for each policy, up to {_episodes(validation, 'validation')} in a round "
-            f"for each that may be the best, {_episodes(test, 'test')} for the best of the run"
+            f"{_counted(train, 'training episode')} for each policy, up to {_counted(validation, 'validation episode')} in a round "
+            f"for each that may be the best, {_counted(test, 'test episode')} for the best of the run"
         )
         if self.steps is None:
             return f"Steps: no limit; {each}."
@@ -176,7 +173,7 @@ def final_test_in_words(planned: Mapping[str, Any]) -> list[str]:
         planned: The decision on it, as the journal has it.
     """
     n, most, seconds = planned["episodes"], planned["of"], planned["seconds"]
-    takes = f"the final test of {_episodes(n, 'held-out')} takes about {duration(seconds)}, policy included"
+    takes = f"the final test of {_counted(n, 'held-out episode')} takes about {duration(seconds)}, policy included"
     if n == most:
         return [takes] if seconds >= WORTH_SAYING else []
     each = f"{most:,} would take {duration(seconds * most / n)} at {planned['seconds_each']:.3g} s each"
@@ -191,7 +188,10 @@ def division(config: Config, llm: LLM, horizon: int) -> dict[Purpose, int]:
         llm: Who will be asked.
         horizon: Longest episode in steps, decided.
     """
-    steps, tried_out = config.budget.steps, allowance(config, llm)
+    steps, rounds, tried_out = config.budget.steps, config.budget.rounds, allowance(config, llm)
+    looks = (
+        rounds * max(1, config.switches.validate) + rounds - 1
+    )  # from the second round on also at the leader
     shares: dict[Purpose, bool] = {
         "references": True,
         "teacher": config.teacher is not None,
@@ -199,8 +199,8 @@ def division(config: Config, llm: LLM, horizon: int) -> dict[Purpose, int]:
         "world": config.switches.world,
     }
     return {
-        "training": config.budget.rounds * config.candidates * config.train_episodes * horizon,
-        "validation": _looking(config) * horizon,
+        "training": rounds * config.candidates * config.train_episodes * horizon,
+        "validation": config.score_episodes * looks * horizon,
         "experiments": tried_out.all_steps if tried_out else 0,
         **{purpose: allotted(purpose, steps) or 0 for purpose, wanted in shares.items() if wanted},
         "tuning": int(config.tune != "none" and config.switches.tune),
@@ -251,8 +251,8 @@ def _most_calls(config: Config, llm: LLM) -> int:
     if not llm.language_model:
         return 0
     rounds, recipe = config.budget.rounds, config.switches
-    repairs = config.repairs if "repair" in llm.purposes else 0
-    again = 1 if "repair" in llm.purposes else 0
+    again = "repair" in llm.purposes
+    repairs = config.repairs * again
     calls = rounds * config.candidates * (1 + again + repairs)
     if recipe.feedback_class and "feedback" in llm.purposes:
         calls += 1 + repairs
@@ -264,12 +264,6 @@ def _most_calls(config: Config, llm: LLM) -> int:
     if config.goal and config.task.reward is None:
         calls += 1 + repairs + GOAL_CALLS
     return calls if config.budget.calls is None else min(calls, config.budget.calls)
-
-
-def _looking(config: Config) -> int:
-    """Validation episodes at most: a round's best few, from the second round on the leader beside them."""
-    rounds, each = config.budget.rounds, max(1, config.switches.validate)
-    return config.score_episodes * (rounds * each + rounds - 1)
 
 
 GOAL_STRIPS = 5
@@ -299,12 +293,8 @@ def _most_usd(config: Config, llm: LLM, calls: int, each: Usage) -> float | None
     return float(min(calls * one, limit))
 
 
-def _episodes(count: int, kind: str) -> str:
-    return f"{count:,} {kind} episode{'' if count == 1 else 's'}"
-
-
-def _steps(count: int) -> str:
-    return f"{count:,} step{'' if count == 1 else 's'}"
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ANSWER_PROBLEMS = {
     "empty": "was empty",
     "thought": "had no text: the token limit was reached in the middle of thinking",
+    "refused": "was a refusal: the model declines",
     "cut": "was cut off before the code was complete",
     "no_code": "had no Python module with a class Policy in it",
     "too_long": "had a module of more than 100,000 bytes",

@@ -152,10 +152,12 @@ class Sampler:
             situation=situation,
             candidate=candidate,
         )
-        cut = completion.finish == "length"
-        answer = answers.extract(completion.text, cut=cut)
-        thought = cut and not completion.text.strip()
-        return (replace(answer, problem="thought") if thought else answer), completion
+        answer = answers.extract(completion.text, cut=completion.finish == "length")
+        if answer.problem and completion.finish == "refusal":
+            answer = replace(answer, problem="refused")
+        elif answer.problem == "cut" and not completion.text.strip():
+            answer = replace(answer, problem="thought")
+        return answer, completion
 
     def _situation(self, plan: Plan, history: History) -> Situation:
         return Situation(

@@ -41,6 +41,7 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
     config, spec = run.config, run.spec
     if config.task.reward is not None:
         return replace(run, spec=as_begun(run.journal, spec))
+    observer.warn(f"first the model writes the reward for the goal: {config.goal}")
     horizon = run.horizon
     spec = with_cut(spec, horizon)
     taken = spec.sample_steps

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, RunError
+from promptpo.last_words import note
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
 from promptpo.optimizer import optimize as search
@@ -95,9 +96,11 @@ class Session:
         check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(
-            config, model=llm.name, models=tuple(one.name for one in getattr(llm, "writers", ()))
+            config,
+            model=llm.name,
+            models=tuple(one.name for one in getattr(llm, "writers", ())),
+            repair_model=getattr(getattr(llm, "repairer", None), "name", None),
         )
-        config = replace(config, repair_model=getattr(getattr(llm, "repairer", None), "name", None))
         check_goal(config, llm)
         spec = described(config, read=llm.language_model)
         for warning in spec.warnings:
@@ -140,6 +143,7 @@ class Session:
                 keep(config, directory, self.observer, "the same command again")
             elif config != load_config(directory / CONFIG) or not made_here(directory):
                 keep(config, directory, self.observer, going_on(directory))
+            note(going_on(directory))
             with Interrupts(self.control, going_on(directory)):
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
@@ -176,8 +180,8 @@ class Session:
                 await spender.ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
-    async def _begun(self, run: OpenRun, choice: str) -> OpenRun:
-        """What comes before a search: the models are tried, and the reward for a goal is written."""
+    async def _begun(self, run: OpenRun) -> None:
+        """What comes before anything that is paid for: listeners, and whether the models can be asked at all."""
         journal = run.journal
         journal.listen(run.state.add)
         journal.listen(self.observer.event)
@@ -185,42 +189,44 @@ class Session:
             from promptpo.search.rewarding import FlatReward
 
             journal.listen(FlatReward(self.observer.warn).event)
-        data = {
-            "command": shlex.join(sys.argv),
-            "pid": os.getpid(),
-            "versions": versions(),
-            "sandbox": run.sandbox,
-        }
-        journal.add("session", str(len(run.state.sessions)), data)
+        journal.add(
+            "session",
+            str(len(run.state.sessions)),
+            {
+                "command": shlex.join(sys.argv),
+                "pid": os.getpid(),
+                "versions": versions(),
+                "sandbox": run.sandbox,
+            },
+        )
         if run.config.check and not run.state.calls:
             await self.control.begun(self._try_models(run), run.resuming)
         self.control.told = lambda: self._tell_the_end(run)
-        if not run.config.goal:
-            return run
-        from promptpo.session.goals import with_goals_reward
 
-        if run.config.task.reward is None:  # before the first thing that costs
-            self.observer.warn(f"{choice}; first it writes the reward for the goal: {run.config.goal}")
-            self.observer.prepared(run.ahead())
-        return await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
-
-    async def _search(self, run: OpenRun, choice: str) -> RunResult:
-        told = run.config.goal and run.config.task.reward is None
-        run = await self._begun(run, choice)
-        self.observer.started(run.config, run.directory, choice, run.spec, run.state.ledger)
+    def _told(self, run: OpenRun, choice: str) -> None:
+        """Say what begins: who is asked, how walled in policies are, what it may take."""
+        config = run.config
+        self.observer.started(config, run.directory, choice, run.spec, run.state.ledger)
         if run.sandbox["missing"]:
             self.observer.warn(
                 f"sandbox: {run.sandbox['level']}; missing here: {', '.join(run.sandbox['missing'])}"
             )
-        run = replace(run, spec=with_cut(run.spec, run.horizon))
         if run.spec.horizon is None:
             self.observer.warn(
-                f"{run.config.task.label} has no time limit: its episodes are cut after {run.horizon:,} steps, "
+                f"{config.task.label} has no time limit: its episodes are cut after {run.horizon:,} steps, "
                 "which the budget pays for; --max-episode-steps sets another limit."
             )
+        self.observer.prepared(run.ahead())
+
+    async def _search(self, run: OpenRun, choice: str) -> RunResult:
+        await self._begun(run)
+        self._told(run, choice)
+        if run.config.goal:
+            from promptpo.session.goals import judged, with_goals_reward
+
+            run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
+        run = replace(run, spec=with_cut(run.spec, run.horizon))
         ahead = run.ahead()
-        if not told:
-            self.observer.prepared(ahead)
         with paid_for(run.directory, asked=run.llm.language_model):
             outcome = await search(
                 SearchContext(run.spec, run.config, run.spender(), run.horizon, _camera(run)),
@@ -229,8 +235,6 @@ class Session:
                 tested_so_far=lambda found: write_results(run, found, ahead, self.control.reason),
             )
             if run.config.goal:
-                from promptpo.session.goals import judged
-
                 outcome = await judged(run, outcome, self.control)
         if self.control.reason and not outcome.stop.startswith(self.control.reason):
             outcome = replace(

@@ -37,6 +37,17 @@ def body_of(env: Any) -> str:
         if int(model.actuator_trntype[n]) == 0
     ]
     lines += [f"gears of the motors, in their order: {', '.join(motors)}"] if motors else []
+    contact = np.unique(
+        [[*model.geom_solref[n], *model.geom_solimp[n][:3]] for n in range(model.ngeom)], axis=0
+    )
+    if len(contact) == 1:
+        floor = next((n for n in range(model.ngeom) if model.geom_type[n] == 0), None)
+        under = (
+            ""
+            if floor is None
+            else f"; friction of the floor {model.geom_friction[floor, 0]:.3g}, the larger of two counts"
+        )
+        lines.append(f"contacts: solref {_place(contact[0][:2])}, solimp {_place(contact[0][2:])}{under}")
     text = "\n".join([HEAD, *lines])
     return text if len(text) <= LONGEST else ""
 

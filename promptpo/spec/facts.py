@@ -79,9 +79,10 @@ def facts_from(
     info: Mapping[str, Any],
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
+    counted: int | None = None,
 ) -> TaskFacts:
-    """What is known about an environment, given the ``info`` of some step and how episodes ended."""
-    horizon, source = horizon_and_source(env, task, endings)
+    """What is known about an environment, given the ``info`` of some step, how episodes ended, and the limit in its code."""
+    horizon, source = horizon_and_source(env, task, endings, counted)
     return TaskFacts(
         observation_space=env.observation_space,
         action_space=env.action_space,
@@ -98,7 +99,10 @@ def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
 
 
 def horizon_and_source(
-    env: gymnasium.Env[Any, Any], task: Task | None = None, endings: Sequence[EpisodeEnd] = ()
+    env: gymnasium.Env[Any, Any],
+    task: Task | None = None,
+    endings: Sequence[EpisodeEnd] = (),
+    counted: int | None = None,
 ) -> tuple[int | None, HorizonSource]:
     """Longest episode in steps, and who says so; (None, "none") where nothing bounds it.
 
@@ -106,13 +110,14 @@ def horizon_and_source(
         env: The environment, with its wrappers.
         task: Whether the user set a limit.
         endings: Of episodes that were played.
+        counted: The limit that its own code compares a counter of steps with, where there is one.
     """
     family = family_of(env)
     if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
         found = [horizon_and_source(one, task) for one in family.everyone()]
         return max(found, key=lambda each: math.inf if each[0] is None else each[0])
     longest = max((ending.steps for ending in endings), default=0)
-    found_in: tuple[int | None, HorizonSource] = (None, "none")
+    found_in: tuple[int | None, HorizonSource] = (counted, "environment") if counted else (None, "none")
     stated, source = next(((n, who) for n, who in _stated(env, task) if n >= longest), found_in)
     common = common_length(endings)
     if (

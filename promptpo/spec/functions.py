@@ -355,7 +355,8 @@ class _Constants(ast.NodeTransformer):
                 value = evaluated(ast.unparse(node), level.names, {level.me: level.owner})
         if (literal := _literal(value)) is not None:
             return literal
-        self.generic_visit(node)
+        if not isinstance(node, ast.JoinedStr):  # not every text can stand in one
+            self.generic_visit(node)
         if isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Constant):
             return (node.body if node.test.value else node.orelse) or None
         if isinstance(node, ast.BoolOp):

@@ -8,11 +8,12 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
 """Between sentences; an initial, as in "J. Smith", ends none."""
 
 _ASIDE = re.compile(
-    r"\bv\d\b|render|visuali[sz]|gymnasium|\bpass(?:ing|ed)\b|\barguments?\b|set to `?True|=True|https?:|\bgif\b|credits|to play|"
-    r"\bBox\(|reward threshold|considered a solution|\b(?:introduced|refactored) (?:in|by|from)\b|originates|first appeared|"
-    r"\bbased on (?:the |\w+'s )?(?:\w+ )?(?:work|environment)|aims to increase|described by|corresponds to|classic problem|adapted from|^From \"|\bversions\b|as follows|multivariate|"
-    r"`?info`? (?:also )?contains|\bthis method\b|\breturns the next\b|more information|diagram|can be initialized|id string|inverse kinematics|algorithms|"
-    r"its value is an|ndarray of shape|^(?:The (?:observation|action) (?:is|space|shape)|An action|There (?:are|is) \w+ discrete)",
+    r"-v\d\b|\b(?:in|on|for|since) v\d\b|render|visuali[sz]|gymnasium|\bargument section\b|=(?:True|False)\b|set to True|https?:|^Credits|^To play|"
+    r"\bBox\(|reward threshold|\b(?:introduced|refactored|described) (?:in|by|from)\b|first appeared|^Adapted from|^From \"|"
+    r"\bbased on (?:the |\w+'s )?(?:\w+ )?(?:work|environment)|\b(?:two|environment) versions\b|`?info`? (?:also )?contains|"
+    r"more information can be found|diagram below|can be initialized|id string|(?:computed|kinematics) internally|multivariate|learning algorithms|"
+    r"\b(?:classical control|RL algorithms)\b|^The (?:observation|action) shape|^The observation space consists|"
+    r"^The (?:observation|action)(?: space)? (?:is|has) .*\b(?:nd)?(?:array|shape|Discrete)\b|^There (?:are|is) \w+ discrete",
     re.IGNORECASE,
 )
 """Sentences about the library rather than the task, or about shapes, which spaces tell."""

@@ -44,7 +44,7 @@ def reward_parts(
     Where there is neither, the range of the rewards that were seen.
     """
     trial, spaces = observed.trial, (env.observation_space, env.action_space)
-    text = told(extra.reward or docs["reward"].text or _told_reward(env, docs), MOST_WORDS)
+    text = told(extra.reward or docs["reward"].text or _told_reward(env, docs, parts.description), MOST_WORDS)
     text, end, found = with_values(text, env.unwrapped), parts.end, dict[str, Code]()
     if not extra.reward and (code := coded(trial, "reward", MOST_CODE, spaces)) is not None:
         found["reward"] = code
@@ -76,10 +76,11 @@ def with_values(text: str, owner: Any) -> str:
 _TITLES = re.compile(r"^\s*(?::\w+|Args:|Parameters|Returns:$)", re.MULTILINE)
 
 
-def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation) -> str:
-    """Sentences on the reward, where no section is about it: in the docstrings of ``step`` and of what computes it."""
+def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation, known: str) -> str:
+    """Sentences on the reward that are not `known`, where no section is about it: of ``step`` and of what computes it."""
     names = ("step", "_reward", "_get_reward", "compute_reward", "_compute_reward")
     methods = [function_of(getattr(env.unwrapped, name, None), "env") for name in names]
     texts = [_TITLES.split(ast.get_docstring(m.node) or "")[0] for m in methods if m is not None]
     sentences = [s for text in (*texts, docs["description"].text) for s in sentences_of(text)]
-    return " ".join(dict.fromkeys(s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE)))
+    earned = (s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE) and s not in known)
+    return " ".join(dict.fromkeys(earned))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import itertools
+import math
 import re
 import sys
 import textwrap
@@ -222,6 +224,22 @@ class SpecTrial:
     def passed(self, name: str) -> Proposal | None:
         """The first proposal that gave every recorded result; None where none did."""
         return next((one for one in self.found[name] if one.right), None)
+
+    def limit(self) -> int | None:
+        """The step at which the environment says that it truncates, by a counter of its own that has counted every step."""
+        passed = self.passed("truncated")
+        body: Sequence[Any] = passed.lines.body if passed is not None else ()
+        told = {ast.unparse(one.targets[0]): one.value for one in body if isinstance(one, ast.Assign)}
+        value = body[-1].value if body and isinstance(body[-1], ast.Return) else None
+        value = told.get(ast.unparse(value), value) if value is not None else None
+        match value.args[0] if isinstance(value, ast.Call) and value.args else value:
+            case ast.Compare(
+                ast.Attribute(ast.Name(), name), [ast.GtE() | ast.Gt() as op], [ast.Constant(int(n))]
+            ):
+                counted = [float(np.sum(own.get(name, math.nan))) for own in self.own]
+                follows = (two in {one + 1, 1} for one, two in itertools.pairwise([0.0, *counted]))
+                return n + isinstance(op, ast.Gt) if all(follows) else None
+        return None
 
     def sides(self, observation_space: Any, action_space: Any) -> Columns:
         """What a policy saw after each step, saw before it, and did."""

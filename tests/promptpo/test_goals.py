@@ -17,6 +17,7 @@ from promptpo.api import asked_for
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview
 from promptpo.display.outcome import outcome
+from promptpo.display.terminal import PlainDisplay
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
@@ -246,7 +247,9 @@ def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
     judge.default = CRASH
     run = optimize(judge, tmp_path / "run", repairs=0, **SETTINGS)
     assert run.data["best"] is None
-    assert f"What was asked ({GOAL}): not known, because no policy ran." in overview(run.directory)
+    sentence = f"What was asked ({GOAL}): not known, because no policy ran."
+    assert sentence in overview(run.directory)
+    assert sentence in outcome(run)
 
 
 @pytest.mark.usefixtures("unfilmed")
@@ -310,8 +313,8 @@ def test_a_goal_needs_a_language_model(tmp_path: Path, capsys: pytest.CaptureFix
         optimize(Model(), tmp_path / "run", reward=tmp_path / "left.py", **SETTINGS)
 
 
-def test_no_reward_that_works_is_one_sentence(tmp_path: Path) -> None:
-    """After the repairs that are allowed; nothing is searched for."""
+def test_no_reward_that_works_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """After the repairs that are allowed, each of which is told outside a terminal too; nothing is searched for."""
     model = Judge(
         {
             "goal.reward": "I cannot.",
@@ -319,8 +322,11 @@ def test_no_reward_that_works_is_one_sentence(tmp_path: Path) -> None:
         }
     )
     with pytest.raises(RewardFaultError, match="Say it in other words"):
-        optimize(model, tmp_path / "run", repairs=1, **SETTINGS)
+        optimize(model, tmp_path / "run", repairs=1, observer=PlainDisplay(), **SETTINGS)
     assert model.asked() == ["goal.reward", "goal.reward.repair1"]
+    said = capsys.readouterr().err
+    assert "writes the reward for the goal" in said
+    assert all(f"{key}: answered" in said for key in model.asked())
 
 
 def _episode(return_: float, **parts: float) -> Episode:

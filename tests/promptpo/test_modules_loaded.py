@@ -12,7 +12,7 @@ MOST = 137
 
 PROBE = """
 import json, runpy, sys
-sys.argv = ["promptpo", "optimize", "CartPole-v1", "--model", "search", "--max-steps", "3000", "--rounds", "1", "--out", sys.argv[1]]
+sys.argv = ["promptpo", "optimize", "CartPole-v1", "--model", "search", "--max-steps", "3000", "--rounds", "1", "--jobs", "1", "--test-episodes", "2", "--out", sys.argv[1]]
 try:
     runpy.run_module("promptpo", run_name="__main__")
 except SystemExit as ended:

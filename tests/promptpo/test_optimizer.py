@@ -151,12 +151,21 @@ def test_a_candidate_that_stays_broken_loses_and_the_run_goes_on(tmp_path: Path)
 
 
 def test_an_empty_or_cut_answer_is_asked_for_again(tmp_path: Path) -> None:
-    """Cut-off answers are retried with the reason, and only once."""
-    model = Model({"r1.c1": Completion(GOOD[:80], "m", finish="length"), "r1.c1.again": GOOD, "r1.c2": ""})
-    run = optimize(model, tmp_path / "run", rounds=1, candidates=2)
+    """Cut-off answers and refusals are retried with the reason, and only once."""
+    answers = {
+        "r1.c1": Completion(GOOD[:80], "m", finish="length"),
+        "r1.c1.again": GOOD,
+        "r1.c2": "",
+        "r1.c3": Completion("I cannot.", "m", finish="refusal"),
+        "r1.c3.again": Completion("I will not.", "m", finish="refusal"),
+    }
+    model = Model(answers)
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=3)
     assert run.data["best"]["candidate"] in {"r1c1", "r1c2"}
-    again = next(r for r in model.requests if r.key == "r1.c1.again")
-    assert "cut off" in again.messages[-1].content
+    asked = {r.key: r.messages[-1].content for r in model.requests}
+    assert "cut off" in asked["r1.c1.again"]
+    assert "refusal" in asked["r1.c3.again"]
+    assert "refusal" in attempts_of(run)["r1c3"]["error"]
 
 
 def test_duplicates_are_not_rolled_out_again(tmp_path: Path) -> None:
@@ -177,7 +186,7 @@ def test_racing_gives_up_on_hopeless_candidates(tmp_path: Path) -> None:
 def test_declared_numbers_are_tuned(tmp_path: Path) -> None:
     """A structure with bad numbers becomes a good policy, and the change is recorded and exported."""
     run = optimize(
-        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=490.0
+        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=20_000, stop_at=490.0
     )
     best = run.data["best"]
     assert best["candidate"] == "r1c1t"

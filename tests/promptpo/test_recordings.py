@@ -45,7 +45,6 @@ def replay(folder: Any, env_id: Any, out: Any, **more: Any) -> Any:
         ("CartPole-v1", 495.0),
         pytest.param("MountainCarContinuous-v0", 90.0, marks=pytest.mark.slow),
         ("Taxi-v4", 7.0),
-        pytest.param("MountainCar-v0", -115.0, marks=pytest.mark.slow),
         pytest.param("Acrobot-v1", -100.0, marks=pytest.mark.slow),
         pytest.param("Pendulum-v1", -250.0, marks=pytest.mark.slow),
         pytest.param("CliffWalking-v1", -13.5, marks=pytest.mark.slow),
@@ -64,14 +63,11 @@ def test_recorded_policies_give_their_known_returns(tmp_path: Path, folder: str,
 @pytest.mark.parametrize(
     ("folder", "env_id", "env_kwargs", "at_least", "episodes"),
     [
-        ("FrozenLake-v1-4x4", "FrozenLake-v1", {}, 0.6, 100),
         ("FrozenLake-v1-8x8", "FrozenLake-v1", {"map_name": "8x8"}, 0.25, 100),
         ("Blackjack-v1", "Blackjack-v1", {}, -0.35, 100),
-        ("LunarLander-v3", "LunarLander-v3", {}, 200.0, 30),
-        ("LunarLander-v3-continuous", "LunarLander-v3", {"continuous": True}, 200.0, 30),
-        ("MiniGrid-DoorKey-8x8-v0", "MiniGrid-DoorKey-8x8-v0", {}, 0.9, 30),
-        ("MiniGrid-FourRooms-v0", "MiniGrid-FourRooms-v0", {}, 0.45, 100),
-        ("reach-v3", "reach-v3", {}, 1000.0, 15),
+        ("LunarLander-v3-continuous", "LunarLander-v3", {"continuous": True}, 200.0, 15),
+        ("MiniGrid-DoorKey-8x8-v0", "MiniGrid-DoorKey-8x8-v0", {}, 0.9, 15),
+        ("reach-v3", "reach-v3", {}, 1000.0, 6),
     ],
 )
 def test_recorded_policies_with_more_packages(

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from promptpo.run.records import mean_interval
 from promptpo.seeds import SeedsResult, best_by_evidence
 from tests.promptpo.optimizing import Model, read_run
 from tests.promptpo.policies import GOOD, WEAK
+from tests.waiting import wait_until
 
 FEW: dict[str, Any] = {
     "rounds": 1, "candidates": 1, "episodes": 3, "validation_episodes": 4, "test_episodes": 5, "max_steps": 4000,
@@ -119,9 +119,7 @@ def test_a_killed_one_goes_on_where_it_was(tmp_path: Path, capsys: pytest.Captur
     out = tmp_path / "runs"
     words = [sys.executable, "-m", "promptpo", *command(out), "--quiet"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while not (out / "seed-1" / "journal.jsonl").exists() and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_until((out / "seed-1" / "journal.jsonl").exists, process)
     process.kill()
     process.wait()
     before = (out / "seed-0" / "journal.jsonl").read_bytes()

@@ -47,7 +47,7 @@ def prompts_of(env: Any, recipe: Any, out: Any) -> Any:
         llm=ScriptedLLM(model),
         out=out,
         recipe=recipe,
-        rounds=4,
+        rounds=3,
         candidates=3,
         max_steps=9000,
         max_episode_steps=60,
@@ -78,7 +78,7 @@ def test_every_prompt_of_a_run_is_sound(env: Any, recipe: str, tmp_path: Path) -
             assert not re.search(r"\b(\d+) of \1 ended|\b0 of \d+ ended|nan|None\b.*return", text)
             if env != "Pendulum-v1":
                 assert "clipped" not in text
-    for round_ in (1, 2, 3, 4):
+    for round_ in (1, 2, 3):
         asked = [r.messages[-1].content for r in requests if re.fullmatch(rf"r{round_}\.c\d", r.key)]
         if asked:
             assert len(set(asked)) == (1 if recipe == "paper" else len(asked))
@@ -117,27 +117,35 @@ def test_a_ceiling_is_an_answer_only_where_it_is_offered(recipe: str, key: str, 
     assert run.data["rounds"] == 2
 
 
+QUESTIONS = {
+    "r1.c1": TUNABLE,
+    "r2.c1": f"{variant(WEAK, 2)}\n{COUNTING}",
+    "r3.c1": variant(WEAK, 3),
+    "r4.c1": GOOD,
+}
+ASKING = {"rounds": 4, "candidates": 2, "max_steps": 12_000}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    """What a run asks that nobody cuts."""
+    model = Model(QUESTIONS)
+    optimize(model, tmp_path_factory.mktemp("whole") / "run", **ASKING)
+    return model
+
+
 @pytest.mark.parametrize("after", ["r2.c1", "r3.c1"])
-def test_a_resumed_run_asks_the_same_questions(after: str, tmp_path: Path) -> None:
+def test_a_resumed_run_asks_the_same_questions(after: str, whole: Model, tmp_path: Path) -> None:
     """What was left: a run cut after any answer goes on alike."""
-    answers = {
-        "r1.c1": TUNABLE,
-        "r2.c1": f"{variant(WEAK, 2)}\n{COUNTING}",
-        "r3.c1": variant(WEAK, 3),
-        "r4.c1": GOOD,
-    }
-    settings = {"rounds": 4, "candidates": 2, "max_steps": 20_000}
-    whole = Model(answers)
-    optimize(whole, tmp_path / "whole", **settings)
 
     class Cut(promptpo.Observer):
         def event(self, event: Any) -> None:
             if event.kind == "completion" and event.key == after:
                 raise KeyboardInterrupt
 
-    half = Model(answers)
+    half = Model(QUESTIONS)
     with pytest.raises(KeyboardInterrupt):
-        optimize(half, tmp_path / "half", observer=Cut(), **settings)
+        optimize(half, tmp_path / "half", observer=Cut(), **ASKING)
     promptpo.resume(tmp_path / "half", llm=ScriptedLLM(half))
     first = {r.key: replace(r, situation=None) for r in whole.requests}
     second = {r.key: replace(r, situation=None) for r in half.requests}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from typing import Any, Literal
 
 from promptpo.envs.task import Task
@@ -19,6 +20,14 @@ SMALL = (
     "Acrobot-v1",
     "Taxi-v4",
     "MiniGrid-Empty-5x5-v0",
+)
+SPAWNED = multiprocessing.get_context
+multiprocessing.set_forkserver_preload(
+    [
+        *("tests.promptpo.killable", "tests.promptpo.compiled", "promptpo.rollouts.local"),
+        *("promptpo.api", "promptpo.spec.known", "gymnasium.envs.classic_control"),
+        *("anyio", "pydantic", "jinja2", "markdown_it", "pygments.lexers", "cma", "scipy.stats"),
+    ]
 )
 KEPT = 3
 """Executors that wait for a run at the most; each has processes with environments in them."""
@@ -95,3 +104,8 @@ class Shelf:
         for _, executor in self._kept:
             executor.end()
         self._kept.clear()
+
+
+def forked(method: str | None = None) -> Any:
+    """What stands for `multiprocessing.get_context`: workers are copies of a process that has all the imports."""
+    return SPAWNED("forkserver" if method == "spawn" else method)

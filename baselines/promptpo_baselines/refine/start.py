@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.envs.task import RewardProgram, Task
 from promptpo.errors import UsageError
-from promptpo.files import read_regular, read_text
+from promptpo.files import read_json, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import check_made_for, file_and_task
 from promptpo.output.report import RESULT, write_atomically
@@ -179,8 +178,8 @@ def refine(
 
 def _result_of(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(read_regular(file.parent / RESULT))
-    except (OSError, ValueError, RecursionError):
+        found = read_json(file.parent / RESULT)
+    except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -158,9 +158,9 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 def short_number(value: float) -> str:
     """A tick's label: 12k, 1.5M, 0.25."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            return f"{value / min(size, 1e3 if letter == 'k' else size):.3g}{letter}"
+    for least, size, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if abs(value) >= least:
+            return f"{value / size:.3g}{letter}"
     return f"{value:.4g}"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import installed
-from promptpo.files import Json, read_in_run, write_atomically
+from promptpo.files import Json, read_json, write_atomically
 from promptpo.output.report.scores import by_variant, counted_failures, finite, of_episodes, score_in_words
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -65,8 +65,8 @@ def cut_in_words(content: Json | None, run: Path) -> str:
         return ""
     horizon = ahead["horizon"]
     return (
-        f"{cut} of {episodes_in_words(episodes)} were cut at {horizon:,} steps, which is what the budget paid for: the environment "
-        "has no limit of its own. What longer ones earn: promptpo evaluate "
+        f"{cut} of {episodes_in_words(episodes)} were cut at {horizon:,} steps, which is what the budget paid for; no limit of "
+        "the environment's own was seen. What longer ones earn: promptpo evaluate "
         f"{shlex.quote(str(run))} --max-episode-steps {10 * horizon}; to search with them: --max-episode-steps and more --max-steps."
     )
 
@@ -297,7 +297,7 @@ def _gap(test: Evaluation | None, **selected: Evaluation | Evidence | None) -> d
 def refined_before(directory: Path, candidate: str | None) -> dict[str, Any]:
     """What the result that is there already tells of a network that was trained from the same candidate."""
     try:
-        found = json.loads(read_in_run(directory / RESULT)).get(REFINED)
+        found = read_json(directory / RESULT).get(REFINED)
     except (OSError, ValueError, AttributeError):
         return {}
     return {REFINED: found} if isinstance(found, dict) and found.get("candidate") == candidate else {}

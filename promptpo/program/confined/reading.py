@@ -5,6 +5,7 @@ Everything in this folder runs in the reader, a confined process, and nowhere el
 
 from __future__ import annotations
 
+from tomllib import loads as toml
 from typing import Any
 
 from promptpo.program.confined import classes, facts, identity, inlining, renaming, tree, tunables
@@ -12,19 +13,19 @@ from promptpo.program.confined.answers import every, extract
 from promptpo.program.confined.expressions import is_plain_expression
 from promptpo_sandbox.guest.plain import PlainDataError, encode
 
-__all__ = ["every", "extract", "is_plain_expression", "of_module"]
+__all__ = ["every", "extract", "is_plain_expression", "of_module", "toml"]
 
 _FACTS = {
     fact.__name__: fact
     for fact in (
-        *(facts.is_python, facts.names, facts.reads, facts.imports, facts.docstring, facts.class_docstrings),
-        *(facts.text, facts.without_docstring, facts.option_defaults, identity.digest, identity.skeleton),
-        *(classes.contract, classes.reward, classes.lacks, classes.arguments, tree.constant),
-        *(tunables.params, tunables.arrays, tunables.given, tunables.table, tunables.actions),
-        *(tunables.number, tunables.with_values, tunables.with_literal),
-        *(renaming.renamed, renaming.named, inlining.inlined),
+        facts.is_python, facts.names, facts.reads, facts.imports, facts.docstring, facts.class_docstrings,
+        facts.text, facts.without_docstring, facts.option_defaults, identity.digest, identity.skeleton,
+        classes.contract, classes.reward, classes.lacks, classes.arguments, tree.constant,
+        tunables.params, tunables.arrays, tunables.given, tunables.table, tunables.actions,
+        tunables.number, tunables.with_values, tunables.with_literal,
+        renaming.renamed, renaming.named, inlining.inlined,
     )
-}
+}  # fmt: skip
 
 
 def of_module(source: str, name: str, *arguments: Any) -> Any:

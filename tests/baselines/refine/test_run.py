@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from promptpo_baselines.refine import critic_first
 from promptpo_baselines.refine.start import prior_of, refine
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_sandbox import check_source
+from tests.waiting import wait_until
 
 SMALL = "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}"
 SWING = '''"""Push along while it swings, hold it where it stands."""
@@ -291,9 +291,7 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "out" / "best.py").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until((tmp_path / "out" / "best.py").exists, process)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode != 0

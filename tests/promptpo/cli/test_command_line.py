@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
+from tests.waiting import says, wait_until
 
 ROOT = Path(__file__).parents[3]
 SHORT = ["--episodes", "3", "--validation-episodes", "4", "--test-episodes", "5", "--no-film"]
@@ -122,7 +123,7 @@ def test_evaluate_names_what_a_bad_policy_does(
 ) -> None:
     """Exit code 1, the outcome and one sentence in the JSON."""
     (newcomer / "bad.py").write_text(f"class Policy:\n    def act(self, obs):\n{body}\n")
-    code = run(["evaluate", "bad.py", "--env", "CartPole-v1", "--episodes", "2", "--json"])
+    code = run(["evaluate", "bad.py", "--env", "CartPole-v1", "--episodes", "1", "--json"])
     value = json.loads(capsys.readouterr().out)
     assert (code, value["outcome"]) == (1, outcome)
     assert value["error"]
@@ -304,20 +305,15 @@ def start_slow_run(folder: Any) -> Any:
         text=True,
     )
     journal = folder / "run" / "journal.jsonl"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if journal.exists() and '"kind": "tuning"' in journal.read_text():
-            return process
-        time.sleep(0.05)
-    process.kill()
-    pytest.fail("the run did not get going")
+    wait_until(lambda: says(journal, '"kind": "tuning"'), process)
+    return process
 
 
 def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path: Path) -> None:
     """The best policy is tested and written, the exit code is 0, and the run can be resumed."""
     process = start_slow_run(tmp_path)
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=100)
     assert process.returncode == 0, errors
     assert "interrupted by Ctrl-C" in out
     result = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -332,7 +328,7 @@ def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=100)
     assert process.returncode in {0, 130}
     assert "Traceback" not in errors
     assert (tmp_path / "run" / "journal.jsonl").stat().st_size > 0

@@ -16,6 +16,7 @@ from promptpo.llm.inbox import LOCK
 from tests.promptpo.cli.test_command_line import ROOT, environment, promptpo
 from tests.promptpo.optimizing import read_run
 from tests.promptpo.policies import FEEDBACK, WEAK
+from tests.waiting import wait_until
 
 OPTIMIZE = [
     *(
@@ -76,10 +77,7 @@ def listed(folder: Any) -> Any:
 def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
     """A run that was killed while it waited goes on with the same questions, and asks none twice."""
     asking = start("-m", "promptpo", *OPTIMIZE, cwd=tmp_path)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "box" / "0001.md").exists():
-        assert time.monotonic() < deadline, asking.communicate()
-        time.sleep(0.05)
+    wait_until((tmp_path / "box" / "0001.md").exists, asking)
     first = listed(tmp_path)
     assert first["waiting"]
     assert first["run_alive"]
@@ -110,12 +108,10 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_time_limit_ends_the_wait(tmp_path: Path) -> None:
     """Nobody answers: the run ends at its limit with a sentence, and its question stays open."""
-    started = time.monotonic()
-    done = promptpo(*OPTIMIZE, "--max-seconds", "3", cwd=tmp_path)
-    assert time.monotonic() - started < 40
+    done = promptpo(*OPTIMIZE, "--max-seconds", "10", cwd=tmp_path)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert "limit of 3 seconds" in done.stdout + done.stderr
+    assert "limit of 10 seconds" in done.stdout + done.stderr
     assert [item["call"] for item in listed(tmp_path)["waiting"]] == ["feedback"]
 
 

@@ -188,3 +188,112 @@ def test_a_strangers_result_is_clean(
         said = capsys.readouterr()
         assert not shown_raw(said.out + said.err)
         assert not any(line.startswith(FORGED.strip()) for line in said.out.splitlines())
+
+
+ODD_TASK = '''
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+E = {nasty!r}
+
+
+class Odd(gymnasium.Env):
+    """The task.
+
+    ## Description
+    It is @ a thing.
+
+    ## Action Space
+    | Num | Action |
+    |-----|--------|
+    | 0   | left@  |
+    | 1   | right@ |
+
+    ## Observation Space
+    | Num | Observation | Min | Max |
+    |-----|-------------|-----|-----|
+    | 0   | where@ it is| -1  | 1   |
+    | 1   | its speed@  | -1  | 1   |
+
+    ## Rewards
+    One@ for each step.
+
+    ## Episode Termination
+    After@ ten steps.
+    """
+
+    metadata = {{"render_modes": ["rgb_array", f"m{{E}}"]}}
+    observation_space = spaces.Dict({{f"place{{E}}": spaces.Box(-1, 1, (2,)), "says": spaces.Text(9)}})
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, render_mode=None, broken=""):
+        if broken == "built":
+            raise ValueError(E)
+        self.broken = broken
+
+    def _told(self):
+        return {{f"place{{E}}": np.zeros(2, np.float32), "says": E[:9]}}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return self._told(), {{f"info{{E}}": 1.0}}
+
+    def step(self, action):
+        self.t += 1
+        if self.broken == "stepped":
+            raise RuntimeError(E)
+        info = {{f"info{{E}}": 2.0, f"reward_{{E}}": 1.0, f"why{{E}}": f"v{{E}}", "is_success": True}}
+        return self._told(), float(action == 1), self.t >= 10, False, info
+
+
+Odd.__doc__ = Odd.__doc__.replace("@", E.replace("\\n", " "))
+gymnasium.register("Odd-v0", "odd_texts_task:Odd", max_episode_steps=20)
+'''
+
+
+@pytest.fixture(scope="module")
+def odd_task(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A folder with the module of an environment whose texts are odd throughout, and a run on it."""
+    home = tmp_path_factory.mktemp("task")
+    (home / "odd_texts_task.py").write_text(ODD_TASK.format(nasty=NASTY))
+    (home / "policy.md").write_text(
+        "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n```\n"
+    )
+    shown, code = on_terminal(
+        "optimize", "odd_texts_task:Odd-v0", *SHORT, "--rounds", "1", "-n", "1", "--tune", "none", "--jobs", "1",
+        "--model", "replay:policy.md", "--out", "run", "--no-film", columns=120, cwd=home,
+    )  # fmt: skip
+    harmless(shown)
+    assert code == 0, shown
+    return home
+
+
+BROKEN = "odd_texts_task:Odd-v0 --env-kwargs"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("spec odd_texts_task:Odd-v0", 0),
+        ("spec odd_texts_task:Odd-v0 --reveal source", 0),
+        ("spec odd_texts_task:Odd-v0 --check", 0),
+        ("spec odd_texts_task:Odd-v0 -o spec.py", 0),
+        (f'spec {BROKEN} {{"broken":"built"}}', 1),
+        (f'spec {BROKEN} {{"broken":"stepped"}}', 1),
+        ("show run", 0),
+        ("show run r1c1", 0),
+        ("list .", 0),
+        ("evaluate run --episodes 1", 0),
+        ("play run --video film.gif --episodes 1", 1),
+        (f'evaluate run/best.py --env {BROKEN} {{"broken":"stepped"}} --episodes 1', 1),
+    ],
+)
+def test_an_environments_texts_are_shown_as_text(odd_task: Any, words: str, code: int) -> None:
+    """Docstrings, names of fields and of info, values and exceptions, on a real terminal."""
+    shown, ended = on_terminal(*words.split(), columns=120, cwd=odd_task)
+    harmless(shown)
+    assert ended == code, shown
+    if words.endswith("spec.py"):
+        assert not shown_raw((odd_task / "spec.py").read_text())

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import promptpo
 from promptpo.display.progress import RunProgress
-from promptpo.display.terminal import live_part
+from promptpo.display.terminal import PlainDisplay, live_part
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Config, load_config
@@ -134,6 +134,35 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
         candidates=2,
     )
     assert dict(mending.samples)["r1c2"] == "repairing"
+
+
+def test_an_answer_that_did_not_come_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once for each reason, where its round ends; what is left takes no time where no round follows."""
+    progress = composed(candidates=3)
+    display = PlainDisplay()
+    display._progress = progress
+    lines: list[str] = []
+    monkeypatch.setattr(display, "line", lines.append)
+    lost = {"0": "it failed with status 500.", "2": "it failed with status 500."}
+    display.event(
+        Event(0, 1.0, "round", "r1", {"best": None, "stalled": 1, "reflection": "", "unanswered": lost})
+    )
+    assert lines[0] == "  no answer: it failed with status 500."
+    assert lines[1].startswith("round 1: nothing has run yet")
+    assert len(lines) == 2
+
+
+def test_the_reward_for_a_goal_is_seen_to_be_written() -> None:
+    """Until the model is told of the task, which comes after; then the clock of answers begins anew."""
+    config = Config(Task("CartPole-v1"), goal="to the left", candidates=2)
+    progress = RunProgress(RunState(config), Ledger(config.budget))
+    progress.add(Event(0, 0.0, "prompt", "p", PROMPT))
+    progress.ledger.arriving.update({"goal.reward": 120})
+    assert progress.doing == "writing the reward for the goal, 120 characters so far"
+    progress.ledger.arriving.clear()
+    progress.add(Event(1, 60.0, "spec", "spec", {"text": "it"}))
+    progress.add(Event(2, 70.0, "prompt", "q", PROMPT))
+    assert progress.doing == "asking, 0 of 2 answered, 0 s"
 
 
 def test_tuning_says_how_far_it_is() -> None:

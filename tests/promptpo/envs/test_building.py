@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numpy as np
 import pytest
 
 from promptpo.envs import building as environments_module
@@ -27,7 +26,7 @@ from promptpo_benchmarks.runner.suite import load_suite
 HERE = "tests.promptpo.spec.envs"
 
 
-def play(env: Any, seed: Any, steps: int = 60) -> Any:
+def play(env: Any, seed: Any, steps: int = 30) -> Any:
     """Everything that one episode of seeded random actions gives, as bytes."""
     observation, _ = env.reset(seed=seed)
     env.action_space.seed(seed)
@@ -72,22 +71,6 @@ def test_a_seed_decides_the_episode(env_id: Any) -> None:
 
 META_WORLD = [task.env.rpartition("/")[2] for task in load_suite("metaworld-mt50").tasks]
 """Names of all of its tasks."""
-
-
-@pytest.mark.slow
-@needs("metaworld")
-def test_all_meta_world_tasks_repeat_and_show_their_goal() -> None:
-    """Every task repeats by seed, and the goal in the observation is the goal of the reward."""
-    import metaworld
-
-    assert set(META_WORLD) == set(metaworld.ALL_V3_ENVIRONMENTS)
-    for name in META_WORLD:
-        env = make_env(Task(f"Meta-World/{name}"))
-        once = play(env, 5, 25)
-        observation, _ = env.reset(seed=120)
-        np.testing.assert_allclose(observation[36:39], env.unwrapped._target_pos, atol=1e-3, err_msg=name)
-        assert env.observation_space.contains(env.step(np.zeros(4, np.float32))[0]), name
-        assert play(env, 5, 25) == once, name
 
 
 @pytest.mark.slow

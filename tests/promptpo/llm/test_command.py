@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import shlex
 import sys
 import time
@@ -17,6 +18,7 @@ from promptpo.llm.command import CommandLLM
 from promptpo.llm.prices import Price
 from tests.promptpo.llm.asking import REQUEST, ask
 from tests.promptpo.llm.conformance import check
+from tests.waiting import says, wait_until
 
 
 def python(code: str) -> str:
@@ -34,12 +36,8 @@ def is_alive(pid: int) -> bool:
 
 def read_pid(path: Path) -> int:
     """The number that a child writes into this file, once it is there."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        if path.exists() and (text := path.read_text(encoding="utf-8")).endswith("\n"):
-            return int(text)
-        time.sleep(0.01)
-    raise AssertionError(f"{path} was not written")
+    wait_until(lambda: says(path, "\n"))
+    return int(path.read_text(encoding="utf-8"))
 
 
 def test_prompt_goes_in_and_the_answer_comes_out() -> None:
@@ -109,6 +107,23 @@ def test_program_that_does_not_read() -> None:
     assert ask(CommandLLM("echo hello"), big)[0].text == "hello\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("yes", "yes wrote more than 4 MB"),
+        ("sh -c 'yes & yes >&2; wait'", "sh wrote more than 4 MB"),
+        ("sh -c 'yes >&2'", "sh gave no answer within 2 s"),
+        ("sh -c 'yes complaint | head -n 1000000 >&2; exit 3'", "sh failed with status 3: complaint"),
+    ],
+)
+def test_output_without_end_is_a_sentence(command: str, said: str) -> None:
+    """Neither stream is kept beyond what an answer and a complaint may have, and what wrote it is ended."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ProviderError, match=said):
+        ask(CommandLLM(command, timeout=2))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10  # in KB
+
+
 @pytest.mark.parametrize("after", [0.0, 0.002, 0.005])
 def test_a_start_that_is_cancelled_leaves_nothing(after: float) -> None:
     """At whatever instant: what the program has started does not keep the event loop waiting."""
@@ -122,16 +137,14 @@ def test_a_start_that_is_cancelled_leaves_nothing(after: float) -> None:
     started = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(run())
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 40
 
 
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
 def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
     """Neither the program nor what it started outlives a timeout or a cancellation."""
     pid_file = tmp_path / "pid"
-    llm = CommandLLM(
-        f"sh -c 'sleep 60 & echo $! > {pid_file}; wait'", timeout=0.5 if how == "timeout" else 60
-    )
+    llm = CommandLLM(f"sh -c 'sleep 60 & echo $! > {pid_file}; wait'", timeout=3 if how == "timeout" else 60)
 
     async def run() -> None:
         task = asyncio.ensure_future(llm.complete(REQUEST))
@@ -143,20 +156,17 @@ def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
     started = time.monotonic()
     with pytest.raises(ProviderError if how == "timeout" else asyncio.CancelledError):
         asyncio.run(run())
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 40
     pid = read_pid(pid_file)
-    deadline = time.monotonic() + 5
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not is_alive(pid)
+    wait_until(lambda: not is_alive(pid))
 
 
 def test_what_left_the_group_does_not_hold_the_call_up() -> None:
     """A daemon that keeps the pipes open cannot keep the call open."""
     started = time.monotonic()
     with pytest.raises(ProviderError, match="no answer within"):
-        ask(CommandLLM("sh -c 'setsid sleep 15 & wait'", timeout=0.3))
-    assert time.monotonic() - started < 10
+        ask(CommandLLM("sh -c 'setsid sleep 60 & wait'", timeout=0.3))
+    assert time.monotonic() - started < 40
 
 
 @pytest.mark.parametrize("command", ["no-such-program-anywhere --x", "'unclosed", " "])

@@ -50,8 +50,8 @@ def address() -> Iterator[str]:
 def client(request: pytest.FixtureRequest, address: str) -> LLM:
     """Each of the two clients, pointed at it."""
     if request.param == "openai":
-        return OpenAILLM("smollm2", base_url=f"{address}/v1", max_retries=0)
-    return AnthropicLLM("smollm2", base_url=address, max_retries=0)
+        return OpenAILLM("smollm2", base_url=f"{address}/v1")
+    return AnthropicLLM("smollm2", base_url=address)
 
 
 @pytest.mark.slow

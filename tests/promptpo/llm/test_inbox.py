@@ -17,6 +17,7 @@ from promptpo.llm.inbox import InboxLLM, put_answer, questions, someone_asks, wa
 from promptpo.llm.prices import Price
 from tests.promptpo.llm.asking import REQUEST, ask
 from tests.promptpo.llm.conformance import check
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,19 +57,11 @@ def call(key: str, **changes: object) -> Request:
     return replace(REQUEST, key=key, **changes)  # fields of Request
 
 
-def until(true: Callable[[], object]) -> None:
-    """Wait for it."""
-    deadline = time.monotonic() + 10
-    while not true():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.01)
-
-
 def answered_later(llm: InboxLLM, request: Request, answer: Callable[[], None]) -> Completion:
     """What a request gives when something is done after its question is there."""
 
     def work() -> None:
-        until((llm._directory / "0001.md").exists)
+        wait_until((llm._directory / "0001.md").exists)
         answer()
 
     thread = threading.Thread(target=work)
@@ -129,7 +122,7 @@ def test_nothing_is_asked_twice(box: Path) -> None:
     async def give_up() -> None:
         llm = InboxLLM(box, run="a")
         tasks = [asyncio.ensure_future(llm.complete(call(f"r1.c{n}"))) for n in (1, 2)]
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(wait_until, lambda: box.exists() and len(waiting(box)) == 2)
         assert someone_asks(box)
         for task in tasks:
             task.cancel()
@@ -211,7 +204,7 @@ def test_answers_that_do_not_fit(box: Path) -> None:
 
 async def _ask_and_leave(llm: InboxLLM) -> None:
     task = asyncio.ensure_future(llm.complete(REQUEST))
-    await asyncio.sleep(0.1)
+    await asyncio.to_thread(wait_until, (llm._directory / "0001.md").exists)
     task.cancel()
     await asyncio.wait([task])
     await llm.aclose()
@@ -237,7 +230,7 @@ def test_boxes_in_subdirectories_are_listed(box: Path) -> None:
     threads = [threading.Thread(target=lambda llm=llm: done.extend(ask(llm, call("k")))) for llm in llms]
     for thread in threads:
         thread.start()
-    until(lambda: box.exists() and len(waiting(box)) == 2)
+    wait_until(lambda: box.exists() and len(waiting(box)) == 2)
     assert someone_asks(box)
     assert [question.directory.name for question in waiting(box)] == ["a", "b"]
     with pytest.raises(UsageError, match="no question 1 waits"):

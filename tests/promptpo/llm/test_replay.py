@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptpo import files
 from promptpo.errors import UsageError
 from promptpo.llm import replay
 from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Usage
@@ -205,7 +206,8 @@ def test_a_recording_that_unpacks_without_end_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, packed: Any
 ) -> None:
     """Unpacking stops at the bound, however small the file is."""
-    monkeypatch.setattr(replay, "MOST_BYTES", 1 << 20)
+    for module in (files, replay):
+        monkeypatch.setattr(module, "MOST_BYTES", 1 << 20)
     path = tmp_path / f"bomb.jsonl.{ending}"
     path.write_bytes(packed(bytes(1 << 26)))
     tracemalloc.start()

@@ -90,7 +90,12 @@ def test_a_changed_file_is_told(
     monkeypatch.chdir(tmp_path)
     run, file = str(made / "run"), made / "my_room.py"
     before = file.read_text()
-    asked = (["show", run], ["evaluate", run, "--episodes", "1"], ["resume", run, "--no-film"])
+    asked = (
+        ["show", run],
+        ["evaluate", run, "--episodes", "1"],
+        ["evaluate", str(made / "policy.py"), "--episodes", "1"],
+        ["resume", run, "--no-film"],
+    )
     for text, told in ((before, False), (before + "\n# another one\n", True)):
         file.write_text(text)
         for words in asked:

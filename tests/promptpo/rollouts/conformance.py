@@ -49,7 +49,7 @@ IMAGINED = Imagine(
     NINE,
     NINE,
 )
-STOP_SECONDS = 5.0
+STOP_SECONDS = 20.0
 """How long a cancelled job may go on, and a closed executor take."""
 
 

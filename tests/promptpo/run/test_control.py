@@ -31,7 +31,7 @@ def test_work_after_a_search_is_ended_with_it(monkeypatch: pytest.MonkeyPatch) -
     found, took = asyncio.run(main())
     assert found[:2] == ["done", None]
     assert found[3] is None
-    assert took < 5
+    assert took < 20
 
 
 def test_a_failure_after_a_search_is_raised() -> None:

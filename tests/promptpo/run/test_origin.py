@@ -20,6 +20,7 @@ from promptpo.cli.app import run
 from promptpo.envs.spaces import space_of
 from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.files import write_atomically
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.journal import JOURNAL
 from promptpo.run.origin import ORIGIN, asks, builds, built_in, key_path, made_here, modules_of, save_own
@@ -92,10 +93,12 @@ def test_a_kill_between_signature_and_configuration_loses_nothing(
     """The configuration that is there stays known until the next one is."""
     save_own(Config(Task("CartPole-v1")), tmp_path)
 
-    def killed(*_: Any) -> None:
-        raise KeyboardInterrupt
+    def killed(path: Path, text: str) -> None:
+        if path.name == CONFIG:
+            raise KeyboardInterrupt
+        write_atomically(path, text)
 
-    monkeypatch.setattr("promptpo.run.origin.save_config", killed)
+    monkeypatch.setattr("promptpo.run.origin.write_atomically", killed)
     with pytest.raises(KeyboardInterrupt):
         save_own(Config(Task("CartPole-v1"), seed=1), tmp_path)
     assert made_here(tmp_path)
@@ -365,25 +368,27 @@ def test_files_cannot_say_it_for_the_user(
     assert "on the command line only" in capsys.readouterr().err
 
 
-def test_defaults_that_came_with_a_run_are_not_read(foreign: Any) -> None:
+def test_defaults_that_came_with_a_run_are_not_read(foreign: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of flags in somebody's run directory sets nothing; in one's own it does."""
     directory, _ = foreign
+    monkeypatch.chdir(directory)
     (directory / "promptpo.toml").write_text("[export]\noutput = 'planted.py'\n")
-    assert command("export", ".", cwd=directory).returncode == 0
+    assert run(["export", "."]) == 0
     assert not (directory / "planted.py").exists()
     save_own(load_config(directory / CONFIG), directory)
-    assert command("export", ".", cwd=directory).returncode == 0
+    assert run(["export", "."]) == 0
     assert (directory / "planted.py").exists()
 
 
-def test_own_runs_need_no_flags(tmp_path: Path) -> None:
+def test_own_runs_need_no_flags(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Also when they are moved, and with a module of one's own, which is named before it is imported."""
-    (tmp_path / "my_env.py").write_text(MODULE.format(trace=str(tmp_path / "trace")))
-    done = command(
-        "optimize", "my_env:Theirs-v0", *QUICK, "--model", "search", "--out", "run", "--no-film", cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    Path(tmp_path / "run").rename(tmp_path / "moved")
-    again = command("resume", "moved", "--rounds", "2", "--no-film", cwd=tmp_path)
-    assert again.returncode == 0, again.stderr
-    assert "resuming moved imports the module my_env" in again.stderr
+    (tmp_path / "my_own_env.py").write_text(MODULE.format(trace=str(tmp_path / "trace")))
+    monkeypatch.chdir(tmp_path)
+    words = ["optimize", "my_own_env:Theirs-v0", *QUICK, "--model", "search", "--out", "run", "--no-film"]
+    assert run(words) == 0
+    Path("run").rename("moved")
+    capsys.readouterr()
+    assert run(["resume", "moved", "--rounds", "2", "--no-film"]) == 0
+    assert "resuming moved imports the module my_own_env" in capsys.readouterr().err

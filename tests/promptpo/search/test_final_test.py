@@ -10,7 +10,13 @@ from promptpo.run.preflight import final_test_in_words
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import GOOD
 
-FEW: dict[str, Any] = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None}
+FEW: dict[str, Any] = {
+    "rounds": 1,
+    "candidates": 1,
+    "tune": "none",
+    "stop_at": None,
+    "max_episode_steps": 100,
+}
 
 
 def test_a_slow_policy_plays_as_many_test_episodes_as_time_pays_for(
@@ -25,13 +31,13 @@ def test_a_slow_policy_plays_as_many_test_episodes_as_time_pays_for(
     monkeypatch.setattr(preflight, "TEST_SECONDS", 12.9 * plan["seconds_each"])
     monkeypatch.setattr(preflight.os, "cpu_count", lambda: 1)
     slow = optimize(Model(default=GOOD), tmp_path / "slow", **FEW, test_episodes=None, jobs=1)
-    assert 10 <= slow.data["test"]["episodes"] < 60
+    assert 10 <= slow.data["test"]["episodes"] < 100
     assert slow.data["test"]["returns"] == run.data["test"]["returns"][: slow.data["test"]["episodes"]]
     (words,) = slow.data["test_plan"]["words"]
     assert "--test-episodes 100 plays them all" in words
     assert words[1:] in (slow.directory / "report.html").read_text()
-    asked = optimize(Model(default=GOOD), tmp_path / "asked", **FEW, test_episodes=64, jobs=1)
-    assert asked.data["test"]["episodes"] == 64
+    asked = optimize(Model(default=GOOD), tmp_path / "asked", **FEW, test_episodes=24, jobs=1)
+    assert asked.data["test"]["episodes"] == 24
 
 
 def test_the_time_that_is_told_is_the_policys_too() -> None:

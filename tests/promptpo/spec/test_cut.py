@@ -53,7 +53,7 @@ def test_the_cut_is_told_where_a_horizon_stands() -> None:
     """Once, also when a resumed run cuts elsewhere; in a text without that place, at its end."""
     spec, _ = describe_env(Game(100_000), Task("Game-v0"))
     cut = with_cut(with_cut(spec, 700), 800)
-    assert '"max_steps": 800,  # this run cuts episodes there' in cut.text
+    assert '"max_steps": 800,  # this run cuts longer episodes there' in cut.text
     assert cut.text.count("this run cuts") == 1
     assert (read(cut.text).episode or {})["max_steps"] == 800
     plain = replace(spec, text='"""A task."""\n')

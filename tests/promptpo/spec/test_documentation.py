@@ -114,3 +114,19 @@ def test_where_it_comes_from_is_left_out() -> None:
     """History is no help to a policy; an initial ends no sentence."""
     text = 'This is based on the work of P. Smith in "Running". The goal is to run.'
     assert told(text, 1000) == "The goal is to run."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "A gate is passed within 0.4 m, and the next one appears.",
+        "The action is the torque on the elbow.",
+        "Action 2 corresponds to opening the valve.",
+        "Each parcel brings 10 credits.",
+        "The wheels turn at v1 and v2.",
+        "Small displacements of the gripper are turned into joint angles by inverse kinematics.",
+    ],
+)
+def test_sentences_on_the_task_stay(sentence: str) -> None:
+    """Words that libraries use of themselves mean something else in a task of one's own."""
+    assert told(f"A task. {sentence}", 600) == f"A task. {sentence}"

@@ -127,7 +127,7 @@ def test_codes_are_told_of_codes_and_not_of_pictures() -> None:
     wrappers = tuple(
         Wrapping.parse(f"minigrid.wrappers:{name}") for name in ("RGBImgPartialObsWrapper", "ImgObsWrapper")
     )
-    task = Task("minigrid:MiniGrid-Empty-5x5-v0")
+    task = Task("minigrid:MiniGrid-Empty-5x5-v0", {"max_steps": 20})
     assert "CODES =" in describe(task).text
     text = describe(replace(task, wrappers=wrappers)).text
     assert "CODES" not in text

@@ -90,9 +90,10 @@ def test_scripts_of_models_do_not_run_and_ours_does(page: Any, tmp_path: Path) -
     assert "<script>window.hacked" not in dom
 
 
-@pytest.mark.parametrize("width", [1280, 500])  # narrower windows do not exist without a window
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("which", ["page", "listed"])
+@pytest.mark.parametrize(
+    ("which", "width", "dark"),  # narrower windows do not exist without a window
+    [("page", 1280, False), ("page", 500, True), ("listed", 500, False), ("listed", 1280, True)],
+)
 def test_it_is_drawn_in_light_and_dark(
     request: pytest.FixtureRequest, which: str, tmp_path: Path, width: int, dark: bool
 ) -> None:
