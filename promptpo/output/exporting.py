@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.ensemble import public
 from promptpo.output.report.result import failures_in_words, references_in_words
@@ -175,7 +175,7 @@ def task_of(text: str) -> Task | None:
         variants = json.loads(defaults.get("--variants") or "[{}]")
         family = tuple(Variant(dict(one.get("env_kwargs", {})), one.get("env_id", "")) for one in variants)
         wrappers = tuple(Wrapping.parse(each) for each in defaults.get("--wrapper") or ())
-    except (ValueError, TypeError, AttributeError, PromptPOError):
+    except (ValueError, TypeError, AttributeError, RecursionError):  # our UsageError is a ValueError
         return None
     if not isinstance(env_id, str) or not isinstance(kwargs, dict):
         return None
