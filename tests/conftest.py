@@ -36,10 +36,10 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Several processes share the default tests by files, so that what a file's tests share is made once.
 
-    A file's slow tests take minutes each, and share little.
+    A file's slow tests may take minutes: who has none left takes some of another's.
     """
-    if getattr(config.option, "dist", None) == "load" and config.option.markexpr == "not slow":
-        config.option.dist = "loadfile"
+    if getattr(config.option, "dist", None) == "load":
+        config.option.dist = "loadfile" if config.option.markexpr == "not slow" else "worksteal"
         config.option.loadscopereorder = False  # by number of tests, which puts the few long ones last
 
 

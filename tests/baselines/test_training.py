@@ -232,15 +232,15 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
         "ppo",
         "CartPole-v1",
         "--steps",
-        "4096",
+        "1536",
         "--eval-every",
-        "512",
+        "256",
     ]
     words += ["--hyperparams", small, "--validation-episodes", "2", "--test-episodes", "2"]
     words += ["--out", str(directory), "--resume", "--json"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     checkpoints = Checkpoints(directory)
-    wait_until(lambda: (at := checkpoints.latest()) and at.name >= "steps-000000001024", process)
+    wait_until(lambda: (at := checkpoints.latest()) and at.name >= "steps-000000000512", process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (directory / "result.json").exists()
@@ -250,8 +250,8 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert 1024 <= before.steps < 4096
-    assert result["steps"]["train"] == 4096
+    assert 512 <= before.steps < 1536
+    assert result["steps"]["train"] == 1536
     assert result["curve"][: len(before.curve)] == [
         {k: v for k, v in point.items() if k != "returns"} for point in before.curve
     ]
@@ -274,18 +274,17 @@ def test_ppo_learns(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["ppo", "trpo"])
-def test_cartpole_is_solved_within_60000_steps(algorithm: Any, tmp_path: Path) -> None:
-    """PPO and TRPO reach 475 on held-out episodes of CartPole-v1."""
+def test_cartpole_is_solved_within_30000_steps(tmp_path: Path) -> None:
+    """TRPO reaches 475 on held-out episodes of CartPole-v1."""
     settings = TrainingSettings(
-        algorithm,
+        "trpo",
         Task("CartPole-v1"),
-        60_000,
+        30_000,
         seed=1,
         eval_every=6_000,
-        validation_episodes=8,
+        validation_episodes=4,
         test_episodes=20,
     )
     result = run(settings, tmp_path / "run")
-    assert result["steps"]["train"] < 63_000
+    assert result["steps"]["train"] <= 30_000
     assert result["test"]["mean_return"] >= 475

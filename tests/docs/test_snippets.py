@@ -45,7 +45,7 @@ def run(snippet: Snippet, folder: Path) -> None:
         env=environment(folder),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=800,
         check=False,
     )
     assert done.returncode == 0, f"{snippet.code}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"

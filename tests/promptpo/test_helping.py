@@ -85,7 +85,7 @@ def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
     """A controller with PARAMS is improved like one that the model wrote, in the first round."""
     path = tmp_path / "mine.py"
     path.write_text(code_of(TUNABLE))
-    run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=30_000)  # fmt: skip
+    run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=15_000)  # fmt: skip
     best = run.data["best"]
     assert (best["candidate"], best["origin"]) == ("r0c1t", "user")
     assert best["tuned"]
@@ -187,7 +187,7 @@ def test_numbers_tuned_from_a_given_policy_are_called_so(
     """`show`, the outcome and the exported header say "tuned from", and the verdict advises no --start again."""
     path = tmp_path / "mine.py"
     path.write_text(code_of(TUNABLE))
-    run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=30_000)  # fmt: skip
+    run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=15_000)  # fmt: skip
     assert command_line(["show", str(run.directory), "r0c1t"]) == 0
     assert "Tuned from the user's." in capsys.readouterr().out
     assert "Tuned from what was given at the start" in outcome(run)

@@ -186,7 +186,7 @@ def test_racing_gives_up_on_hopeless_candidates(tmp_path: Path) -> None:
 def test_declared_numbers_are_tuned(tmp_path: Path) -> None:
     """A structure with bad numbers becomes a good policy, and the change is recorded and exported."""
     run = optimize(
-        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=490.0
+        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=20_000, stop_at=490.0
     )
     best = run.data["best"]
     assert best["candidate"] == "r1c1t"

@@ -39,18 +39,18 @@ def test_the_chain_is_learned(profile: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", [PAPER, FAST], ids=["paper", "fast"])
 @pytest.mark.parametrize(
-    ("name", "most"),
+    ("name", "most", "seeds"),
     [
-        ("DistractorChain", 0.25),
-        ("Maze", 0.06),
-        ("MiniCatch", 0.15),
-        ("MiniInvaders", 0.40),
-        ("PointMass", 0.08),
+        ("DistractorChain", 0.25, 12),
+        ("Maze", 0.06, 12),
+        ("MiniCatch", 0.15, 12),
+        ("MiniInvaders", 0.40, 12),
+        ("PointMass", 0.08, 24),
     ],
 )
-def test_the_other_domains_are_learned(name: str, most: Any, profile: Any) -> None:
-    """Twenty-four seeds of the paper's settings, of which some meet their first reward late; a dozen of the fast ones."""
-    assert late_regret(name, profile, range(24 if profile is PAPER else 12)) <= most
+def test_the_other_domains_are_learned(name: str, most: Any, seeds: int, profile: Any) -> None:
+    """More seeds of the paper's settings, of which some meet their first reward late, than of the fast ones."""
+    assert late_regret(name, profile, range(seeds if profile is PAPER else 6)) <= most
 
 
 @pytest.mark.parametrize(("name", "least"), [("DistractorChain", 0.35), ("PointMass", 0.30)])

@@ -56,7 +56,7 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "CartPole-v1",
         llm=ScriptedLLM(lambda request: answers.get(request.key, GOOD)),
         out=tmp_path_factory.mktemp("tracking") / "run",
-        max_steps=30_000,
+        max_steps=15_000,
         stop_at=499.0,
         observer=Several(Observer(), [memory]),
         **SETTINGS,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from promptpo.envs.task import Task
-from promptpo.rollouts import Job, LocalExecutor, Settings, make_executor
+from promptpo.rollouts import Job, LocalExecutor, Settings
 from promptpo_sandbox import Failure, Limits, Trial
 from tests.promptpo.rollouts.conformance import check
 from tests.promptpo.rollouts.fake import FakeExecutor
@@ -48,14 +48,6 @@ def test_the_fake_conforms() -> None:
     assert asyncio.run(check(lambda: fake, JOB, ENDLESS)) == []
     assert fake.cancelled == 3
     assert fake.asked[0] is JOB
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_ray_conforms() -> None:
-    """Real actors."""
-    pytest.importorskip("ray", reason="Ray is an extra")
-    assert asyncio.run(check(lambda: make_executor("ray", SETTINGS, 2), JOB, ENDLESS)) == []
 
 
 class Stubborn(Tardy):

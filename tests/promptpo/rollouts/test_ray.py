@@ -15,12 +15,14 @@ from promptpo.rollouts import Call, Job, Settings, make_executor, roll_out
 from promptpo.rollouts.host import Host
 from promptpo.rollouts.ray_cluster import _RayHost
 from promptpo_sandbox import Layers, Limits, Sandbox, Trial
+from tests.promptpo.rollouts.conformance import check
+from tests.promptpo.rollouts.test_conformance import ENDLESS, JOB, SETTINGS
 from tests.sandbox.canaries import Canaries
 from tests.sandbox.test_attacks import ATTACKS, TIGHT, texts_of
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(400),
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is an extra"),
 ]
 
@@ -63,6 +65,23 @@ def test_ray_gives_the_same_returns_as_local_workers() -> None:
     assert returns("ray", settings, job) == returns("local", settings, job)
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """One for the tests that do not start and stop theirs."""
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_ray_conforms() -> None:
+    """Real actors do what the optimizer relies on."""
+    assert asyncio.run(check(lambda: make_executor("ray", SETTINGS, 2), JOB, ENDLESS)) == []
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_users_own_environment_is_found_on_the_workers() -> None:
     """The module that registers it is imported there too, and a killed actor is replaced."""
     settings = Settings(Task("tests.environments:Test/Thermostat-v0"), Limits())

@@ -26,3 +26,11 @@ def looked_at_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DESCRIBE, "observe", observe)
         yield
+
+
+@pytest.fixture(scope="module")
+def looked_at_briefly() -> Iterator[None]:
+    """Episodes that nothing ends take few steps, where a test is not about how long they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("promptpo.spec.observe.MOST_OF_WHOLE", 300)
+        yield

@@ -5,6 +5,7 @@ another method, a reward kept in an attribute, a component that computes it, a t
 is transformed after `super().step`, and scaled copies of the state.
 """
 
+from functools import cache
 from typing import Any
 
 import gymnasium
@@ -138,6 +139,7 @@ class Restless(Kiln):
         return float(self.asked % 3)
 
 
+@cache
 def spec_of(name: str) -> Any:
     """The spec of an environment of this file."""
     return describe(Task(f"{HERE}:{name}"))

@@ -17,7 +17,7 @@ from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reveal import anonymous
 from tests.promptpo.envs.test_building import needs
 
-pytestmark = pytest.mark.usefixtures("looked_at_once")
+pytestmark = pytest.mark.usefixtures("looked_at_once", "looked_at_briefly")
 
 ANYWHERE = [
     "gymnasium",

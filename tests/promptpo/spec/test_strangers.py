@@ -1,6 +1,7 @@
 """Specs of environments that nobody tuned anything to, read as a stranger would."""
 
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from promptpo.spec.reading import names_of
 from promptpo.spec.render import rough_span
 from tests.promptpo.envs.test_building import needs
 
+pytestmark = pytest.mark.usefixtures("looked_at_briefly")
+
 HERE = "tests.promptpo.spec.strangers"
 
 
+@cache
 def spec(name: Any, **options: Any) -> Any:
     """The spec of one of the environments."""
     return describe(Task(f"{HERE}:Stranger/{name}-v0"), **options)

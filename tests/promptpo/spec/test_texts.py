@@ -16,6 +16,8 @@ from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reading import read
 from promptpo_sandbox import Sandbox, Trial, check_source
 
+pytestmark = pytest.mark.usefixtures("looked_at_briefly")
+
 
 class TextEnv(gymnasium.Env[Any, Any]):
     """Says a number; whoever answers with it earns 1.

@@ -136,11 +136,11 @@ def test_a_planning_policy_keeps_the_models_fitted_numbers(box: Sandbox) -> None
 
 def test_numbers_of_a_model_are_found(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Physical constants that the model's author guessed wrong come out as they are."""
-    monkeypatch.setattr(fitting, "MOST_PREDICTED", 40_000)
+    monkeypatch.setattr(fitting, "MOST_PREDICTED", 20_000)
     env = gymnasium.make("CartPole-v1")
     rng = np.random.default_rng(0)
     episodes = []
-    for seed in range(6):
+    for seed in range(4):
         seen, actions = [env.reset(seed=seed)[0]], []
         ended = False
         while not ended:
@@ -202,10 +202,22 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[promptpo.Run
     model = Model({"r1.world1": f"```python\n{CART}```"}, default=TUNABLE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dreaming, "DREAM_STEPS", (6000,))
+        patch.setattr(fitting, "MOST_PREDICTED", 40_000)
         patch.setattr(modelling, "GOOD", 2.0)  # what program search writes for a cart is as good as can be
         out = tmp_path_factory.mktemp("model") / "run"
         yield (
-            optimize(model, out, rounds=1, candidates=1, recipe="model", max_steps=6000),
+            optimize(
+                model,
+                out,
+                rounds=1,
+                candidates=1,
+                recipe="model",
+                max_steps=6000,
+                episodes=2,
+                validation_episodes=2,
+                test_episodes=2,
+                max_episode_steps=100,
+            ),
             model,
         )
 
@@ -285,24 +297,26 @@ def test_a_run_without_a_model_says_so(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    ("name", "least", "steps"), [("CartPole-v1", 475.0, 15_000), ("Acrobot-v1", -150.0, 12_000)]
-)
-def test_program_search_needs_few_steps_in_a_model(
-    tmp_path: Path, name: str, least: float, steps: int
-) -> None:
+def test_program_search_needs_few_steps_in_a_model(tmp_path: Path) -> None:
     """Without a language model a policy that is found in a world model does well in the real environment.
 
-    On Acrobot nothing that random actions show tells policies apart: it has to look where it has not been.
+    Nothing that random actions show tells policies apart here: it has to look where it has not been.
     """
     out = tmp_path / "run"
     result = promptpo.optimize(
-        name, model="search", recipe="model", seed=1, rounds=1, max_steps=30_000, test_episodes=5, out=out
+        "Acrobot-v1",
+        model="search",
+        recipe="model",
+        seed=1,
+        rounds=1,
+        max_steps=30_000,
+        test_episodes=5,
+        out=out,
     )
     found = attempts_of(result)
     from_model = [one for one in found.values() if one["id"].startswith("w")]
     assert from_model
-    assert max(one["mean_return"] for one in from_model) > least
+    assert max(one["mean_return"] for one in from_model) > -150.0
     first = next(event for event in read_run(out)["attempt"] if event.data["candidate"]["id"].startswith("w"))
     before = [event for events in read_run(out).values() for event in events if event.n < first.n]
     taken = sum(
@@ -310,7 +324,7 @@ def test_program_search_needs_few_steps_in_a_model(
         for event in before
         if isinstance(event.data, dict) and "spent" in event.data
     )
-    assert taken < steps
+    assert taken < 12_000
     assert (out / "model.py").exists()
 
 
