@@ -12,6 +12,7 @@ from typing import Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo.files import read_text
 from promptpo_baselines.literals import activation, read_literal
 
 ROWS = Path(__file__).with_name("hyperparams")
@@ -196,10 +197,8 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
     import yaml  # type: ignore[import-untyped]
 
     try:
-        rows = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the hyperparameters {path}: {error.strerror}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        rows = yaml.safe_load(read_text(path))
+    except (yaml.YAMLError, RecursionError) as error:
         raise UsageError(f"{path} is not YAML: {str(error).splitlines()[0]}.") from error
     if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
         raise UsageError(f"{path} must map environment ids to their hyperparameters.")

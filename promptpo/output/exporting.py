@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.ensemble import public
 from promptpo.output.report.result import failures_in_words, references_in_words
@@ -159,23 +159,23 @@ def policy_part(text: str) -> str:
     return _parts(text)[0].rstrip() + "\n"
 
 
-def added_part(text: str) -> str:
-    """What promptpo added to it; empty for other files."""
-    return _parts(text)[1]
+def added_module(text: str) -> Program:
+    """What promptpo added to it; an empty module for other files. Nothing of it is run."""
+    return Program.parse(_parts(text)[1])
 
 
 def task_of(text: str) -> Task | None:
     """The task that an exported file plays by default; None for other files. Nothing of it is run."""
     from promptpo.envs.task import Task, Variant, Wrapping
 
-    defaults = Program.parse(added_part(text)).option_defaults
+    defaults = added_module(text).option_defaults
     env_id = defaults.get("--env")
     try:
         kwargs = json.loads(defaults.get("--env-kwargs") or "{}")
         variants = json.loads(defaults.get("--variants") or "[{}]")
         family = tuple(Variant(dict(one.get("env_kwargs", {})), one.get("env_id", "")) for one in variants)
         wrappers = tuple(Wrapping.parse(each) for each in defaults.get("--wrapper") or ())
-    except (ValueError, TypeError, AttributeError, PromptPOError):
+    except (ValueError, TypeError, AttributeError, RecursionError):  # our UsageError is a ValueError
         return None
     if not isinstance(env_id, str) or not isinstance(kwargs, dict):
         return None
@@ -198,7 +198,7 @@ def reward_of(text: str, file: str) -> RewardProgram | None:
     """
     from promptpo.program.reward_program import reward_program
 
-    source = Program.parse(added_part(text)).constant("REWARD")
+    source = added_module(text).constant("REWARD")
     return reward_program(source, file=file) if isinstance(source, str) else None
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_json, read_text
-from promptpo.output.exporting import BEST, added_part, policy_part, portable, reward_of, task_of
+from promptpo.output.exporting import BEST, added_module, policy_part, portable, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import from_json
@@ -52,7 +52,7 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
 
 def files_of(path: Path) -> Json:
     """What the files of its environment were when the run of an exported policy began, by path; empty for other files."""
-    found = {} if path.suffix == ".zip" else Program.parse(added_part(read_text(path))).constant("FILES")
+    found = {} if path.suffix == ".zip" else added_module(read_text(path)).constant("FILES")
     return found if isinstance(found, dict) else {}
 
 

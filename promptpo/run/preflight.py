@@ -89,10 +89,7 @@ class Preflight:
 
     def as_json(self) -> dict[str, Any]:
         """As ``result.json`` has it."""
-        values = asdict(self)
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {
-            "evaluation_fits": self.fits
-        }
+        return {**asdict(self), "evaluation_fits": self.fits}
 
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""

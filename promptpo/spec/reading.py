@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import io
-import math
 import re
 import tokenize
 from dataclasses import dataclass
@@ -14,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|inf)"
+_NUMBER = r"[-+]?(?:(?<!\d)\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|inf)"
 RANGE = re.compile(rf"({_NUMBER}) \.\. ({_NUMBER})", re.IGNORECASE)
 
 BLOCKS = ("State", "Action", "reward", "EPISODE")
 """The definitions that make up a spec."""
 
-DEPTH = 60
-"""Levels that the syntax tree of a spec may have."""
+MOST, DEPTH = 100_000, 60
+"""Characters that a spec may have, and levels of its syntax tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +90,15 @@ def parsed(text: str) -> ast.Module:
     """The syntax tree of a spec's text, which anybody may have written.
 
     Raises:
-        SyntaxError: It is no valid Python, or nested too deeply to be a spec.
+        SyntaxError: It is no valid Python, or too long or nested too deeply to be a spec.
     """
-    deep = SyntaxError("it is nested too deeply")
+    deep = SyntaxError("it is too long, or nested too deeply")
+    if len(text) > MOST:
+        raise deep
     try:
         tree = ast.parse(text)
-    except (RecursionError, MemoryError):
+    except (RecursionError, MemoryError, ValueError):
         raise deep from None
-    except ValueError as error:  # a null byte
-        raise SyntaxError(str(error)) from None
     level: list[ast.AST] = [tree]
     for _ in range(DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -112,7 +111,7 @@ def read(text: str) -> Reading:
     """Read a spec.
 
     Raises:
-        SyntaxError: It is no valid Python, or nested too deeply to be a spec.
+        SyntaxError: It is no valid Python, or too long or nested too deeply to be a spec.
     """
     tree = parsed(text)
     comments = comments_of(text)
@@ -133,6 +132,7 @@ def read(text: str) -> Reading:
 
 def _blocks(tree: ast.Module, text: str) -> dict[str, str]:
     found: dict[str, list[str]] = {}
+    lines = text.split("\n")
     for node in tree.body:
         names = {ast.unparse(target) for target, _ in _assigned(node)}
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
@@ -142,7 +142,7 @@ def _blocks(tree: ast.Module, text: str) -> dict[str, str]:
             owner = "reward"
         elif owner is None:
             continue
-        source = ast.get_source_segment(text, node) or ""
+        source = "\n".join(lines[node.lineno - 1 : node.end_lineno])
         parts = found.setdefault(owner, [])
         parts.insert(0 if owner in names else len(parts), source)
     if not any(isinstance(node, ast.FunctionDef) and node.name == "reward" for node in tree.body):
@@ -214,7 +214,7 @@ def _said(statement: ast.stmt, comments: Mapping[int, str]) -> list[Said]:
     """The fields that a statement describes; a range in its comment is of all of them, several are of each."""
     remark = comments.get(statement.lineno, "")
     spans = remark.split(";")[0]
-    ranges = [(_float(low), _float(high)) for low, high in RANGE.findall(spans)]
+    ranges = [(float(low), float(high)) for low, high in RANGE.findall(spans)]
     pairs = _assigned(statement)
     found = []
     for index, (target, value) in enumerate(pairs):
@@ -223,10 +223,6 @@ def _said(statement: ast.stmt, comments: Mapping[int, str]) -> list[Said]:
         if name is not None:
             found.append(Said(name, value, statement.lineno, own, spans.startswith("seen"), remark))
     return found
-
-
-def _float(text: str) -> float:
-    return math.inf if text.lstrip("+").lower() == "inf" else float(text)
 
 
 def _literal(node: ast.expr) -> Any:

@@ -1,6 +1,11 @@
 """A trained agent as a teacher: the mark to beat, in the first prompt, and fitted where nobody is asked."""
 
+import base64
 import json
+import pickle
+import shutil
+import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +162,106 @@ def test_what_is_no_teacher_is_refused_before_anything_is_asked(agent: Path, tmp
     assert command_line(["optimize", "Pendulum-v1", "--model", "search", "--teacher", str(agent), "--seeds", "2", "--out", str(tmp_path / "e")]) == 2  # fmt: skip
     assert not model.requests
     assert not [one for one in "abcde" if (tmp_path / one).exists()]
+
+
+class _Runs:
+    """What runs code when it is unpickled, as an agent's author may wish."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __reduce__(self) -> Any:
+        return exec, (self.code,)
+
+
+@pytest.fixture(scope="module")
+def parts(agent: Path) -> dict[str, bytes]:
+    """The files in a saved agent."""
+    with zipfile.ZipFile(agent) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def forged(path: Path, parts: dict[str, bytes], code: str = "", **other: bytes) -> Path:
+    """An agent's file that runs code when it is loaded, or has other content."""
+    data = json.loads(parts["data"])
+    if code:
+        pickled = base64.b64encode(pickle.dumps(_Runs(code))).decode()
+        data["lr_schedule"] = {":type:": "x", ":serialized:": pickled}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {**parts, "data": json.dumps(data).encode(), **other}.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("code", "other"),
+    [
+        ("raise ValueError('\\x1b]0;owned\\x07')", {}),
+        ("raise EOFError('\\x1b]0;owned\\x07')", {}),
+        ("raise StopIteration", {}),
+        ("", {"policy.pth": b""}),
+        ("", {"policy.pth": b"junk"}),
+        ("", {"data": b"[" * 10**6}),
+        ("", {"data": b'{"policy_class": {"__module__": "x"}, "x": [' + b"[]," * (1 << 24) + b"[]]}"}),
+    ],
+)
+def test_an_agent_that_cannot_be_loaded_is_a_sentence(
+    code: str,
+    other: dict[str, bytes],
+    parts: dict[str, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whatever loading it raises, whatever it holds: exit code 2, one clean line, in no time."""
+    monkeypatch.chdir(tmp_path)
+    path = forged(tmp_path / "agent.zip", parts, code, **other)
+    began = time.process_time()
+    assert command_line(["evaluate", path.name, "--env", "CartPole-v1", "--episodes", "1"]) == 2
+    assert time.process_time() - began < 20
+    said = capsys.readouterr().err
+    assert said.startswith("promptpo: agent.zip ")
+    assert said.count("\n") == 1
+    assert "\x1b" not in said
+
+
+def test_nothing_but_the_users_word_loads_an_agent(
+    parts: dict[str, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A stranger's run that names a teacher, or a baseline's with an agent and statistics in it, is looked at unloaded."""
+    monkeypatch.chdir(tmp_path)
+    mark = f"open({str(tmp_path / 'LOADED')!r}, 'w').close()"
+    theirs = tmp_path / "theirs"
+    shutil.copytree(Path(__file__).parents[1] / "promptpo" / "run" / "recorded" / "model", theirs)
+    agent = forged(tmp_path / "teacher.zip", parts, mark)
+    config = (theirs / "config.toml").read_text()
+    (theirs / "config.toml").write_text(f'teacher = "{agent}"\n{config}')
+    trained = tmp_path / "trained"
+    for folder in (trained, trained / "checkpoints" / "steps-000000000100"):
+        folder.mkdir(parents=True)
+        for name in ("best_model.zip", "model.zip"):
+            forged(folder / name, parts, mark)
+        (folder / "vecnormalize.pkl").write_bytes(pickle.dumps(_Runs(mark)))
+        (folder / "record.json").write_text('{"steps": 100, "episodes": []}')
+    (trained / "config.json").write_text('{"task": {"env_id": "CartPole-v1"}, "algorithm": "ppo"}')
+    (trained / "result.json").write_text('{"env_id": "CartPole-v1", "method": "ppo"}')
+    for run in ("theirs", "trained"):
+        for words in (
+            f"show {run}", "list .", f"compare {run} {run}", f"report {run} --no-film --out {run}.html",
+            f"export {run} -o {run}.py", f"track {run} --to monitor:{run}.csv", f"evaluate {run} --episodes 1",
+            f"play {run} --video {run}.gif", f"resume {run}", f"refine {run} --steps 10 --out refined",
+        ):  # fmt: skip
+            command_line(words.split())
+            assert not (tmp_path / "LOADED").exists(), words
+            assert "Traceback" not in capsys.readouterr().err
+    monkeypatch.undo()
+    assert "loads the trained agent" in refusal(theirs, capsys)
+
+
+def refusal(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What resuming a stranger's run says that it would do."""
+    assert command_line(["resume", str(run)]) == 2
+    return capsys.readouterr().err

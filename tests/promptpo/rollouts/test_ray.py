@@ -1,17 +1,24 @@
 """Rollouts on a real Ray, started here: the same results, and a lost actor costs a rollout and no more."""
 
 import asyncio
+import random
+import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from promptpo.envs.task import Task
-from promptpo.rollouts import Job, Settings, make_executor, roll_out
-from promptpo_sandbox import Limits, Trial
+from promptpo.rollouts import Call, Job, Settings, make_executor, roll_out
+from promptpo.rollouts.host import Host
+from promptpo.rollouts.ray_cluster import _RayHost
+from promptpo_sandbox import Layers, Limits, Sandbox, Trial
 from tests.promptpo.rollouts.conformance import check
 from tests.promptpo.rollouts.test_conformance import ENDLESS, JOB, SETTINGS
+from tests.sandbox.canaries import Canaries
+from tests.sandbox.test_attacks import ATTACKS, TIGHT, texts_of
 
 pytestmark = [
     pytest.mark.slow,
@@ -86,3 +93,86 @@ def test_a_users_own_environment_is_found_on_the_workers() -> None:
             executor._ray.kill(worker.actor, no_restart=False)
 
     assert returns("ray", settings, job, then=kill) == expected
+
+
+REACHING = ("file_", "process_", "socket_", "ctypes_libc", "frame_gc", "import_from", "exit_system")
+"""Attacks on what a worker's process has: files, the environment, descriptors, its network, itself."""
+
+
+class _Ungated(_RayHost):
+    """An actor whose sandbox has no gate: what attacks do there, the walls alone stop."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._host = Host(settings)
+        self._host.sandbox = Sandbox(settings.limits, layers=Layers(gate=False))
+
+
+@pytest.fixture
+def canaries(monkeypatch: pytest.MonkeyPatch) -> Iterator[Canaries]:
+    """What attacks must not touch, where every user may go; Ray itself draws from this process's generator."""
+    monkeypatch.setattr(random, "getstate", tuple)
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        (Path(name) / "in").mkdir()
+        found = Canaries(Path(name) / "in")
+        yield found
+        found.close()
+
+
+@pytest.mark.parametrize("gate", [True, False])
+def test_attacks_come_to_nothing_in_an_actor(
+    gate: bool, canaries: Canaries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a Ray worker as here: nothing is read, written, started or sent, and the actor goes on."""
+    if not gate:
+        monkeypatch.setattr("promptpo.rollouts.ray_cluster._RayHost", _Ungated)
+    sources = {p.stem: canaries.arm(p.read_text()) for p in ATTACKS if p.stem.startswith(REACHING)}
+
+    async def work() -> dict[str, Any]:
+        executor = make_executor("ray", Settings(Task("CartPole-v1"), TIGHT), 1)
+        try:
+            assert (await executor.status()).level == "strong"
+            sound = await executor.run(Job(LEAN, (Trial(0, None, 5),)))
+            assert sound.failure is None
+            found = {
+                name: await executor.run(Job(one, (Trial(1), Trial(2)))) for name, one in sources.items()
+            }
+            again = await executor.run(Job(LEAN, (Trial(0, None, 5),)))
+            assert again.episodes[0].return_ == sound.episodes[0].return_
+            return found
+        finally:
+            executor.close()
+
+    found = asyncio.run(work())
+    assert len(found) > 40
+    for name, rollout in found.items():
+        assert canaries.harm(texts_of(rollout), rollout.output, []) == [], name
+        assert gate or rollout.failure is None or rollout.failure.kind != "rejected", name
+
+
+def test_hostile_feedback_in_an_actor_is_a_failure(canaries: Canaries) -> None:
+    """A class that hangs, reads, or answers without end fails; the next one is answered."""
+    bodies = (
+        "while True: pass",
+        f"return open({str(canaries.secret)!r}).read()",
+        "return 'x' * 10 ** 9",
+        "return (lambda f: f(f))(lambda f: [f(f)])",
+    )
+
+    async def work() -> list[Any]:
+        executor = make_executor("ray", Settings(Task("CartPole-v1"), TIGHT), 1)
+        try:
+            classes = [
+                f"class Feedback:\n    def summarise(self, episode):\n        {body}\n" for body in bodies
+            ]
+            failed = [await executor.call(Call(one, "Feedback.summarise", {})) for one in classes]
+            good = "class Feedback:\n    def summarise(self, episode):\n        return 'fell'\n"
+            assert (await executor.call(Call(good, "Feedback.summarise", {}))).value == "fell"
+            return failed
+        finally:
+            executor.close()
+
+    for result in asyncio.run(work()):
+        assert result.failure is not None
+        assert canaries.token not in f"{result.failure}{result.value}{result.output}"

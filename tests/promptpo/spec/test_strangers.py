@@ -1,5 +1,6 @@
 """Specs of environments that nobody tuned anything to, read as a stranger would."""
 
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from promptpo.spec import observe
 from promptpo.spec.check import check_spec
 from promptpo.spec.describe import describe
 from promptpo.spec.parts import identifier
+from promptpo.spec.reading import names_of
 from promptpo.spec.render import rough_span
 from tests.promptpo.envs.test_building import needs
 
@@ -158,6 +160,24 @@ def test_a_wrong_spec_file_is_refused_when_it_is_used(case: Any, tmp_path: Path)
         describe(Task("CartPole-v1"), spec_file=str(path))
     assert says in str(raised.value)
     assert "mine.py" in str(raised.value)
+
+
+_STATE = "class State:\n    def __init__(self, obs):\n        self.x = obs[0]"
+SLOW = {
+    "digits": f"{_STATE}  # {'1' * 90_000}\n",
+    "ranges": f"{_STATE}  # {'1 .. ' * 18_000}\n",
+    "functions": "".join(f"def reward{n}(obs):\n    return obs[{n}]\n" for n in range(2_300)),
+    "fields": f"{_STATE}\n" + "".join(f"        self.a{n} = obs[{n}]  # 0 .. 1\n" for n in range(2_200)),
+    "too long": f"{_STATE}  # {'1' * 10_000_000}\n",
+}
+
+
+@pytest.mark.parametrize("case", SLOW)
+def test_a_spec_that_is_slow_to_read_is_read_soon(case: str) -> None:
+    """Whoever wrote it: names are found, or there are none."""
+    began = time.process_time()
+    assert names_of(SLOW[case]).keys() <= {f"obs[{n}]" for n in range(3_000)}
+    assert time.process_time() - began < 2
 
 
 def test_a_doubtful_spec_file_warns(tmp_path: Path) -> None:

@@ -1,0 +1,56 @@
+"""Feedback classes that mean harm, through the command line: each fails or is text, and the run goes on."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.cli.app import run
+from promptpo.run.journal import JOURNAL
+from tests.promptpo.cli.test_border import NASTY, shown_raw
+from tests.promptpo.cli.test_command_line import SHORT
+
+POLICY = "class Policy:\n    def act(self, obs):\n        return int(obs[2] > 0)\n"
+CLASS = "import numpy as np\n\n\nclass Feedback:\n    {legend!r}\n\n    def summarize_trajectory(self, trajectory):\n        {body}\n"
+BODIES = {
+    "reads": "return open({secret!r}).read()",
+    "reads by numpy": "return str(np.fromfile({secret!r}, dtype=np.uint8))",
+    "hangs": "while True: pass",
+    "writes": "open({run!r} + '/journal.jsonl', 'a').write('x')",
+    "much": "return 'x' * 10 ** 9",
+    "no text": "return [trajectory]",
+    "ends": "raise SystemExit(0)",
+    "steers": "print({nasty!r}); return {nasty!r}",
+}
+"""What a class does, in the order in which they are repaired into each other; the last one gives a text."""
+
+
+def test_hostile_classes_come_to_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is read, written or obeyed; the first that gives a text is in force, and its text is clean."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret").write_text("CANARY-7f3a")
+    given = {"secret": str(tmp_path / "secret"), "run": str(tmp_path / "run"), "nasty": NASTY}
+    classes = [CLASS.format(legend=NASTY, body=body.format(**given)) for body in BODIES.values()]
+    answers: list[dict[str, Any]] = [{"text": f"```python\n{POLICY}```", "purpose": "policy"}]
+    for n, source in enumerate(classes):
+        answers.append({"text": f"```python\n{source}```", "purpose": "repair" if n else "feedback"})
+    (tmp_path / "said.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
+    assert (
+        run([
+            "optimize", "CartPole-v1", *SHORT, "--rounds", "1", "-n", "1", "--tune", "none", "--jobs", "1", "--no-film",
+            "--repairs", str(len(BODIES)), "--model", "replay:said.jsonl", "--out", "run",
+        ])
+        == 0
+    )  # fmt: skip
+    events = [json.loads(line) for line in (tmp_path / "run" / JOURNAL).read_text().splitlines()]
+    asked = [event["key"] for event in events if event["kind"] == "completion"]
+    assert f"feedback.repair{len(BODIES) - 1}" in asked
+    assert run(["show", "run", "r1c1"]) == 0
+    said = capsys.readouterr()
+    assert not shown_raw(said.out + said.err)
+    assert "owned" in said.out
+    for path in (tmp_path / "run").rglob("*"):
+        assert path.is_dir() or b"CANARY-7f3a" not in path.read_bytes(), path
