@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from promptpo.output.observer import Observer
     from promptpo.output.policy import load_policy
     from promptpo.output.report.page import write_report
-    from promptpo.output.run_export import export
-    from promptpo.output.run_result import RunResult, load_run
+    from promptpo.output.run_result import RunResult, export, load_run
     from promptpo.seeds import optimize_seeds
 
 __all__ = [
@@ -40,7 +39,7 @@ __all__ = [
 _HOMES = {
     "evaluate": "promptpo.output.evaluating",
     "Observer": "promptpo.output.observer",
-    "export": "promptpo.output.run_export",
+    "export": "promptpo.output.run_result",
     "RunResult": "promptpo.output.run_result",
     "load_policy": "promptpo.output.policy",
     "load_run": "promptpo.output.run_result",

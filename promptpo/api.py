@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath
-from promptpo.llm.ensemble import one_or_several
+from promptpo.llm.choose import one_or_several
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import check_names, checked, config_of

@@ -58,7 +58,7 @@ def _commands(command: Any, context: Any) -> list[tuple[str, Any]]:
 
 def _section(command: Any, context: Any) -> str:
     """Usage, what it does, and tables of its commands, arguments and options."""
-    from promptpo.cli.help import GROUPS, GroupedHelp, group_of
+    from promptpo.cli.groups import GROUPS, GroupedHelp, group_of
 
     path = context.command_path
     usage = " ".join([path, *command.collect_usage_pieces(context)])

@@ -25,8 +25,7 @@ from promptpo import __version__
 from promptpo.cli.arguments import EnvId, RunDir, Trust
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.document import print_json, release
-from promptpo.cli.groups import grouped
-from promptpo.cli.help import COMMAND_GROUPS, GroupedHelp
+from promptpo.cli.groups import COMMAND_GROUPS, GroupedHelp, grouped
 from promptpo.cli.run_flags import (
     ChangedSettings,
     Estimate,
@@ -349,6 +348,6 @@ def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> Non
     from promptpo.run.control import INTERRUPTED
 
     if showing.film and not result.stop_reason.startswith(INTERRUPTED):
-        from promptpo.cli.view_commands import add_episode
+        from promptpo.output.report.page import add_episode
 
-        add_episode(result)
+        add_episode(result.directory)

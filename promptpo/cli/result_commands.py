@@ -46,7 +46,7 @@ def export(
 
     It runs without promptpo. Nothing of the run is executed.
     """
-    from promptpo.output.run_export import export as export_text
+    from promptpo.output.run_result import export as export_text
     from promptpo.output.run_view import read_view
 
     run = seeds_command.chosen_run(run, candidate)

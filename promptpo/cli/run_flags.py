@@ -29,7 +29,7 @@ from promptpo.cli.arguments import (
     Wrappers,
     json_object,
 )
-from promptpo.cli.help import HelpAll
+from promptpo.cli.groups import HelpAll
 from promptpo.display.saying import tell
 from promptpo.errors import UsageError
 from promptpo.run.config import Config

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from promptpo.cli import many_commands, view_commands
+from promptpo.cli import many_commands
 from promptpo.cli.document import print_json
 from promptpo.display.saying import tell
 from promptpo.errors import UsageError
@@ -39,8 +39,11 @@ def finish(found: SeedsResult, showing: ShowingFlags) -> None:
     else:
         summary(found)
     if showing.film and not found.interrupted:
+        from promptpo.output.report.page import add_episode
+
         for run in found.runs.values():
-            view_commands.add_episode(run)
+            if run.data["best"] is not None:
+                add_episode(run.directory)
     if found.interrupted:
         raise typer.Exit(130)
     if not found.complete:

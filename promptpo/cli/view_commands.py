@@ -8,7 +8,7 @@ import webbrowser
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,13 +25,7 @@ from promptpo.cli.document import answer, print_json
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import EnvFlags
 from promptpo.display.saying import tell
-from promptpo.errors import NoSuchRunError, PromptPOError, UsageError
-
-if TYPE_CHECKING:
-    from promptpo.output.run_result import RunResult
-
-FILMING = 4.0
-"""Seconds that the film of the automatic report may take; `promptpo report` takes its time."""
+from promptpo.errors import NoSuchRunError, UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,13 +232,3 @@ def doctor(as_json: AsJson = False) -> None:
         print_json([asdict(finding) for finding in findings], indent=2)
     if any(finding.state == "problem" for finding in findings):
         raise typer.Exit(1)
-
-
-def add_episode(run: RunResult) -> None:
-    """Put an episode into the report of a run that has just ended; Ctrl-C skips it."""
-    from promptpo.output.report.page import write_report
-    from promptpo.output.report.result import REPORT
-
-    if run.data["best"] is not None:
-        with contextlib.suppress(KeyboardInterrupt, PromptPOError, OSError):
-            write_report(run.directory, out=run.directory / REPORT, seconds=FILMING)

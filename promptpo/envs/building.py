@@ -20,9 +20,7 @@ import numpy as np
 from gymnasium import error
 from gymnasium.envs.registration import EnvSpec
 
-from promptpo.envs import meta_world
-from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for, meant
-from promptpo.envs.repeat import repeating
+from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for, meant, of_meta_world
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
 from promptpo.envs.task import OBJECTS
 from promptpo.errors import (
@@ -40,6 +38,9 @@ if TYPE_CHECKING:
 
     from promptpo.envs.task import Task, Wrapping
 
+
+BIPEDAL_WALKER = "gymnasium.envs.box2d.bipedal_walker"
+"""It carries something over from the last episode."""
 
 ENTRY_POINTS = "promptpo.environments"
 """Where installed packages say which module registers a namespace of ids, as "NAMESPACE" or "NAMESPACE.anything"."""
@@ -80,7 +81,10 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
     env = _built(task, render_mode)
     try:
         with _one_sentence(task):
-            env = repeating(env)
+            if type(env.unwrapped).__module__ == BIPEDAL_WALKER:
+                from promptpo.envs.repeat import FreshWorld
+
+                env = FreshWorld(env)
             for wrapping in task.wrappers:
                 env = _wrapped(env, wrapping)
             env = with_standard_spaces(env)
@@ -103,11 +107,14 @@ def adopt(entry: EnvSpec) -> None:
 
 
 def _built(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
-    meta_world_task = meta_world.task_name(task)
-    if meta_world_task is not None:
-        _import_package("metaworld", task.env_id)
-        with _one_sentence(task):
-            return meta_world.make(meta_world_task, task, render_mode)
+    if of_meta_world(task.env_id):
+        from promptpo.envs import meta_world
+
+        meta_world_task = meta_world.task_name(task)
+        if meta_world_task is not None:
+            _import_package("metaworld", task.env_id)
+            with _one_sentence(task):
+                return meta_world.make(meta_world_task, task, render_mode)
     env_id = _found(task.env_id)
     kwargs: dict[str, Any] = dict(task.env_kwargs)
     if render_mode is not None:
@@ -362,6 +369,8 @@ def _unknown(name: str) -> str:
     others = _versions(name)
     if others:
         return f"there is no environment {name}; this version of Gymnasium has {', '.join(reversed(others))}."
+    from promptpo.envs import meta_world
+
     robots = list(meta_world.known_names())
     bare = [known.removeprefix(meta_world.NAMESPACE) for known in robots]
     hint = meant(name, (*gymnasium.registry, *robots, *bare), "write it as Gymnasium does.")

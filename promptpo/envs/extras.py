@@ -30,7 +30,7 @@ class Extra:
 
 
 PACKAGES = (
-    Extra("metaworld", "Meta-World", "metaworld", re.compile(r"Meta-World/")),
+    Extra("metaworld", "Meta-World", "metaworld", re.compile(r"(metaworld:)?Meta-World/|[a-z0-9-]+-v3$")),
     Extra("minigrid", "MiniGrid", "minigrid", re.compile(r"(MiniGrid|BabyAI)-")),
     Extra(
         "robotics",
@@ -55,6 +55,11 @@ BY_ENTRY_POINT: Mapping[str, Extra] = {
     "gymnasium_robotics": next(e for e in PACKAGES if e.name == "robotics"),
 }
 """Packages that environments known to Gymnasium turn out to need when they are built."""
+
+
+def of_meta_world(env_id: str) -> bool:
+    """Whether an id looks like one of Meta-World's."""
+    return PACKAGES[0].ids.match(env_id) is not None
 
 
 def extra_for(env_id: str) -> Extra | None:

@@ -34,7 +34,7 @@ GOAL = slice(36, 39)
 
 
 def task_name(task: Task) -> str | None:
-    """The Meta-World task that a task means, for example "reach-v3"; None where it means none.
+    """The Meta-World task that an id of its look means, for example "reach-v3"; None where another package has it.
 
     Raises:
         UsageError: "Meta-World/MT1" without the name of a task, or a benchmark of several tasks.
@@ -50,9 +50,8 @@ def task_name(task: Task) -> str | None:
                 f"{name} is a benchmark of several tasks; name one of them: Meta-World/reach-v3."
             )
         return name.removeprefix(NAMESPACE)
-    if name.endswith("-v3") and name == name.lower() and "/" not in name and name not in gymnasium.registry:
-        return name if not _installed() or name in _classes() else None
-    return None
+    own = name in gymnasium.registry or (_installed() and name not in _classes())
+    return None if own else name
 
 
 def known_names() -> Iterable[str]:

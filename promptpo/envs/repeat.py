@@ -6,13 +6,6 @@ from typing import Any
 
 import gymnasium
 
-BIPEDAL_WALKER = "gymnasium.envs.box2d.bipedal_walker"
-
-
-def repeating(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
-    """An environment whose ``reset(seed=...)`` decides the episode, whatever was played before."""
-    return FreshWorld(env) if type(env.unwrapped).__module__ == BIPEDAL_WALKER else env
-
 
 class FreshWorld(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Gives BipedalWalker a new physics world for every episode.

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import logging
 import re
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpo.errors import FatalProviderError, UsageError
-from promptpo.llm.choose import ADDRESSED, choose, make_llm
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -105,71 +102,3 @@ class EnsembleLLM:
             first = self.writers[(int(place[1]) + int(place[2]) - 2) % len(self.writers)]
         able = [llm for llm in self.members if request.purpose in llm.purposes]
         return sorted(able, key=lambda llm: llm is not first)
-
-
-def make_models(
-    model: str | None,
-    models: Sequence[str] = (),
-    *,
-    repair_model: str | None = None,
-    base_url: str | None = None,
-    price: tuple[float, float] | None = None,
-    search: Callable[[], LLM] | None = None,
-    **options: Any,
-) -> LLM:
-    """The provider for one model, or for several.
-
-    Args:
-        model: As for `promptpo.llm.choose.choose`, where there is one model that writes.
-        models: Those that write, where there are several.
-        repair_model: Who repairs; None leaves it to whoever wrote the policy.
-        base_url: Address of a compatible server, for all models that can have one.
-        price: US dollars per million input and output tokens, of a single model.
-        search: Makes what writes policies without a language model.
-        **options: For `make_llm`.
-
-    Raises:
-        UsageError: A model cannot be used as given.
-        MissingKeyError: No API key where one is needed.
-        MissingExtraError: A package that one of them needs is not installed.
-    """
-    if not models and repair_model is None:
-        return make_llm(model, base_url=base_url, price=price, search=search, **options)
-    if price is not None:
-        raise UsageError(
-            "--price is for a single model; for several, name a file with the price of each in PROMPTPO_PRICES."
-        )
-    writers = [*models] or [choose(model).name]
-    names = [choose(name) for name in (*writers, *filter(None, [repair_model]))]
-    if base_url and not any(one.provider in ADDRESSED for one in names):
-        raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {names[0].name}.")
-    made = [
-        make_llm(one.name, base_url=base_url if one.provider in ADDRESSED else None, **options)
-        for one in names
-    ]
-    return EnsembleLLM(made[: len(writers)], repairer=made[-1] if repair_model else None)
-
-
-def one_or_several(model: str | Sequence[str] | None) -> tuple[Any, Any]:
-    """What was given as a model, as the settings `model` and `models`."""
-    if model is None or isinstance(model, str) or not isinstance(model, Sequence):
-        return model, ()
-    if len(model) == 1 and isinstance(model[0], str):
-        return model[0], ()
-    return None, tuple(model)
-
-
-def public_name(llm: LLM) -> str:
-    """What an ensemble is called where a policy is passed on."""
-    return " + ".join(public(member.name) for member in getattr(llm, "members", (llm,)))
-
-
-def public(name: str) -> str:
-    """The name of a model without local paths and the arguments of a command."""
-    kind, _, rest = name.partition(":")
-    if kind == "exec":
-        try:
-            rest = (shlex.split(rest) or [""])[0]
-        except ValueError:  # quotes that are not closed
-            rest = ""
-    return f"{kind}:{PurePath(rest).name}" if kind in {"exec", "replay", "inbox"} else name

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage, estimated_usage
+from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage, estimated_usage, known_to_see
 from promptpo.llm.failures import (
     Service,
     explain,
@@ -32,7 +32,6 @@ from promptpo.llm.failures import (
     refused_setting,
 )
 from promptpo.llm.prices import price_of
-from promptpo.llm.stills import known_to_see
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.extras import of_meta_world
 from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
-from promptpo.llm.ensemble import public
+from promptpo.llm.choose import public
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.output.report.scores import score_in_words
 from promptpo.program import Program
@@ -135,9 +136,12 @@ def gated(source: str) -> None:
 
 def portable(task: Task) -> Task:
     """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
-    from promptpo.envs.meta_world import NAMESPACE, task_name
 
     def made(single: Task) -> tuple[str, dict[str, Any]]:
+        if not of_meta_world(single.env_id):
+            return single.env_id, dict(single.env_kwargs)
+        from promptpo.envs.meta_world import NAMESPACE, task_name
+
         try:
             name = task_name(single)
         except UsageError:

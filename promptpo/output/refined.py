@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.files import Json, file_name, read_json, write_atomically
 from promptpo.output.exporting import BEST
-from promptpo.output.report.result import RESULT
+from promptpo.output.report.result import REFINED, RESULT
 from promptpo.output.report.scores import score_in_words
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
 
-KEY = "refined"
-
 
 def folder_of(run: RunResult) -> Path:
     """Where the network trained from a run's best candidate is: another candidate gets another folder."""
-    return run.directory / f"{KEY}-{file_name(run.data['best']['candidate'])}"
+    return run.directory / f"{REFINED}-{file_name(run.data['best']['candidate'])}"
 
 
 def add_refined(run: RunResult) -> dict[str, Any]:
@@ -32,7 +30,7 @@ def add_refined(run: RunResult) -> dict[str, Any]:
     refined = read_json(folder / RESULT)
     steps = refined["steps"]
     content = dict(run.data) | {
-        KEY: {
+        REFINED: {
             "candidate": run.data["best"]["candidate"],
             "policy": str(folder.relative_to(run.directory) / BEST),
             "algorithm": refined["algorithm"],
@@ -48,18 +46,9 @@ def add_refined(run: RunResult) -> dict[str, Any]:
     return content
 
 
-def kept(directory: Path, candidate: str | None) -> dict[str, Any]:
-    """The part of a result that is there already, where it tells of the same candidate."""
-    try:
-        found = read_json(directory / RESULT).get(KEY)
-    except (OSError, ValueError, AttributeError):
-        return {}
-    return {KEY: found} if isinstance(found, dict) and found.get("candidate") == candidate else {}
-
-
 def refined_in_words(result: Json | None) -> str:
     """What refining brought, in sentences; empty where the run was not refined."""
-    found = (result or {}).get(KEY)
+    found = (result or {}).get(REFINED)
     if not isinstance(found, Mapping):
         return ""
     test, steps = found["test"], found["steps"]

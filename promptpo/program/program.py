@@ -8,9 +8,8 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from promptpo.program.identity import text_digest
 from promptpo.program.reader import UnreadableError, read
-from promptpo.program.tunables import Range, format_table
+from promptpo.program.tunables import Range, format_table, text_digest
 from promptpo_sandbox.text import clean
 
 T = TypeVar("T")

@@ -1,7 +1,8 @@
-"""Numbers and tables as they are written into a program."""
+"""What a program is made of, as text: its name, and how numbers are written."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,3 +27,8 @@ def format_table(table: Mapping[Any, Any]) -> str:
             line = "   "
         line += entry
     return "\n".join(["{", *lines, line, "}"]) if table else "{}"
+
+
+def text_digest(text: str) -> str:
+    """A short name for a text."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()

@@ -82,7 +82,12 @@ def allowance(config: Config, llm: LLM) -> Allowance | None:
 
 
 def with_episodes(
-    config: Config, horizon: int | None, sampled: float = math.inf, *, one_episode: bool = False
+    config: Config,
+    horizon: int | None,
+    sampled: float = math.inf,
+    *,
+    one_episode: bool = False,
+    learns: bool = True,
 ) -> Config:
     """Decide how many episodes judge a candidate, where the user did not: as many as the budget's table pays for.
 
@@ -93,6 +98,8 @@ def with_episodes(
         horizon: Longest episode in steps; None where the environment sets none, which are short ones.
         sampled: Mean steps of a few episodes of random actions.
         one_episode: Whether seeds change nothing, so that more episodes tell nothing more.
+        learns: Whether a language or a world model learns from them; what a library writes is tried once before it is tuned,
+            since its programs do the same as long as their numbers are all zero.
     """
     if one_episode:
         return replace(
@@ -103,8 +110,9 @@ def with_episodes(
         )
     tiny = horizon is None and sampled < TINY_EPISODE
     if horizon is None:
-        own = math.ceil(sampled) if math.isfinite(sampled) else 0
-        horizon = math.ceil(2 * sampled) if tiny else max(SHORT_EPISODE, own)
+        horizon = SHORT_EPISODE
+        if math.isfinite(sampled):
+            horizon = math.ceil(2 * sampled) if tiny else max(SHORT_EPISODE, math.ceil(sampled))
     rounds, steps = config.budget.rounds, config.budget.steps
 
     def decided(purpose: Literal["training", "validation"], policies: int) -> int:
@@ -115,7 +123,7 @@ def with_episodes(
     turn = max(1, len(config.task.family))
     return replace(
         config,
-        episodes=config.episodes or -(-train // turn) * turn,
+        episodes=config.episodes or -(-(train if learns else 1) // turn) * turn,
         validation_episodes=config.validation_episodes or -(-validation // turn) * turn,
     )
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from promptpo.errors import RunError
 from promptpo.files import MOST_BYTES, make_folder, read_regular, write_atomically
-from promptpo.llm.stills import Still
+from promptpo.llm.base import Still
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 from promptpo_sandbox.guest import plain
 

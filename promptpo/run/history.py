@@ -270,6 +270,7 @@ class History:
             more = [look for look in recorded.looks_of(attempt) if look not in found]
             if more:
                 self.looks.setdefault(attempt.candidate.duplicate_of or attempt.id, []).extend(more)
+        self.leader_id = self.leader_id or recorded.leader_id
         leader = self.find(self.leader_id)
         for attempt in self._running():
             if leader is None or (attempt.id in known and attempt.candidate.round <= self.rounds):

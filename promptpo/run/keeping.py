@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 
 def answered(directory: Path) -> tuple[Completion, ...]:
     """Answers that earlier processes of this run have had."""
-    if not (directory / JOURNAL).exists():
-        return ()
-    return tuple(
-        completion_of(one.data) for one in read_events(directory / JOURNAL) if one.kind == "completion"
-    )
+    events = read_events(directory / JOURNAL) if (directory / JOURNAL).exists() else ()
+    return tuple(completion_of(one.data) for one in events if one.kind == "completion")
 
 
 @contextlib.contextmanager

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.llm.base import Usage
-from promptpo.llm.stills import Still, tokens_of
+from promptpo.llm.base import Still, Usage, tokens_of
 from promptpo.run.allowance import allowance
 from promptpo.run.budget import TEST_SECONDS, Purpose, allotted, in_words
 from promptpo.run.journal import to_json

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from promptpo.errors import BudgetSpentError, UsageError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
-from promptpo.program.identity import text_digest
+from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.artifacts import PICTURES, Untold, deflate, written

@@ -37,7 +37,7 @@ class RunState:
         config: What decides the run.
         ledger: What was spent.
         spec: What the model was told about the task.
-        action_space: What an exported file needs to know of it, see `promptpo.envs.recorded_space`.
+        action_space: What an exported file needs to know of it, see `promptpo.envs.spaces.recorded`.
         system: The system prompt of requests for policies.
         prompts: Every prompt, by digest.
         calls: Every call, in the order of the answers.

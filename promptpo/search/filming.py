@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RenderingError
 from promptpo.files import file_name, read_regular
-from promptpo.llm.stills import Still
+from promptpo.llm.base import Still
 from promptpo.program import Program
 from promptpo.run.artifacts import PICTURES, written
 from promptpo.run.records import Subject

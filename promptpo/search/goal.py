@@ -29,7 +29,7 @@ from promptpo.telling.preferences import Preference, preferences_in, told
 from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
-    from promptpo.llm.stills import Still
+    from promptpo.llm.base import Still
     from promptpo.run.config import Config
     from promptpo.run.spender import Spender
     from promptpo.search.filming import Camera

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from promptpo.llm.stills import Still
+    from promptpo.llm.base import Still
     from promptpo.run.history import History
     from promptpo.run.records import Attempt
     from promptpo.telling.plan import Plan, RunStatus

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.recorded_space import recorded
+from promptpo.envs.spaces import recorded
 from promptpo.envs.task import Task
 from promptpo.files import write_atomically
 from promptpo.output.observer import Observer

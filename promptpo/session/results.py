@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.files import file_name, make_folder, write_atomically
-from promptpo.llm.ensemble import public_name
-from promptpo.output import refined
+from promptpo.llm.choose import public_name
 from promptpo.output.exporting import BEST, exported
 from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
-from promptpo.output.report.result import REPORT, scored
-from promptpo.output.run_export import provenance
-from promptpo.output.run_result import RunResult
+from promptpo.output.report.result import REPORT, refined_before, scored
+from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.run.journal import Journal
 from promptpo.run.keeping import writing
@@ -131,7 +129,7 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
             **(outcome.judged or unknown(why)),
             "succeeded_at_start": first,
         }
-    return content | refined.kept(run.directory, best.id if best else None)
+    return content | refined_before(run.directory, best.id if best else None)
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:

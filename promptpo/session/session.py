@@ -14,7 +14,6 @@ from promptpo.errors import PromptPOError, RunError
 from promptpo.last_words import note
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
-from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST
 from promptpo.output.observer import Observer
@@ -112,7 +111,13 @@ class Session:
             )
         if config.hint and not llm.language_model:
             self.observer.warn("--hint is for a language model; program search does not read it.")
-        episodes = with_episodes(config, spec.horizon, spec.sample_length, one_episode=spec.one_episode)
+        episodes = with_episodes(
+            config,
+            spec.horizon,
+            spec.sample_length,
+            one_episode=spec.one_episode,
+            learns=llm.language_model or config.switches.world,
+        )
         return episodes, llm, choice, spec
 
     def check(self) -> None:
@@ -168,6 +173,8 @@ class Session:
             if warning:
                 self.observer.warn(warning)
             elif warning is None:
+                from promptpo.llm.ensemble import EnsembleLLM
+
                 asked = EnsembleLLM((one,)) if hasattr(run.llm, "members") else one
                 spender = Spender(asked, None, run.config, run.journal, run.state.ledger)
                 await spender.ask(f"check.{n}", "check", [Message("user", READY)], system="")

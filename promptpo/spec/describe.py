@@ -17,16 +17,16 @@ from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import TaskFacts, facts_from
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
-from promptpo.spec.observe import observe
-from promptpo.spec.outline import opened, outlined, seeded
+from promptpo.spec.observe import observe, opened
+from promptpo.spec.outline import outlined, seeded
 from promptpo.spec.own_source import source_block
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
-from promptpo.spec.prose import TRUNCATION, told, with_values
+from promptpo.spec.prose import TRUNCATION, told
 from promptpo.spec.reading import read
 from promptpo.spec.render import render
 from promptpo.spec.reveal import anonymous, bare
-from promptpo.spec.reward import reward_parts
+from promptpo.spec.reward import reward_parts, with_values
 from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.task_spec import TaskSpec

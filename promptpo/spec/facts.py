@@ -1,19 +1,44 @@
-"""What is known about a task without reading its documentation."""
+"""What is known about a task without reading its documentation: its spaces, and how long an episode may become."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from promptpo.envs.family import family_of
-from promptpo.spec.horizon import EpisodeEnd, HorizonSource, horizon_and_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import gymnasium
 
     from promptpo.envs.task import Task
+
+HorizonSource = Literal["user", "time limit", "observed", "environment", "spec file", "none"]
+"""Who bounds an episode: the user's --max-episode-steps, the registered time limit, the common length of episodes
+that were played to their end, an attribute that the environment keeps (``max_steps``), the
+user's spec file."""
+
+ATTRIBUTES = ("max_steps", "max_episode_steps", "_max_episode_steps", "max_episode_length", "episode_length")
+"""What environments that count their steps themselves call the limit."""
+
+COMMON = 3
+"""Episodes that terminate after the same number of steps, none after another one: that is their length."""
+
+
+class EpisodeEnd(NamedTuple):
+    """How an episode that was played ended.
+
+    Attributes:
+        steps: Its length so far.
+        terminated: Whether the environment terminated it.
+        truncated: Whether it was truncated; where neither, the look at it ended.
+    """
+
+    steps: int
+    terminated: bool
+    truncated: bool
+
 
 SUCCESS_KEYS = ("success", "is_success")
 """Names under which ``info`` reports success, in the packages that report it."""
@@ -66,3 +91,78 @@ def facts_from(
         reward_threshold=_threshold(env),
         success_key=next((key for key in SUCCESS_KEYS if key in info), None),
     )
+
+
+def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
+    """Longest episode in steps, as far as it is stated; None where nothing states it."""
+    return horizon_and_source(env)[0]
+
+
+def horizon_and_source(
+    env: gymnasium.Env[Any, Any],
+    task: Task | None = None,
+    endings: Sequence[EpisodeEnd] = (),
+    counted: int | None = None,
+) -> tuple[int | None, HorizonSource]:
+    """Longest episode in steps, and who says so; (None, "none") where nothing bounds it.
+
+    Args:
+        env: The environment, with its wrappers.
+        task: Whether the user set a limit.
+        endings: Of episodes that were played.
+        counted: The limit that its own code compares a counter of steps with, where there is one.
+    """
+    family = family_of(env)
+    if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
+        found = [horizon_and_source(one, task) for one in family.everyone()]
+        return max(found, key=lambda each: math.inf if each[0] is None else each[0])
+    longest = max((ending.steps for ending in endings), default=0)
+    found_in: tuple[int | None, HorizonSource] = (counted, "environment") if counted else (None, "none")
+    stated, source = next(((n, who) for n, who in _stated(env, task) if n >= longest), found_in)
+    common = common_length(endings)
+    if (
+        common is not None
+        and not any(ending.truncated for ending in endings)
+        and not _counted_to(env.unwrapped, common)
+    ):
+        common = None
+    if common is not None and (stated is None or common < stated):
+        return common, "observed"
+    return stated, source
+
+
+def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
+    """The length of all episodes that were truncated, if it is one and none was longer; or that all terminated at."""
+    longest = max((ending.steps for ending in endings), default=0)
+    cut = {ending.steps for ending in endings if ending.truncated}
+    if cut:
+        return longest if cut == {longest} else None
+    ended = [ending.steps for ending in endings if ending.terminated]
+    return longest if len(ended) >= COMMON and set(ended) == {longest} else None
+
+
+def _counted_to(env: gymnasium.Env[Any, Any], length: int) -> bool:
+    """Whether an attribute holds a length at which all episodes terminated: without one it may be how bad actions end."""
+    return any(type(value) is int and value == length for value in vars(env).values())
+
+
+def _stated(env: gymnasium.Env[Any, Any], task: Task | None) -> Iterator[tuple[int, HorizonSource]]:
+    limit = env.spec.max_episode_steps if env.spec else None
+    own = next(_own_limits(env.unwrapped), None)
+    if limit is not None and (own is None or limit <= own):
+        yield limit, "user" if task is not None and limit == task.max_episode_steps else "time limit"
+        return
+    if own is not None:
+        yield own, "environment"
+
+
+def _own_limits(env: gymnasium.Env[Any, Any]) -> Iterator[int]:
+    config = getattr(env, "config", None)
+    if (
+        isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys()
+    ):  # highway-env, in seconds
+        yield round(config["duration"] * config["policy_frequency"])
+    for name in ATTRIBUTES:
+        value = getattr(env, name, None)
+        if isinstance(value, int) and value > 0:
+            yield value

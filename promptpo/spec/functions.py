@@ -21,7 +21,7 @@ import gymnasium
 import numpy as np
 
 from promptpo.envs.family import differing
-from promptpo.spec.evaluated import evaluated
+from promptpo.spec.known import evaluated
 
 DEEPEST = 4
 """Functions that call one another on the way to the one that computes the result."""

@@ -14,7 +14,6 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.evaluated import evaluated
 from promptpo.spec.parts import ActionValue, Field
 
 if TYPE_CHECKING:
@@ -81,6 +80,17 @@ def known(env: gymnasium.Env[Any, Any]) -> Supplement:
         )
     )
     return Supplement(**{key: one for key, one in values.items() if key not in {"class", "when"}})
+
+
+def evaluated(expression: str, space: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> Any:
+    """The value of an expression that whoever wrote the environment, or this package, wrote; never of another's text.
+
+    Args:
+        expression: Python.
+        space: Its module's names.
+        own: Its function's names.
+    """
+    return eval(expression, dict(space), dict(own or {}))  # noqa: S307 - the environment's own expression
 
 
 def data_of_words() -> Mapping[str, Any]:

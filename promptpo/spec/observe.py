@@ -1,4 +1,4 @@
-"""Watching an environment for a few steps of random actions: ranges, sample rows, and whether it repeats."""
+"""Watching an environment for a few steps of random actions: ranges, sample rows, and what a seed decides."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
 
+from promptpo.envs.building import make_env
 from promptpo.envs.contract import ReturnContract, old_interface
 from promptpo.envs.family import family_of
-from promptpo.envs.patience import STEPPING, patience
-from promptpo.envs.spaces import leaves
+from promptpo.envs.patience import BUILDING, STEPPING, patience
+from promptpo.envs.spaces import equal, leaves
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
-from promptpo.spec.horizon import EpisodeEnd
-from promptpo.spec.values import equal
+from promptpo.spec.facts import EpisodeEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import gymnasium
 
+    from promptpo.envs.task import Task
     from promptpo.spec.trial import SpecTrial
 
 SEEDS = (0, 1, 2, 3)
@@ -98,6 +99,17 @@ class Observed:
     def one_start(self) -> bool:
         """Whether all episodes began with the same observation."""
         return all(equal(first, self.firsts[0]) for first in self.firsts[1:]) and len(self.firsts) > 1
+
+
+@contextlib.contextmanager
+def opened(task: Task) -> Iterator[gymnasium.Env[Any, Any]]:
+    """The environment of a task, closed in the end."""
+    with patience(BUILDING, f"building {task.name}"):
+        env = make_env(task)
+    try:
+        yield env
+    finally:
+        env.close()
 
 
 def observe(env: gymnasium.Env[Any, Any], name: str, *, checking: bool = False) -> Observed:
@@ -239,3 +251,76 @@ def steps_of(
 def same(a: Step, b: Step) -> bool:
     """Whether two steps earned the same and led to the same observation."""
     return a.reward == b.reward and equal(a.next_observation, b.next_observation)
+
+
+@dataclass(frozen=True, slots=True)
+class Seeding:
+    """What the seeds of an environment decide.
+
+    Attributes:
+        one_episode: They change nothing: the same actions give the same episode.
+        steps: Environment steps that it took to find out.
+        warnings: A sentence where a seed does not decide an episode, or changes nothing.
+    """
+
+    one_episode: bool = False
+    steps: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+def seeding_of(env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> Seeding:
+    """What seeds decide, seen by playing again: here, in another instance, and under other seeds.
+
+    Args:
+        env: The environment; it is left in the middle of an episode.
+        task: What it is made of.
+        observed: What a few episodes of it showed.
+    """
+    compared = "so candidates are compared on different episodes; draw random numbers"
+    if not observed.repeats:
+        warning = (
+            f"{task.name} does not repeat an episode when it is reset with the same seed, {compared} from "
+            "self.np_random after super().reset(seed=seed)."
+        )
+        return Seeding(warnings=(warning,))
+    begun = [step for step in observed.steps if step.seed == SEEDS[0]]
+    with opened(task) as another:
+        built_alike = _alike(another, SEEDS[0], begun, task.name)
+    if not built_alike:
+        warning = (
+            f"two instances of {task.name} play different episodes under the same seed, {compared} in reset, from "
+            "self.np_random, and not when it is built."
+        )
+        return Seeding(steps=len(begun), warnings=(warning,))
+    nothing, steps = _changes_nothing(env, observed, begun, task.name)
+    warning = (
+        f"{task.name}: its seed changes nothing, all episodes of a policy are the same, so only a few are played, and "
+        "no test tells how it does elsewhere; name other conditions with --held-out-kwargs."
+    )
+    return Seeding(nothing, len(begun) + steps, (warning,) if nothing else ())
+
+
+def _changes_nothing(
+    env: gymnasium.Env[Any, Any], observed: Observed, begun: list[Step], name: str
+) -> tuple[bool, int]:
+    """Whether several seeds give the same whole episode to the same actions, and how many steps it took to see."""
+    if not observed.one_start or family_of(env) is not None:
+        return False, 0
+    taken = len(begun)
+    if not _alike(env, SEEDS[1], begun, name):
+        return False, taken
+    until = time.process_time() + LOOKING_SECONDS
+    whole: list[Step] = []
+    for step in itertools.islice(steps_of(env, SEEDS[0], name), MOST_OF_WHOLE):
+        whole.append(step)
+        if time.process_time() > until:
+            break
+    if not (whole[-1].terminated or whole[-1].truncated) and len(whole) < MOST_OF_WHOLE:
+        return False, taken + len(whole)
+    return all(_alike(env, seed, whole, name) for seed in SEEDS[1:3]), taken + 3 * len(whole)
+
+
+def _alike(env: gymnasium.Env[Any, Any], seed: int, steps: list[Step], name: str) -> bool:
+    """Whether this seed gives these steps to the actions of the first seed."""
+    taken = steps_of(env, seed, name, acting=SEEDS[0])
+    return all(same(step, other) for step, other in zip(steps, taken, strict=False))

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.building import make_env
-from promptpo.envs.patience import BUILDING, patience
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import facts_from
 from promptpo.spec.known import known
-from promptpo.spec.observe import observe
+from promptpo.spec.observe import observe, opened, seeding_of
 from promptpo.spec.parts import Parts
 from promptpo.spec.render import render
-from promptpo.spec.seeding import seeding_of
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.task_spec import TaskSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import gymnasium
 
     from promptpo.envs.task import Task
@@ -50,17 +44,6 @@ def outline(task: Task, *, clip_actions: bool = True) -> TaskSpec:
         if task.reward is not None:
             spec = replace(spec, reward_threshold=None, reports_success=task.reward.says_success)
         return seeded(spec, env, task, observed)
-
-
-@contextlib.contextmanager
-def opened(task: Task) -> Iterator[gymnasium.Env[Any, Any]]:
-    """The environment of a task, closed in the end."""
-    with patience(BUILDING, f"building {task.name}"):
-        env = make_env(task)
-    try:
-        yield env
-    finally:
-        env.close()
 
 
 def outlined(facts: TaskFacts, observed: Observed, text: str) -> TaskSpec:

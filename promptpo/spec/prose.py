@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
-
-from promptpo.spec.functions import is_fixed
 
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
 """Between sentences; an initial, as in "J. Smith", ends none."""
@@ -69,14 +66,3 @@ def cut(text: str, limit: int) -> str:
         return text
     ends = [m.end() for m in re.finditer(r"[.!?](?=\s|$)|\n", text) if m.end() <= limit]
     return text[: ends[-1]].rstrip() if ends else text[:limit].rsplit(" ", 1)[0] + " ..."
-
-
-def with_values(text: str, owner: Any) -> str:
-    """Prose followed by the values of the parameters of an environment that it names: "reset_noise_scale = 0.1"."""
-    found: dict[str, Any] = {}
-    for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
-        kept = next((one for one in (f"_{name}", name) if one in vars(owner)), "")
-        value = vars(owner).get(kept)
-        if isinstance(value, bool | int | float | tuple | list) and is_fixed(owner, kept):
-            found[name] = tuple(value) if isinstance(value, list) else value
-    return "\n".join([text, *(f"{name} = {value}" for name, value in found.items())])

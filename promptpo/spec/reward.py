@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.coded import coded
-from promptpo.spec.functions import function_of
+from promptpo.spec.functions import function_of, is_fixed
 from promptpo.spec.parts import Code
-from promptpo.spec.prose import sentences_of, told, with_values
+from promptpo.spec.prose import sentences_of, told
 from promptpo.spec.render import rough_span
 
 if TYPE_CHECKING:
@@ -60,6 +60,17 @@ def reward_parts(
             found[name] = code
             end = end if len(end) <= BESIDE else ""
     return replace(parts, code=found, reward_text=text, end=end)
+
+
+def with_values(text: str, owner: Any) -> str:
+    """Prose followed by the values of the parameters of an environment that it names: "reset_noise_scale = 0.1"."""
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
+        kept = next((one for one in (f"_{name}", name) if one in vars(owner)), "")
+        value = vars(owner).get(kept)
+        if isinstance(value, bool | int | float | tuple | list) and is_fixed(owner, kept):
+            found[name] = tuple(value) if isinstance(value, list) else value
+    return "\n".join([text, *(f"{name} = {value}" for name, value in found.items())])
 
 
 _TITLES = re.compile(r"^\s*(?::\w+|Args:|Parameters|Returns:$)", re.MULTILINE)

@@ -12,7 +12,7 @@ import gymnasium
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from promptpo.spec.horizon import HorizonSource
+    from promptpo.spec.facts import HorizonSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.spec.evaluated import evaluated
+from promptpo.envs.spaces import equal
 from promptpo.spec.functions import levels_of, locals_of, read_in
+from promptpo.spec.known import evaluated
 from promptpo.spec.slicing import Sliced, sliced
-from promptpo.spec.values import Columns, Tie, columns, equal, table_of, tie
+from promptpo.spec.values import Columns, Tie, columns, table_of, tie
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

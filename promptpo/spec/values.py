@@ -101,14 +101,3 @@ def _on_a_line(y: NDArray[Any], sides: Columns) -> str | None:
             tail = f" {'-' if offset < 0 else '+'} {abs(offset):.6g}" if told else ""
             return f"{head}{path}{'' if single else f'[{n}]'}{tail}"
     return None
-
-
-def equal(a: Any, b: Any) -> bool:
-    """Whether two observations are the same."""
-    if isinstance(a, dict) or isinstance(b, dict):
-        both = isinstance(a, dict) and isinstance(b, dict) and set(a) == set(b)
-        return both and all(equal(a[key], b[key]) for key in a)
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(equal, a, b))
-    floats = all(isinstance(one, np.ndarray) and one.dtype.kind == "f" for one in (a, b))
-    return bool(np.array_equal(a, b, equal_nan=floats))

@@ -99,7 +99,7 @@ def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
 def pace(task: SuiteTask) -> Pace:
     """Measure an environment with random actions."""
     from promptpo.envs.building import make_env
-    from promptpo.spec.horizon import horizon_of
+    from promptpo.spec.facts import horizon_of
 
     env = make_env(task.as_task())
     try:

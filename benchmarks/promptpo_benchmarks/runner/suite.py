@@ -107,7 +107,7 @@ class Suite:
 def horizon_of(task: SuiteTask) -> int | None:
     """Longest episode of a task, in steps; builds the environment."""
     from promptpo.envs.building import make_env
-    from promptpo.spec.horizon import horizon_of as horizon_of_env
+    from promptpo.spec.facts import horizon_of as horizon_of_env
 
     env = make_env(task.as_task())
     try:

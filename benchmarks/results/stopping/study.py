@@ -154,7 +154,7 @@ def table(rows):
             min(1.0, max(0.0, row["rounds"][n]["gain"]))
             for row in rows
             for n in range(1, len(row["rounds"]))
-            if (n > 1 and not row["threshold"] and row["rounds"][n - 1]["distance"] <= ALIKE) == met
+            if (not row["threshold"] and row["rounds"][n - 1]["distance"] <= ALIKE) == met
         ]
         print(f"{name}: {len(after)} rounds, {sum(one > ALIKE for one in after)} gained, {sum(after) / len(after):.4f} in the mean")
 

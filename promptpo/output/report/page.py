@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from promptpo.errors import PromptPOError
 from promptpo.files import read_regular, reading, write_named
-from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.importance import importances, tuned_rows
-from promptpo.output.refined import refined_in_words
 from promptpo.output.report import charts
-from promptpo.output.report.code import difference, highlighted
 from promptpo.output.report.result import (
     REFERENCES,
+    REFINED,
     REPORT,
     cut_in_words,
     fidelity_in_words,
@@ -33,8 +32,9 @@ from promptpo.output.report.result import (
     versions,
     written_by,
 )
-from promptpo.output.report.templates import rendered
+from promptpo.output.report.templates import difference, highlighted, rendered
 from promptpo.output.run_view import RunView, read_view
+from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
@@ -42,10 +42,21 @@ from promptpo.run.state_values import CandidateState
 from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 if TYPE_CHECKING:
+    from promptpo.output.baseline_run import BaselineRun
     from promptpo.output.report.episode import Shown
 
 COLOURED = 60
 """Candidates whose source is coloured; colouring hundreds of them would take seconds."""
+
+
+FILMING = 4.0
+"""Seconds that the film of the automatic report may take; `promptpo report` takes its time."""
+
+
+def add_episode(run: Path) -> None:
+    """Put an episode into the report of a run that has just ended; Ctrl-C skips it."""
+    with contextlib.suppress(KeyboardInterrupt, PromptPOError, OSError):
+        write_report(run, out=run / REPORT, seconds=FILMING)
 
 
 def write_report(
@@ -80,9 +91,12 @@ def write_report(
     """
     own = made_here(run)
     path = out or place_for(run, REPORT, None, own=own)
-    if is_baseline(run):
-        write_named(path, page(read_baseline(run)))
-        return path
+    if not (run / CONFIG).is_file():
+        from promptpo.output.baseline_run import is_baseline, read_baseline
+
+        if is_baseline(run):
+            write_named(path, page(read_baseline(run)))
+            return path
     view = read_view(run)
     why = _left_out(view, episode=episode, trusted=own or trust, seconds=seconds)
     if episode and view.best is not None:
@@ -195,6 +209,9 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
     sandbox, spent = session.get("sandbox") or {}, charts.spending_charts(run)
     episode = None if isinstance(shown, str) else shown
     world = state.worlds[-1] if state.worlds else None
+    refined = (result or {}).get(REFINED)
+    if refined:
+        from promptpo.output.refined import refined_in_words
     if state.experiments:
         from promptpo.telling.experiments import one_line as experiment_line
     if world:
@@ -231,7 +248,7 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
         "doubts": list(filter(None, [cut_in_words(result, run.directory), one_episode_in_words(result)])),
         "goal": goal_in_words(result),
         "goal_pictures": _goal_pictures(run),
-        "refined": refined_in_words(result),
+        "refined": refined_in_words(result) if refined else "",
         "fidelity": fidelity_in_words(((result or {}).get("teacher") or {}).get("fidelity")),
         "importances": importances(best) if best else ([], 0),
         "tuned_rows": tuned_rows(best) if best else [],

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import installed
-from promptpo.files import Json, write_atomically
+from promptpo.files import Json, read_json, write_atomically
 from promptpo.output.report.scores import by_variant, counted_failures, finite, of_episodes, score_in_words
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from promptpo.search.final_test import Outcome
 
 REPORT = "report.html"
+
+REFINED = "refined"
+"""Key of what a network brought that was trained from the best program."""
 
 RESULT = "result.json"
 FORMAT = 1
@@ -289,6 +292,15 @@ def _gap(test: Evaluation | None, **selected: Evaluation | Evidence | None) -> d
         f"{name}_minus_test": finite(one.mean_return - test.mean_return) if one is not None else None
         for name, one in selected.items()
     }
+
+
+def refined_before(directory: Path, candidate: str | None) -> dict[str, Any]:
+    """What the result that is there already tells of a network that was trained from the same candidate."""
+    try:
+        found = read_json(directory / RESULT).get(REFINED)
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return {REFINED: found} if isinstance(found, dict) and found.get("candidate") == candidate else {}
 
 
 def write_result(directory: Path, content: Json) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from promptpo.program.confined.tree import Module, parse
 from promptpo.program.confined.tunables import declared_in
-from promptpo.program.identity import text_digest
+from promptpo.program.tunables import text_digest
 
 MOST_BITS = 10_000
 """Longer integers are dumped as hexadecimal digits, since Python refuses to write them as decimal ones."""

@@ -28,7 +28,7 @@ SHORT, FEW, ENOUGH, SHORT_UNTIL = 4, 6, 100, 0.65
 """Episodes are a quarter as long, for so much of the steps, where these pay for a number of generations of whole ones
 between the two: with fewer no generation of whole ones would follow, with more it is not needed."""
 
-FIRST_STEP, LATER_STEP = 0.2, 0.1
+FIRST_STEP, LATER_STEP = 0.3, 0.1
 """The width of a search as a share of the ranges: at numbers that nobody has tuned, and where a search has been before."""
 
 SMALLEST_STEP, FLAT = 1e-3, 3

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from promptpo.cli.app import app, run
-from promptpo.cli.help import FIRST, GROUPS, group_of
+from promptpo.cli.groups import FIRST, GROUPS, group_of
 
 
 @pytest.mark.parametrize("command", ["optimize", "resume"])

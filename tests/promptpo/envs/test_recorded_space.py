@@ -11,7 +11,7 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.envs.recorded_space import recorded, space_of
+from promptpo.envs.spaces import recorded, space_of
 from promptpo.envs.task import Task
 from promptpo.output.exporting import Provenance, exported
 

@@ -9,12 +9,8 @@ import pytest
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import Message, Request
-from promptpo.llm.ensemble import (
-    EnsembleLLM,
-    make_models,
-    one_or_several,
-    public_name,
-)
+from promptpo.llm.choose import make_models, one_or_several, public_name
+from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.llm.conformance import check
 

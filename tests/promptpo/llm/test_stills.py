@@ -14,12 +14,11 @@ import pytest
 from PIL import Image
 
 from promptpo.errors import RunError
-from promptpo.llm.base import Message, estimated_usage
+from promptpo.llm.base import Message, Still, estimated_usage, known_to_see
 from promptpo.llm.command import CommandLLM
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.llm.stills import Still, known_to_see
 from promptpo.run.artifacts import PICTURES, written
 from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer

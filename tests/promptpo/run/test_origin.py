@@ -17,7 +17,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run
-from promptpo.envs.recorded_space import space_of
+from promptpo.envs.spaces import space_of
 from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.files import write_atomically

@@ -48,12 +48,12 @@ def test_the_nearest_program_that_was_written_apart_counts() -> None:
 
 @pytest.mark.parametrize(
     ("other", "rounds", "threshold", "found"),
-    [(NEAR, 2, None, TOGETHER), (NEAR, 1, None, APART), (NEAR, 2, 200.0, APART), (FAR, 2, None, APART)],
+    [(NEAR, 2, None, TOGETHER), (NEAR, 1, None, TOGETHER), (NEAR, 2, 200.0, APART), (FAR, 2, None, APART)],
 )
 def test_a_run_is_done_when_programs_have_come_together(
     other: Attempt, rounds: int, threshold: float | None, found: Any
 ) -> None:
-    """From the second round on, and not below a threshold, which says that more can be had."""
+    """After any round, but not below a threshold, which says that more can be had."""
     assert prospect(history(BEST, other, rounds=rounds), threshold) is found
 
 

@@ -17,7 +17,8 @@ from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe, describe_env
-from promptpo.spec.prose import told, with_values
+from promptpo.spec.prose import told
+from promptpo.spec.reward import with_values
 from tests.promptpo.envs.test_building import needs
 
 HERE = "tests.promptpo.spec.test_checked"

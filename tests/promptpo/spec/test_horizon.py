@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe_env
-from promptpo.spec.horizon import EpisodeEnd, common_length
+from promptpo.spec.facts import EpisodeEnd, common_length
 
 CASES = [
     ([EpisodeEnd(30, terminated=False, truncated=True)] * 3, 30),
