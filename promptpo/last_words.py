@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import os
 import re
@@ -22,21 +23,25 @@ def watch() -> None:
         _pipes.append(write)
         note("")
         return
-    os.setsid()  # Ctrl-C is not for it
-    for other in (0, 1, write):
-        os.close(other)
-    with os.fdopen(read, "rb") as pipe:
-        then, _, left = pipe.read().decode("utf-8", "replace").rpartition("\0")[2].partition("\n")
-    if then != OVER:
-        goes_on = f" What was done is kept; go on with: {then}" if then else ""
-        os.write(2, f"promptpo: stopped {cause(left)}.{goes_on}\n".encode())
-    os._exit(0)
+    try:
+        os.setsid()  # Ctrl-C is not for it
+        for other in {0, 1, write} - {read}:
+            with contextlib.suppress(OSError):  # some are started without standard input or output
+                os.close(other)
+        with os.fdopen(read, "rb") as pipe:
+            then, _, left = pipe.read().decode("utf-8", "replace").rpartition("\0")[2].partition("\n")
+        if then != OVER:
+            goes_on = f" What was done is kept; go on with: {then}" if then else ""
+            os.write(2, f"promptpo: stopped {cause(left)}.{goes_on}\n".encode())
+    finally:  # whatever happens, the work is the other process's alone
+        os._exit(0)
 
 
 def note(then: str) -> None:
     """Name the command that goes on from here; `OVER` where there is nothing to say of the end."""
     for pipe in _pipes:
-        os.write(pipe, f"\0{then}\n".encode())
+        with contextlib.suppress(OSError):  # who would say it may have been killed itself
+            os.write(pipe, f"\0{then}\n".encode())
 
 
 def cause(left: str) -> str:

@@ -1,12 +1,13 @@
 """Waiting for what another process or thread does, however busy the machine is."""
 
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import Popen
+from typing import Any
 
 
-def wait_until(happened: Callable[[], object], process: "subprocess.Popen[str] | None" = None) -> None:
+def wait_until(happened: Callable[[], object], process: Popen[Any] | None = None) -> None:
     """Return once something has happened.
 
     Raises:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Still, Usage, tokens_of
 from promptpo.run.allowance import allowance
 from promptpo.run.budget import TEST_SECONDS, Purpose, allotted, in_words
+from promptpo.run.journal import to_json
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -88,7 +89,7 @@ class Preflight:
 
     def as_json(self) -> dict[str, Any]:
         """As ``result.json`` has it."""
-        return {**asdict(self), "evaluation_fits": self.fits}
+        return {**to_json(self), "evaluation_fits": self.fits}
 
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-BEGUN = "from promptpo.last_words import OVER, note, watch\nwatch()\nimport ctypes, os, signal\n"
+BEGUN = "from promptpo.last_words import OVER, note, watch\nwatch()\nimport contextlib, ctypes, os, pathlib, signal\n"
+
+KILLS_ITS_CHILDREN = """
+for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+    with contextlib.suppress(OSError):  # processes come and go
+        if f"PPid:\\t{os.getpid()}\\n" in status.read_text():
+            os.kill(int(status.parent.name), signal.SIGKILL)
+"""
 
 
 def said_by(tmp_path: Path, code: str) -> tuple[int, str]:
@@ -36,6 +44,21 @@ def test_a_sudden_end_is_one_sentence(tmp_path: Path, end: str, says: str) -> No
     assert says in said
     assert said.endswith("go on with: promptpo resume x\n")
     assert ("own.py, line 6, in step" in said) == ("fault" in said)
+
+
+@pytest.mark.parametrize("closed", [{0}, {2}, {0, 1, 2}])
+def test_without_standard_streams_the_work_is_done_once(tmp_path: Path, closed: set[int]) -> None:
+    """Also where the process that watches is killed before the end."""
+    file, done = tmp_path / "own.py", tmp_path / "done"
+    file.write_text(f"{BEGUN}open({str(done)!r}, 'a').write('once')\n{KILLS_ITS_CHILDREN}note(OVER)\n")
+
+    def close() -> None:
+        for stream in closed:
+            os.close(stream)
+
+    ended = subprocess.run([sys.executable, str(file)], preexec_fn=close, check=False)
+    assert ended.returncode == 0
+    assert done.read_text() == "once"
 
 
 def test_before_a_run_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import random
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +191,48 @@ def test_mutated_runs_of_ones_own_go_on_or_end_in_a_sentence(
     save_own(load_config(bad / "config.toml"), bad)
     mutate(chance, bad)
     asked(["resume", str(bad), "--quiet", "--max-seconds", "5"], capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("config.toml", "a" + ".a" * 32_000 + " = 1\n"),
+        ("config.toml", "[a" + ".a" * 400_000 + "]\n"),
+        ("config.toml", "# " + "x" * 100_000 + "\n"),
+        ("journal.jsonl", '{"n": 0, "data": [' + "[]," * (1 << 23) + "[]]}\n"),
+        ("result.json", "[" + "{}," * (1 << 23) + "{}]"),
+    ],
+    ids=["dotted key", "dotted header", "harmless", "many lists", "many objects"],
+)
+def test_files_that_would_take_long_or_much(
+    name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is a sentence soon; a long file that is none of them is read."""
+    monkeypatch.chdir(tmp_path)
+    for one in ("bad", "good"):
+        shutil.copytree(RECORDED / "model", tmp_path / one)
+    file = tmp_path / "bad" / name
+    file.write_text(line + file.read_text())
+    began = time.process_time()
+    assert run(["show", "bad"]) == (0 if line.startswith("#") else 1)
+    said = asked(["list", ".", "--json"], capsys)
+    assert "good" in [line["run"] for line in json.loads(said[said.index("{") :])["runs"]]
+    assert time.process_time() - began < 8
+
+
+def test_defaults_that_cannot_be_read_are_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pipe is not waited for, depth is no traceback, and what help shows of them is clean."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "promptpo.toml"
+    path.write_text("[optimize]\nx = " + "[" * 10_000)
+    assert run(["show", "run"]) == 2
+    path.write_text('[optimize]\nhint = "\\u001b[2J\\u202e"\n')
+    assert run(["optimize", "--help"]) == 0
+    said = capsys.readouterr()
+    assert not {"\x1b", "\u202e"} & set(said.out + said.err)
+    assert said.err.count("\n") == 1
+    path.unlink()
+    os.mkfifo(path)
+    assert run(["show", "run"]) == 2
