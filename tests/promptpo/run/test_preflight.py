@@ -49,7 +49,7 @@ def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate"]) == 0
     said = capsys.readouterr().out
     assert "at most 500 steps, by its registered time limit" in said
-    assert "100,000 (20%) try every policy" in said
+    assert "10,000 (2%) try every policy" in said
     assert "Time: about" in said
     assert not list(tmp_path.iterdir())
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate", "--json"]) == 0
