@@ -58,7 +58,7 @@ def test_importing_the_command_imports_nothing_heavy() -> None:
         (["program.py", "--env", "CartPole-v1", "--steps", "0"], "--steps must be at least 1"),
         (
             ["program.py", "--env", "CartPole-v1", "--hyperparams", "none.yml"],
-            "cannot read the hyperparameters",
+            "cannot read none.yml",
         ),
     ],
 )

@@ -44,7 +44,7 @@ def test_precedence(folder: Any) -> None:
     )
     assert run(["optimize", "CartPole-v1", "--out", "r", "--rounds", "1", *QUICK]) == 0
     config = load_config(folder / "r" / "config.toml")
-    assert (config.budget.rounds, config.seed, config.candidates, config.episodes) == (1, 6, 2, 10)
+    assert (config.budget.rounds, config.seed, config.candidates, config.episodes) == (1, 6, 2, 1)
     assert config.task.env_kwargs == {"sutton_barto_reward": True}
 
 

@@ -121,7 +121,7 @@ class Pond(Kiln):
         if self.heat > 90:
             self.spilled += 1.0
         reward = self.heat / self.scale - self.spilled
-        return self._seen(), reward, self.heat > 7.5, self.t >= 300, {}
+        return self._seen(), reward, self.heat > 7.5, self.t + 1 > 300, {}
 
 
 class Restless(Kiln):
@@ -188,7 +188,7 @@ def test_an_end_that_was_never_seen_is_shown_as_the_code_has_it() -> None:
     """Where no episode tells how long one may become."""
     spec = spec_of("Pond")
     assert spec.horizon is None
-    assert "def truncated():\n    return env.t >= 300" in spec.text
+    assert "def truncated():\n    return env.t + 1 > 300" in spec.text
 
 
 def test_what_may_still_change_is_not_called_constant() -> None:
