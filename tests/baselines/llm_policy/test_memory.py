@@ -11,16 +11,16 @@ from promptpo_baselines.llm_policy.memory import together, update_bytes
 GPT2: Any = {"parameters": 124_000_000, "layers": 12, "width": 768, "heads": 12, "tokens": 320}
 GIB = 2**30
 
-DERIVED_TWICE = """
-import resource, torch, transformers
+DERIVED_TWICE = r"""
+import re, torch, transformers
 torch.set_num_threads(1)
 config = transformers.GPT2Config(vocab_size=300, n_positions=256, n_embd=192, n_layer=2, n_head=4)
 config._attn_implementation = "eager"
 model = transformers.GPT2Model(config).eval()
 model.config.use_cache = False
 used = [p for p in model.parameters()]
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def peak():  # of this program alone; ru_maxrss begins with what the process that started it had
+    return int(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1]) * 1024
 before = peak()
 ids = torch.zeros(4, 200, dtype=torch.long)
 out = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.mean(1)
