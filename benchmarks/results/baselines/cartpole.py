@@ -20,7 +20,7 @@ from typing import Any
 from promptpo.envs.task import Task
 from promptpo.output.report import versions, write_atomically
 from promptpo_baselines.checkpoints import Checkpoints
-from promptpo_baselines.progress import Display, Lines
+from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.training import train
 
@@ -143,4 +143,4 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=60_000)
     parser.add_argument("--out", type=Path, default=Path("runs/cartpole-study"))
     given = parser.parse_args()
-    print(table(run_study(given.out, seeds=given.seeds, steps=given.steps, display=Lines())))
+    print(table(run_study(given.out, seeds=given.seeds, steps=given.steps, display=Display(quiet=False))))

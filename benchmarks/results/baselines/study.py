@@ -96,7 +96,9 @@ def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[s
 def measure(options: argparse.Namespace) -> list[BaselineRow]:
     """Train, or read, every cell of the table."""
     from promptpo_baselines.fixed import run_fixed
-    from promptpo_baselines.progress import choose_display
+    from contextlib import closing
+
+    from promptpo_baselines.progress import Display
     from promptpo_baselines.settings import TrainingSettings
     from promptpo_baselines.training import train
 
@@ -127,7 +129,7 @@ def measure(options: argparse.Namespace) -> list[BaselineRow]:
                     test_episodes=options.test_episodes,
                 )
                 folder = root / f"{algorithm}-{Path(name).stem}" / f"seed-{seed}"
-                with choose_display(quiet=options.quiet) as display:
+                with closing(Display(quiet=options.quiet)) as display:
                     results.append(train(settings, folder, resume=True, display=display, command=command))
             rows.append(summarise(name, results, random))
     return rows

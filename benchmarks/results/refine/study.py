@@ -93,7 +93,9 @@ def program_in(folder: Path, env_id: str) -> Path:
 def _refined(
     options: argparse.Namespace, program: Path, head: Mapping[str, Any], *, alone: bool
 ) -> dict[str, Any]:
-    from promptpo_baselines.progress import choose_display
+    from contextlib import closing
+
+    from promptpo_baselines.progress import Display
     from promptpo_baselines.refine.checking import check_alone
     from promptpo_baselines.refine.cli import SCALE
     from promptpo_baselines.refine.start import prior_of, refine
@@ -107,7 +109,7 @@ def _refined(
         return {"program_steps": given["steps"], "return": None, "program_alone": True}
     settings = replace(_settings(options, head, own), task=task, prior=given)
     folder = _folder(options, head, f"refine-{options.algorithm}{'-alone' * alone}", own)
-    with choose_display(quiet=options.quiet) as display:
+    with closing(Display(quiet=options.quiet)) as display:
         result = refine(settings, source, folder, resume=True, display=display, command=COMMAND)
     return {
         "program_steps": given["steps"],
@@ -121,12 +123,14 @@ def _refined(
 
 
 def _scratch(options: argparse.Namespace, head: Mapping[str, Any]) -> dict[str, Any]:
-    from promptpo_baselines.progress import choose_display
+    from contextlib import closing
+
+    from promptpo_baselines.progress import Display
     from promptpo_baselines.training import train
 
     folder = _folder(options, head, options.algorithm, head["budget"])
     settings = _settings(options, head, head["budget"])
-    with choose_display(quiet=options.quiet) as display:
+    with closing(Display(quiet=options.quiet)) as display:
         result = train(settings, folder, resume=True, display=display, command=COMMAND)
     return {"return": result["test"]["mean_return"], "steps_per_second": result["steps_per_second"]}
 

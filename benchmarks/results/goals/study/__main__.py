@@ -123,7 +123,9 @@ def _run(
     task: Task, rewarded: Task, steps: int, seed: int, folder: Path, options: argparse.Namespace
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """One training, and its best agent on held-out seeds by both rewards; each once."""
-    from promptpo_baselines.progress import choose_display
+    from contextlib import closing
+
+    from promptpo_baselines.progress import Display
     from promptpo_baselines.settings import TrainingSettings
     from promptpo_baselines.training import train
     from promptpo.output.evaluating import evaluate
@@ -138,7 +140,7 @@ def _run(
         validation_episodes=VALIDATION,
         test_episodes=options.test_episodes,
     )
-    with choose_display(quiet=options.quiet) as display:
+    with closing(Display(quiet=options.quiet)) as display:
         result = train(settings, folder, resume=True, display=display, command=COMMAND)
     file = folder / JUDGED
     if not file.exists():

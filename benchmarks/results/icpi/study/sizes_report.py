@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo_baselines.icpi.probe import NEEDED_ACCURACY
-from promptpo_baselines.icpi.values import KINDS
+from promptpo_baselines.icpi.profile import KINDS
 from figure import PALETTE
 from tables import short
 from promptpo_benchmarks.measuring.tables import markdown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptpo_baselines.icpi.assembly import WITH_ENGINE
 from promptpo_baselines.icpi.profile import PROFILES, Profile
-from promptpo_baselines.icpi.values import KINDS
+from promptpo_baselines.icpi.profile import KINDS
 
 if TYPE_CHECKING:
     from promptpo_baselines.icpi.assembly import Method

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scores import LEARNERS, LLM, NAMED, SuiteScores
 from promptpo_benchmarks.statistics.across_tasks import chance_of_improvement, iqm_across, iqm_lead, shared
-from promptpo_benchmarks.statistics.bootstrap import Interval
+from promptpo_benchmarks.statistics.bootstrap import Estimated
 
 HOLDS, FAILS, OPEN = "holds", "fails", "undecided"
 SUFFICIENT, TOO_FEW = 14, 10
@@ -57,7 +57,7 @@ def answers(scores: SuiteScores) -> list[HypothesisFinding]:
     return [answer for ask in asked if (answer := ask(scores)) is not None]
 
 
-def said(value: Interval) -> str:
+def said(value: Estimated) -> str:
     """An interval in words."""
     return f"{value.value:.2f} [{value.low:.2f}, {value.high:.2f}]"
 
@@ -119,7 +119,7 @@ def _names(scores: SuiteScores) -> HypothesisFinding | None:
     return HypothesisFinding("names alone do not", f"interquartile mean higher by {said(lead)}", verdict)
 
 
-def _lead(scores: SuiteScores, other: str) -> Interval | None:
+def _lead(scores: SuiteScores, other: str) -> Estimated | None:
     theirs = scores.runs_of(other)
     one = scores.runs_of(LLM)
     return iqm_lead(one, theirs) if shared(one, theirs) else None
@@ -140,7 +140,7 @@ def _locomotion(scores: SuiteScores) -> HypothesisFinding | None:
     return HypothesisFinding("fine locomotion is where it is not enough", f"sufficient: {text}", verdict)
 
 
-def overview(scores: SuiteScores) -> list[tuple[str, int, int, Interval]]:
+def overview(scores: SuiteScores) -> list[tuple[str, int, int, Estimated]]:
     """(method, tasks, how many of them are sufficient, interquartile mean over tasks), best first."""
     rows = []
     for method in dict.fromkeys(method for method, _ in scores.found):

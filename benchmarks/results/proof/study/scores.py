@@ -10,7 +10,7 @@ from typing import Any
 
 from promptpo_benchmarks.runner.suite import Suite, load_suite
 from promptpo_benchmarks.statistics.anchors import Anchors, anchors_of
-from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Interval, mean_interval
+from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Estimated, mean_interval
 from promptpo_benchmarks.statistics.rows import ENOUGH, read_csv
 
 GROUPS = (
@@ -44,7 +44,7 @@ class TaskScore:
     """
 
     runs: tuple[float, ...]
-    spread: Interval
+    spread: Estimated
     raw: float
     steps: tuple[float, ...]
     calls: tuple[float, ...]
@@ -137,7 +137,7 @@ def _scored(rows: Sequence[Mapping[str, Any]], anchors: Anchors) -> TaskScore:
             math.fsum(_normalised(row, row[name], anchors) for row in rows) / len(rows)
             for name in ("score_low", "score_high")
         )
-        spread = Interval(math.fsum(runs) / len(runs), low, high)
+        spread = Estimated(math.fsum(runs) / len(runs), low, high)
     raw = [row["score"] for row in rows if row["score"] is not None]
     return TaskScore(
         runs,

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from promptpo_baselines import train_baseline
+from baselines import train_baseline
 from rows import Measurement, RowStore, as_text
 from run import ROUNDS_IN_THE_LOOP, TEST_EPISODES, measure, supplied
 from promptpo.envs.task import Task

@@ -24,7 +24,9 @@ def train_baseline(
     It is looked at only before and after, with one episode each, so that time is spent on training; one
     thread, as is fastest for small networks.
     """
-    from promptpo_baselines.progress import choose_display
+    from contextlib import closing
+
+    from promptpo_baselines.progress import Display
     from promptpo_baselines.settings import TrainingSettings
     from promptpo_baselines.training import train
 
@@ -39,7 +41,7 @@ def train_baseline(
         test_episodes=test_episodes,
     )
     before = cpu_seconds()
-    with tempfile.TemporaryDirectory() as folder, choose_display(quiet=True) as display:
+    with tempfile.TemporaryDirectory() as folder, closing(Display(quiet=True)) as display:
         result = train(
             settings, Path(folder), resume=False, display=display, command="python benchmarks/results/tuning/study"
         )
