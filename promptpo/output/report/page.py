@@ -209,8 +209,7 @@ def _of_search(run: RunView, shown: Shown | str) -> dict[str, Any]:
     sandbox, spent = session.get("sandbox") or {}, charts.spending_charts(run)
     episode = None if isinstance(shown, str) else shown
     world = state.worlds[-1] if state.worlds else None
-    refined = (result or {}).get(REFINED)
-    if refined:
+    if refined := (result or {}).get(REFINED):
         from promptpo.output.refined import refined_in_words
     if state.experiments:
         from promptpo.telling.experiments import one_line as experiment_line
