@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from promptpo.__main__ import main
+
 BEGUN = "from promptpo.last_words import OVER, note, watch\nwatch()\nimport contextlib, ctypes, os, pathlib, signal\n"
 
 KILLS_ITS_CHILDREN = """
@@ -70,3 +72,20 @@ def test_an_end_that_speaks_for_itself_is_left_alone(tmp_path: Path) -> None:
     """An error has a sentence of its own, and a child's death is not that of the run."""
     dies = "os.fork() or ctypes.string_at(0)\nos.wait()\n"
     assert said_by(tmp_path, f"{dies}note(OVER)\n") == (0, "")
+
+
+@pytest.mark.parametrize(("fault", "code"), [("KeyboardInterrupt: ", 130), ("broken", None)])
+def test_ctrl_c_inside_compiled_code_is_a_stop(
+    fault: str, code: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Extension modules make an error of their own of it; any other error stays one."""
+
+    def run(_: object) -> int:
+        raise SystemError(fault)
+
+    monkeypatch.setattr("promptpo.cli.app.run", run)
+    monkeypatch.setattr("promptpo.__main__.watch", lambda: None)
+    with pytest.raises(SystemExit if code else SystemError) as ended:
+        main()
+    assert getattr(ended.value, "code", None) == code
+    assert capsys.readouterr().err == ("promptpo: stopped.\n" if code else "")
