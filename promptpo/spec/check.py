@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
-from promptpo.envs.patience import BUILDING, patience
+from promptpo.envs.contract import BUILDING, patience
 from promptpo.envs.spaces import form_of
 from promptpo.spec.facts import facts_from
 from promptpo.spec.fields import widest

@@ -32,8 +32,8 @@ from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.spender import Spender
+from promptpo.search.context import PromptSection
 from promptpo.search.filming import Filming
-from promptpo.search.hooks import PromptSection
 from promptpo.session import Session
 from promptpo.spec.describe import describe_env
 from promptpo.spec.pictures import MARGIN, with_rulers
