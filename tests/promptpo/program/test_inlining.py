@@ -84,7 +84,7 @@ def test_it_does_the_same_alone(name: str) -> None:
 
 
 def test_only_what_is_used_comes_along() -> None:
-    """The pieces that the policy asks for and those that they need, behind its imports."""
+    """The pieces that the policy asks for and those that they need, before its own imports."""
     text = Program.parse(MANY["chosen"]).inlined.source
     assert [line.split("(")[0] for line in text.splitlines() if line.startswith("def ")] == [
         "def looking_threshold",
@@ -92,7 +92,7 @@ def test_only_what_is_used_comes_along() -> None:
         "def looking_labels",
         "def looking_components",
     ]
-    assert text.startswith('"""Looks."""\nimport numpy as np\n')
+    assert text.startswith('"""Looks."""\nimport numpy as looking_np\n')
     assert text.index("looking_components(") < text.index("components = looking_components")
 
 
