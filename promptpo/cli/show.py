@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.display.outcome import came_out, families, many, with_error, worth
+from promptpo.display.outcome import came_out, families, many, spent_steps, with_error, worth
 from promptpo.envs.task import label_of
 from promptpo.llm.choose import SEARCH
 from promptpo.output.importance import importance_in_words, importance_json
@@ -224,8 +224,7 @@ def _line(state: CandidateState, view: RunView) -> str:
 
 
 def _spent(ledger: Ledger, *, asked: bool) -> str:
-    steps = ", ".join(f"{purpose} {count:,}" for purpose, count in ledger.steps.items() if count)
-    text = f"Steps: {steps or 'none'}"
+    text = f"Steps: {spent_steps(ledger.steps)}"
     if not asked:
         return text + "."
     usage = ledger.usage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,13 @@ def worth(data: Json) -> list[str]:
 def many(count: int, one: str, more: str) -> str:
     """A number with the word for it."""
     return f"{count} {one if count == 1 else more}"
+
+
+def spent_steps(steps: Mapping[str, int]) -> str:
+    """Steps by what they were for, where there are any."""
+    return (
+        ", ".join(f"{name} {count:,}" for name, count in steps.items() if count and name != "total") or "none"
+    )
 
 
 HOW = (
