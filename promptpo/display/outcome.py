@@ -21,7 +21,7 @@ from promptpo.output.report.scores import score_in_words, table
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.feedback import with_noise
-from promptpo_sandbox.text import clean_line, clean_lines
+from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -42,21 +42,20 @@ def came_out(data: Json, directory: Path) -> list[str]:
     for what, part in parts.items():
         said = score_in_words(part) or "nothing ran"
         whose = f", candidate {candidate}" if candidate and part is test else ""
-        lines += [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *families(part)] if part else []
+        lines += (
+            [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *table(part.get("by_variant", ()))]
+            if part
+            else []
+        )
     rest = [rewarded_in_words(test), cut_in_words(data, directory), one_episode_in_words(data)]
-    return [clean_line(line) for line in [*lines, *rest] if line]
-
-
-def families(part: Json) -> list[str]:
-    """The lines about variants in a part of a result; none where there is one environment."""
-    return [clean_line(line) for line in table(part.get("by_variant", ()))]
+    return [line for line in [*lines, *rest] if line]
 
 
 def worth(data: Json) -> list[str]:
     """What a result is worth, and does for a goal or after a teacher, a line each."""
     teacher = data.get("teacher") or {}
     told = (data.get("verdict"), goal_in_words(data), fidelity_in_words(teacher.get("fidelity")))
-    return [clean_line(line) for line in told if line]
+    return list(filter(None, told))
 
 
 def many(count: int, one: str, more: str) -> str:
