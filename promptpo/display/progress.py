@@ -91,20 +91,22 @@ class RunProgress:
     def _arriving(self) -> str:
         return f", {self.heard:,} characters so far" if self.heard else ""
 
+    @property
+    def open_samples(self) -> dict[str, bool]:
+        """The samples of the round that are no candidate yet, and whether each is answered."""
+        names = (f"r{self.round}c{n}" for n in range(1, self.state.config.candidates + 1))
+        return {
+            name: bool(self.state.calls_for(name)) for name in names if self.state.candidate(name) is None
+        }
+
     def _trying_out(self) -> str:
-        at: dict[str, list[str]] = {}
-        for name, state in self.samples:
-            at.setdefault(state, []).append(name)
-        if asking := at.get("asking"):
+        open_, n = self.open_samples, self.state.config.candidates
+        if not all(open_.values()):
             if not self.state.prompts:
                 return "starting"
             since = f", {self.now - self._asked_at:.0f} s" if self._asked_at is not None else ""
-            n = self.state.config.candidates
-            return f"asking, {n - len(asking)} of {n} answered{since}{self._arriving}"
-        for state, words in (("repairing", "repairing"), ("running", "rolling out")):
-            if state in at:
-                return f"{words} {', '.join(at[state])}"
-        return "choosing what to tune and to validate"
+            return f"asking, {n - list(open_.values()).count(False)} of {n} answered{since}{self._arriving}"
+        return f"rolling out {', '.join(open_)}" if open_ else "choosing what to tune and to validate"
 
     @property
     def _tuning(self) -> str:
@@ -147,22 +149,6 @@ class RunProgress:
         rounds = self.state.config.budget.rounds
         best = f"best {self.standing}" if self.state.best else self.standing
         return [f"round {self.round} of {rounds} · {self.doing} · {self.seconds:.0f} s", best, self.spending]
-
-    @property
-    def samples(self) -> list[tuple[str, str]]:
-        """(id, state) of each sample of the round."""
-        names = (f"r{self.round}c{n}" for n in range(1, self.state.config.candidates + 1))
-        return [(name, self._at(name)) for name in names]
-
-    def _at(self, name: str) -> str:
-        """What a sample is at: asking, running, repairing, or done."""
-        calls = self.state.calls_for(name)
-        if self.state.candidate(name) is not None:
-            return "done"
-        if not calls:
-            return "asking"
-        mending = "repair" in calls[-1].key or self.state.failed_programs(name)
-        return "repairing" if mending else "running"
 
 
 def _of(spent: str, limit: float | None, what: str = "") -> str:

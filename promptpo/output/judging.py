@@ -18,7 +18,6 @@ from markupsafe import Markup
 
 from promptpo.errors import RenderingError
 from promptpo.output.film import Film, film
-from promptpo.output.film.strip import in_words
 from promptpo.output.report.templates import rendered
 from promptpo.output.serving import PageServer
 from promptpo.telling.preferences import Preference, told
@@ -39,14 +38,6 @@ class Side:
     film: Film | None
     text: str
 
-    @property
-    def frames(self) -> list[tuple[int, str, str]]:
-        """Of the film: step, picture in base64, place."""
-        if self.film is None:
-            return []
-        places = in_words(self.film.placed)
-        return [(step, data, places.get(step, "")) for step, data in self.film.frames]
-
 
 @dataclass(frozen=True, slots=True)
 class ShownPair:
@@ -61,7 +52,7 @@ class ShownPair:
     @property
     def films(self) -> Markup:
         """For the page's script; base64 and numbers only, so nothing in it can end the element."""
-        return Markup(json.dumps([side.frames for side in self.sides]))  # noqa: S704 - see above
+        return Markup(json.dumps([side.film.frames if side.film else () for side in self.sides]))  # noqa: S704 - see above
 
 
 class PersonJudge(PageServer):

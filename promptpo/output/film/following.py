@@ -45,10 +45,10 @@ class Following:
             self._offset = np.array(camera.lookat) - position
         camera.lookat[:2] = (self._offset + position)[:2]
 
-    def place(self) -> list[float] | None:
-        """Where the body is, along x and y in metres; None where it has nowhere to go."""
+    def place(self) -> str:
+        """Where the body is, in metres; empty where it has nowhere to go."""
         position = self._position()
-        return None if position is None else [float(position[0]), float(position[1])]
+        return "" if position is None else f"x = {position[0]:.2f}, y = {position[1]:.2f}"
 
     def _position(self) -> NDArray[np.float64] | None:
         return None if self._root is None else np.array(self._renderer.data.xpos[self._root])

@@ -28,23 +28,16 @@ class Film:
     """Frames of one episode.
 
     Attributes:
-        frames: (step, PNG file in base64) pairs; step 0 is the start.
+        frames: (step, PNG file in base64, where the body is that the camera follows); step 0 is the start.
         fps: Steps in a second, as the environment wants to be watched.
         same: The repeated episode gave the recorded return.
         whole: All frames are there; False when time ran out before.
-        places: Where a body that the camera follows is at each frame, (x, y) in metres; empty where it follows none.
     """
 
-    frames: tuple[tuple[int, str], ...]
+    frames: tuple[tuple[int, str, str], ...]
     fps: float
     same: bool
     whole: bool
-    places: tuple[tuple[float, float], ...] = ()
-
-    @property
-    def placed(self) -> dict[int, tuple[float, float]]:
-        """The places by step."""
-        return dict(zip((step for step, _ in self.frames), self.places, strict=False))
 
 
 STARTING = 20.0
@@ -72,9 +65,7 @@ def film(
         RenderingError: The environment cannot be rendered here.
     """
     answer = _render(task, [episode], "frames", seconds, frames=frames, width=width)
-    places = tuple((x, y) for x, y in answer["places"]) if all(answer["places"]) else ()
-    frames_ = tuple((step, data) for step, data in answer["frames"])
-    return Film(frames_, answer["fps"], answer["same"], answer["whole"], places)
+    return Film(tuple(map(tuple, answer["frames"])), answer["fps"], answer["same"], answer["whole"])
 
 
 def write_video(task: Task, episodes: Sequence[Episode], path: Path, *, seconds: float = 600.0) -> Json:

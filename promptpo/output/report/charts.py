@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
-from promptpo.files import Json
 from promptpo.output.report.templates import templates
 from promptpo.telling.feedback import number
 
@@ -187,42 +186,6 @@ def sparkline(points: Points) -> Markup:
     (_, first), (end, last) = points[0], points[-1]
     label = f"from {number(first)} to {number(last)}"
     return chart([Series(points)], Axis(ends=(0.0, end or 1.0)), label=label, size=(96, 24), small=True)
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalRow:
-    """A mean with its 95 % interval, and single values behind it."""
-
-    name: str
-    mean: float
-    interval: Sequence[float | None]
-    values: Sequence[float | None] = ()
-    colour: str = ""
-    dashes: str | None = None
-
-
-def intervals(found: Sequence[IntervalRow], title: str, *, label: str) -> Markup:
-    """Rows of means with their intervals over one axis."""
-    series = []
-    for n, row in enumerate(found):
-        # dots of equal value are spread a little, the same way every time
-        dots = [(v, n + ((i * 7) % 11 - 5) * 0.04) for i, v in enumerate(row.values) if v is not None]
-        ends = [(v, float(n)) for v in row.interval if v is not None]
-        series += [Series(dots, "episode", "dots"), Series(ends, "interval", "bars", row.colour, row.dashes)]
-        series.append(Series([(row.mean, float(n))], "mean", "dots", row.colour))
-    names = [row.name for row in found]
-    return chart(series, Axis(title), Axis(names=names), label=label, size=(WIDTH, 30.0 * len(found) + 58))
-
-
-def selection_chart(result: Json) -> Markup:
-    """The chosen candidate's mean return on training and validation seeds, on both, and on test seeds, with intervals."""
-    found = [
-        IntervalRow(name, part["mean_return"], part["ci95"], part["returns"])
-        for name in ("train", "validation", "evidence", "test")
-        if (part := result.get(name)) and part["mean_return"] is not None
-    ]
-    title = "return (each dot an episode; bar: 95 % interval of the mean)"
-    return intervals(found, title, label="Return of the best on training, validation and test seeds")
 
 
 def spending_charts(run: RunView) -> list[tuple[str, Markup]]:

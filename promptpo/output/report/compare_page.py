@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.charts import IntervalRow, Series, intervals, over, sparkline
+from promptpo.output.report.charts import WIDTH, Axis, Series, chart, over, sparkline
 from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
@@ -150,13 +150,15 @@ def _end(line: RunLine) -> tuple[float, float]:
 
 
 def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
-    found = [
-        IntervalRow(label_of(line.directory), line.facts["mean_return"], line.facts["ci95"], (), *_look(n))
-        for n, line in runs
-        if line.facts["mean_return"] is not None
-    ]
-    label = "Held-out mean returns with 95 % intervals"
-    return intervals(found, "held-out return", label=label) if found else None
+    known, series = [(n, line) for n, line in runs if line.facts["mean_return"] is not None], []
+    for row, (n, line) in enumerate(known):
+        colour, dashes = _look(n)
+        ends = [(end, float(row)) for end in line.facts["ci95"] if end is not None]
+        series.append(Series(ends, "interval", "bars", colour, dashes))
+        series.append(Series([(line.facts["mean_return"], float(row))], "mean", "dots", colour))
+    names = Axis(names=[label_of(line.directory) for _, line in known])
+    label, size = "Held-out mean returns with 95 % intervals", (WIDTH, 30.0 * len(known) + 58)
+    return chart(series, Axis("held-out return"), names, label=label, size=size) if known else None
 
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:

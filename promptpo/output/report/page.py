@@ -139,9 +139,7 @@ def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
     else:
         template, own = "baseline.html.j2", _of_baseline(run)
     scores = {name: part for name, part in result.items() if name in own["parts"]}
-    tested = (scores.get("test") or {}).get("mean_return") is not None
-    own |= {"selection_chart": charts.selection_chart(scores) if tested else None, "scores": scores}
-    return rendered(template, "script.js", run=run, result=result, **own)
+    return rendered(template, "script.js", run=run, result=result, scores=scores, **own)
 
 
 def _of_baseline(run: BaselineRun) -> dict[str, Any]:
@@ -247,8 +245,8 @@ def _frames(shown: Shown) -> Markup | None:
     """A film for the page's script; base64 and numbers only, so nothing in it can end the element."""
     if shown.film is None:
         return None
-    frames = [list(frame) for frame in shown.film.frames]
-    return Markup(json.dumps({"fps": shown.film.fps, "frames": frames, "steps": shown.steps}))  # noqa: S704 - see above
+    film = {"fps": shown.film.fps, "frames": shown.film.frames, "steps": shown.steps}
+    return Markup(json.dumps(film))  # noqa: S704 - see above
 
 
 def typed(command: str) -> str:
