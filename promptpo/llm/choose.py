@@ -235,12 +235,8 @@ def make_models(
         )
     writers = [*models] or [choose(model).name]
     names = [choose(name) for name in (*writers, *filter(None, [repair_model]))]
-    if base_url and not any(one.provider in ADDRESSED for one in names):
-        raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {names[0].name}.")
-    made = [
-        make_llm(one.name, base_url=base_url if one.provider in ADDRESSED else None, **options)
-        for one in names
-    ]
+    addressed = [one for one in names if one.provider in ADDRESSED] or names
+    made = [make_llm(one.name, base_url=base_url if one in addressed else None, **options) for one in names]
     from promptpo.llm.ensemble import EnsembleLLM
 
     return EnsembleLLM(made[: len(writers)], repairer=made[-1] if repair_model else None)

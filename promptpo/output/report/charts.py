@@ -80,7 +80,7 @@ class Axis:
         """(value, what is written there)."""
         if self.names:
             return [(float(n), name) for n, name in enumerate(self.names)]
-        return [(value, (self.tick or short_number)(value)) for value in ticks(low, high)]
+        return [(value, (self.tick or "{:.6g}".format)(value)) for value in ticks(low, high)]
 
 
 def chart(
@@ -155,21 +155,13 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def short_number(value: float) -> str:
-    """A tick's label: 12k, 1.5M, 0.25."""
-    for least, size, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
-        if abs(value) >= least:
-            return f"{value / size:.3g}{letter}"
-    return f"{value:.4g}"
-
-
-def extent(values: Sequence[float], margin: float = 0.06) -> tuple[float, float]:
+def extent(values: Sequence[float]) -> tuple[float, float]:
     """The range of the finite values, with some air; (0, 1) when there are none."""
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return 0.0, 1.0
     low, high = min(finite), max(finite)
-    air = (high - low) * margin or abs(high) * 0.1 or 1.0
+    air = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
     return low - air, high + air
 
 

@@ -138,8 +138,7 @@ def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
         template, own = "search.html.j2", _of_search(run, result, shown)
     else:
         template, own = "baseline.html.j2", _of_baseline(run)
-    scores = {name: part for name, part in result.items() if name in own["parts"]}
-    return rendered(template, "script.js", run=run, result=result, scores=scores, **own)
+    return rendered(template, "script.js", run=run, result=result, **own)
 
 
 def _of_baseline(run: BaselineRun) -> dict[str, Any]:
@@ -152,7 +151,6 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     curve = charts.over("training steps", lines, label="Mean return against training steps") if looked else ""
     command = run.content.get("command")
     return {
-        "parts": ("validation", "test"),
         "steps": run.content["steps"],
         "charts": [("training steps", curve)] if looked else [],
         "commands": [typed(str(command))] if command else [],
@@ -178,7 +176,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         from promptpo.output.world import use_of_world
         from promptpo.world import words
     return {
-        "parts": ("train", "validation", "evidence", "test"),
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
         "commands": [typed(each["command"]) for each in state.sessions],
