@@ -29,23 +29,15 @@ class RunProgress:
     def __init__(self, state: RunState, ledger: Ledger) -> None:
         self.state, self.ledger = state, ledger
         self.started = time.monotonic()
-        self._now = state.last.t if state.last else time.time()
-        self._clock = time.monotonic()
         self._asked_at: float | None = None
 
     def add(self, event: Event) -> None:
         """Take one event into account."""
         self.state.add(event)
-        self._now, self._clock = event.t, time.monotonic()
         if event.kind == "prompt":
-            self._asked_at = self._asked_at or event.t
+            self._asked_at = self._asked_at or time.monotonic()
         elif event.kind in {"round", "spec"}:
             self._asked_at = None
-
-    @property
-    def now(self) -> float:
-        """Seconds since the epoch, on the clock of the events."""
-        return self._now + time.monotonic() - self._clock
 
     @property
     def round(self) -> int:
@@ -104,7 +96,7 @@ class RunProgress:
         if not all(open_.values()):
             if not self.state.prompts:
                 return "starting"
-            since = f", {self.now - self._asked_at:.0f} s" if self._asked_at is not None else ""
+            since = f", {time.monotonic() - self._asked_at:.0f} s" if self._asked_at is not None else ""
             return f"asking, {n - list(open_.values()).count(False)} of {n} answered{since}{self._arriving}"
         return f"rolling out {', '.join(open_)}" if open_ else "choosing what to tune and to validate"
 

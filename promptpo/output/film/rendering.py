@@ -68,13 +68,13 @@ def film(
     return Film(tuple(map(tuple, answer["frames"])), answer["fps"], answer["same"], answer["whole"])
 
 
-def write_video(task: Task, episodes: Sequence[Episode], path: Path, *, seconds: float = 600.0) -> Json:
+def write_video(task: Task, episodes: Sequence[Episode], path: Path) -> Json:
     """Write recorded episodes as one GIF or MP4 file; returns "frames", "fps" and "same".
 
     Raises:
         RenderingError: The environment cannot be rendered here, or the file cannot be written.
     """
-    return _render(task, episodes, "video", seconds, path=path.absolute())
+    return _render(task, episodes, "video", 600.0, path=path.absolute())
 
 
 def show(task: Task, episodes: Sequence[Episode]) -> bool:

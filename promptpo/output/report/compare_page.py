@@ -108,10 +108,10 @@ def cells(line: RunLine, first: RunLine) -> list[str]:
 def _task_of(line: RunLine) -> str:
     """The environment, with what makes its returns those of another task."""
     told = [f"{name}={value!r}" for name, value in line.facts["env_kwargs"].items()]
-    horizon = line.setting.get("max_episode_steps")
+    horizon = line.facts.get("max_episode_steps")
     words = {"wrappers": "wrapped", "variants": "variants", "reward": "a reward program"}
     told += [f"at most {horizon} steps"] if horizon else []
-    told += [word for name, word in words.items() if line.setting.get(name)]
+    told += [word for name, word in words.items() if line.facts.get(name)]
     return env_label(line.facts["env_id"]) + (f" ({', '.join(told)})" if told else "")
 
 

@@ -111,6 +111,7 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
         (30, "completion", "a", {**ANSWER, "candidate": "r1c1"}),
         (38, "completion", "b", {**ANSWER, "candidate": "r1c4"}),
     )
+    progress._asked_at -= 38
     assert progress.doing == "asking, 2 of 4 answered, 38 s"
     progress.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
     assert progress.doing == "asking, 2 of 4 answered, 38 s, 1,234 characters so far"
