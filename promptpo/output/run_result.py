@@ -147,17 +147,8 @@ def load_run(run: StrPath) -> RunResult:
         path = directory / RESULT
         raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error
     best = content["best"]
-    source = best_source(directory, best["candidate"]) if best else ""
+    source = read_view(directory).candidate(best["candidate"]).attempt.candidate.source if best else ""
     return RunResult(directory, content, source)
-
-
-def best_source(directory: Path, candidate: str) -> str:
-    """The module of one candidate, from the journal; "best" names the best.
-
-    Raises:
-        RunError: The run has no such candidate.
-    """
-    return read_view(directory).candidate(candidate).attempt.candidate.source
 
 
 def export(run: StrPath, *, candidate: str | None = None, filename: str = "policy.py") -> str:

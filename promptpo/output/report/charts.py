@@ -180,40 +180,31 @@ def sparkline(points: Points) -> Markup:
     return chart([Series(points)], Axis(ends=(0.0, end or 1.0)), label=label, size=(96, 24), small=True)
 
 
+SPENT = {"environment steps": "steps", "tokens": "tokens", "US dollars": "usd", "seconds": "seconds"}
+"""What a search spends, and where `Spent` has it."""
+
+
 def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
     """Best mean return against steps, tokens, money and time: (what was spent, chart) pairs.
 
     Kinds of spending that the run did not have, such as tokens in a program search, are left out.
     """
-    dots: dict[str, list[CandidateState]] = {}
-    for one in run.candidates:
-        if one.ran:
-            candidate = one.attempt.candidate
-            kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
-            dots.setdefault(kind, []).append(one)
-    known, charts = run.so_far, []
-    for name, field in {
-        "environment steps": "steps",
-        "tokens": "tokens",
-        "US dollars": "usd",
-        "seconds": "seconds",
-    }.items():
+    ran, known, charts = [one for one in run.candidates if one.ran], run.so_far, []
+    for name, field in SPENT.items():
         spent = attrgetter(field)
-        series = [
-            Series(
-                [(float(spent(one.spent)), one.attempt.evaluation.mean_return) for one in ran],
-                kind,
-                "dots",
-                links=[
-                    (one.id, f"{one.id}: return {number(one.attempt.evaluation.mean_return)}") for one in ran
-                ],
-            )
-            for kind, ran in dots.items()
-        ]
         line = [(float(spent(at)), mean) for at, mean in known]
-        end = max((x for points in (line, *(one.points for one in series)) for x, _ in points), default=0.0)
-        if known and end > 0:
-            series.append(Series([*line, (end, known[-1][1])]))
+        end = max([x for x, _ in line] + [float(spent(one.spent)) for one in ran], default=0.0)
+        if line and end > 0:
+            dots = [_dot(one, float(spent(one.spent))) for one in ran]
+            best = Series([*line, (end, line[-1][1])])
             tick = "${:.4g}".format if field == "usd" else None
-            charts.append((name, over(name, series, label=f"Best mean return against {name}", tick=tick)))
+            label = f"Best mean return against {name}"
+            charts.append((name, over(name, [*dots, best], label=label, tick=tick)))
     return charts
+
+
+def _dot(one: CandidateState, spent: float) -> Series:
+    """A candidate's mean return over training episodes."""
+    candidate, mean = one.attempt.candidate, one.attempt.evaluation.mean_return
+    kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
+    return Series([(spent, mean)], kind, "dots", links=[(one.id, f"{one.id}: return {number(mean)}")])

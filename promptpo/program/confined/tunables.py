@@ -144,15 +144,6 @@ def actions(module: Module) -> tuple[Any, ...]:
         return ()
 
 
-def number(module: Module, name: str, default: float) -> float:
-    """A top-level number, or a default where it is missing or no finite number."""
-    try:
-        found = float(constant(module, name))
-    except (ValueError, TypeError, OverflowError):
-        return default
-    return found if math.isfinite(found) else default
-
-
 def with_values(module: Module, values: Mapping[str, float]) -> str:
     """The same module with other parameter values; see `Program.with_values`."""
     finite = {name: value for name, value in values.items() if abs(value) < math.inf}
