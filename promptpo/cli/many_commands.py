@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -75,11 +75,9 @@ def print_runs(directories: Iterable[Path]) -> None:
 
 
 def _print(lines: Sequence[RunLine]) -> None:
-    from promptpo.output.report.compare_page import AGAINST, COLUMNS, cells
+    from promptpo.output.report.compare_page import cells
 
-    rows = [[str(line.directory), *cells(line, line)[1:]] for line in lines]
-    if rows:
-        print_table([[*row[:AGAINST], *row[AGAINST + 1 :]] for row in [list(COLUMNS), *rows]])
+    print_table([{**cells(line, line, compared=False), "run": str(line.directory)} for line in lines])
 
 
 def compare(
@@ -100,7 +98,7 @@ def compare(
 
     With intervals, and differences in pairs to the first run. Test seeds are the same for all runs, so the same starts are compared and most of the noise cancels.
     """
-    from promptpo.output.report.compare_page import COLUMNS, cells
+    from promptpo.output.report.compare_page import cells
     from promptpo.output.runs import read_line
 
     if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
@@ -113,7 +111,7 @@ def compare(
         values = [{**line.facts, "against_first": _paired(line, lines[0])} for line in lines]
         print_json({"runs": values, "output": str(output)}, indent=2)
         return
-    print_table([list(COLUMNS), *(cells(line, lines[0]) for line in lines)])
+    print_table([cells(line, lines[0]) for line in lines])
     say(f"wrote {output}{', in place of the one that was there' if before else ''}")
 
 
@@ -162,20 +160,20 @@ def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> P
     return path
 
 
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Rows in columns, the first as their names; on a terminal that is too narrow a block for each run."""
+def print_table(rows: Sequence[Mapping[str, str]]) -> None:
+    """Rows in columns, below their names; on a terminal that is too narrow a block for each run."""
     from rich.console import Console
 
-    cleaned = [[clean_line(cell) for cell in row] for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(*cleaned, strict=True)]
+    table = [[clean_line(cell) for cell in row] for row in (*rows[:1], *(row.values() for row in rows))]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     console = Console()
     if not console.is_terminal or sum(widths) + 2 * len(widths) <= console.width:
-        for row in cleaned:
-            say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        for row in table:
+            say("  ".join(map(str.ljust, row, widths)).rstrip())
         return
-    names, *runs_ = cleaned
-    for row in runs_:
-        say(row[0])
-        for name, cell in zip(names[1:], row[1:], strict=True):
-            if cell:
-                say(f"  {name}: {cell}")
+    for row in table[1:]:
+        say(
+            "\n  ".join(
+                [row[0], *(f"{n}: {cell}" for n, cell in zip(table[0][1:], row[1:], strict=True) if cell)]
+            )
+        )

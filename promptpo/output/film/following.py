@@ -56,20 +56,11 @@ class Following:
 
 def _walker(model: Any) -> int | None:
     """The body that an actuated tree hangs on, where it floats or slides without limits; else None."""
+    moved = [model.actuator_trnid[n][0] for n in range(model.nu) if model.actuator_trntype[n] == 0]
+    roots = {int(model.body_rootid[model.jnt_bodyid[joint]]) for joint in moved}
     for joint in range(model.njnt):
-        root = int(model.body_rootid[model.jnt_bodyid[joint]])
-        on_root = int(model.jnt_bodyid[joint]) == root
-        wanders = model.jnt_type[joint] == FREE or (
-            model.jnt_type[joint] == SLIDE
-            and not model.jnt_limited[joint]
-            and abs(model.jnt_axis[joint][2]) < UPRIGHT
-        )
-        if on_root and wanders and root in _driven(model):
-            return root
+        body, kind = int(model.jnt_bodyid[joint]), model.jnt_type[joint]
+        slides = kind == SLIDE and not model.jnt_limited[joint] and abs(model.jnt_axis[joint][2]) < UPRIGHT
+        if body in roots and (kind == FREE or slides):
+            return body
     return None
-
-
-def _driven(model: Any) -> set[int]:
-    """Roots of the trees in which a motor moves a joint."""
-    joints = [int(model.actuator_trnid[n][0]) for n in range(model.nu) if int(model.actuator_trntype[n]) == 0]
-    return {int(model.body_rootid[model.jnt_bodyid[joint]]) for joint in joints}

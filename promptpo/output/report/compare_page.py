@@ -16,11 +16,6 @@ from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
 from promptpo.telling.feedback import number, with_noise
 
-COLUMNS = ("run", "held-out return", "against the first", "success", "written by", "seed", "steps searched", "calls",
-           "US dollars", "seconds", "environment")  # fmt: skip
-
-AGAINST = COLUMNS.index("against the first")
-
 COLOURS, DASHES = ("accent", "good", "warm", "violet", "bad", "faint"), (None, "7 4", "2 3")
 """A run's line: colours first, then dashes, so that eighteen runs can be told apart."""
 
@@ -33,19 +28,19 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         path: Where the page will be: its links lead from there.
         compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
     """
-    left_out = () if compared else (AGAINST,)
+    table = [cells(line, lines[0], compared=compared) for line in lines]
     return rendered(
         "runs.html.j2",
         "runs.js",
         title=f"{len(lines)} runs" if compared else f"{len(lines)} runs in {path.resolve().parent.name}",
         compared=compared,
         mark=Markup(mark(lines)),  # noqa: S704 - letters and digits
-        columns=[name for n, name in enumerate(COLUMNS) if n not in left_out],
+        columns=list(table[0]),
         rows=[
             (
                 _look(n) if compared else None,
                 _report(line, path),
-                [cell for place, cell in enumerate(cells(line, lines[0])) if place not in left_out],
+                list(table[n].values()),
                 sparkline([*line.curve, _end(line)]) if line.curve else "",
             )
             for n, line in enumerate(lines)
@@ -68,41 +63,38 @@ def mark(lines: Sequence[RunLine]) -> str:
     return f'<meta name="promptpo-runs" content="{hashlib.sha256(names.encode()).hexdigest()}">'
 
 
-def cells(line: RunLine, first: RunLine) -> list[str]:
-    """What the table says of a run, by `COLUMNS`."""
+def cells(line: RunLine, first: RunLine, *, compared: bool = True) -> dict[str, str]:
+    """What the table says of a run, by the names of its columns; how it differs from the first where they are compared."""
     told = line.facts
     value = "nothing ran" if told["finished"] else "not finished"
     if told["mean_return"] is not None:
         ends = [number(end) for end in told["ci95"] if end is not None]
         value = number(told["mean_return"]) + (f" ({' to '.join(ends)})" if ends else "")
     writer, method, usd = told["written_by"], told["method"], told["cost_usd"]
-    if not writer or method not in (
-        "promptpo",
-        "search",
-        "",
-    ):  # where a model is part of a baseline, which of them
-        writer = f"{method} ({writer})" if writer else method
+    if not writer or method not in ("promptpo", "search", ""):
+        writer = (
+            f"{method} ({writer})" if writer else method
+        )  # where a model is part of a baseline, which of them
     price = f"{usd:.4f}" if usd else "0"
     if told["calls_of_unknown_price"]:
         price = f"more than {price}" if usd else "unknown"
-    known = [("{:.0%}", "success_rate"), ("{}", "seed"), ("{:,}", "searched_steps"), ("{:,}", "calls"), ("{:,.0f}", "wall_seconds")]  # fmt: skip
-    success, seed, steps, calls, seconds = (
-        "" if told[key] is None else form.format(told[key]) for form, key in known
-    )
-    against = _difference(line, first)
-    return [
-        label_of(line.directory),
-        value,
-        against,
-        success,
-        writer,
-        seed,
-        steps,
-        calls,
-        price,
-        seconds,
-        _task_of(line),
-    ]
+
+    def known(key: str, form: str) -> str:
+        return "" if told[key] is None else form.format(told[key])
+
+    return {
+        "run": label_of(line.directory),
+        "held-out return": value,
+        **({"against the first": _difference(line, first)} if compared else {}),
+        "success": known("success_rate", "{:.0%}"),
+        "written by": writer,
+        "seed": known("seed", "{}"),
+        "steps searched": known("searched_steps", "{:,}"),
+        "calls": known("calls", "{:,}"),
+        "US dollars": price,
+        "seconds": known("wall_seconds", "{:,.0f}"),
+        "environment": _task_of(line),
+    }
 
 
 def _task_of(line: RunLine) -> str:
