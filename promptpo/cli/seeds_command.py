@@ -64,7 +64,7 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
         print_json({"directory": str(directory), **found.data}, indent=2)
     else:
         summary(found)
-        tell(f"One of its runs: promptpo show {shlex.quote(str(_first_run(directory)))}")
+        tell(f"One of its runs: promptpo show {shlex.quote(str(one_of(directory)))}")
 
 
 def chosen_run(directory: Path, candidate: str | None) -> Path:
@@ -92,15 +92,16 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
     return best.directory
 
 
-def _first_run(directory: Path) -> Path:
+def one_of(directory: Path) -> Path:
+    """The run of a folder that is named where one of them is meant."""
     from promptpo.seeds import begun_runs
 
-    return next(iter(begun_runs(directory)), directory)
+    return next(iter(begun_runs(directory)), directory / "seed-0")
 
 
 def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> None:
     if candidate is not None:
-        one = shlex.quote(str(_first_run(directory)))
+        one = shlex.quote(str(one_of(directory)))
         raise UsageError(
             f"{directory} holds one run for each seed, each with candidates of its own; name one of them: "
             f"promptpo {command} {one} {candidate}"

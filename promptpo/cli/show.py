@@ -99,8 +99,7 @@ def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
         RunError: The run has no such candidate.
     """
     view = read_view(run)
-    found = view.experiment(candidate)
-    if found is not None:
+    if found := view.experiment(candidate):
         return {**_tried_out(found), "source": found.source}
     state = view.candidate(candidate)
     return {**_facts(state), "feedback": state.attempt.feedback, "source": state.attempt.candidate.source}
@@ -140,21 +139,20 @@ def candidate_in_full(run: Path, candidate: str) -> str:
         RunError: The run has no such candidate.
     """
     view = read_view(run)
-    found = view.experiment(candidate)
-    if found is not None:
-        return "\n\n".join(
-            filter(None, [clean_line(experiments.one_line(found)), found.report, found.source])
-        )
-    attempt = view.candidate(candidate).attempt
-    parts = [
-        clean_line(one_line(attempt)),
-        attempt.prose,
-        attempt.feedback,
-        *attempt.notes,
-        importance_in_words(attempt.candidate),
-        attempt.evaluation.detail,
-    ]
-    return "\n\n".join(part for part in [*parts, attempt.candidate.source] if part.strip())
+    if found := view.experiment(candidate):
+        parts = [clean_line(experiments.one_line(found)), found.report, found.source]
+    else:
+        attempt = view.candidate(candidate).attempt
+        parts = [
+            clean_line(one_line(attempt)),
+            attempt.prose,
+            attempt.feedback,
+            *attempt.notes,
+            importance_in_words(attempt.candidate),
+            attempt.evaluation.detail,
+            attempt.candidate.source,
+        ]
+    return "\n\n".join(part for part in parts if part.strip())
 
 
 def played(result: EvaluatedPolicy) -> str:

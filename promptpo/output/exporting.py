@@ -256,16 +256,10 @@ def _template() -> jinja2.Template:
 
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
-    author = clean_line(public(provenance.model))
-    writers = {"program search": "program search", "its user (": "the user of promptpo"}
-    writer = next((w for start, w in writers.items() if author.startswith(start)), "a language model")
     parts = [
-        f"Policy for {clean_line(provenance.task.name)}, written by {author}.",
+        clean_line(f"Policy for {provenance.task.name}, written by {public(provenance.model)}."),
         _facts(provenance),
-        (
-            f"This is code written by {writer}; it passed promptpo's static gate, "
-            "which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined."
-        ),
+        "This code passed promptpo's static gate, which is no sandbox; `promptpo play` and `promptpo evaluate` run it confined.",
         f"To play it (needs gymnasium): python {clean_line(filename)} --episodes 10 --seed 0",
         docstring,
     ]

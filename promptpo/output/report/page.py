@@ -143,16 +143,20 @@ def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
 
 def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     """What the page of a baseline shows: its curve, its test, and how to repeat it."""
-    looked = [(one.steps, one.mean_return) for one in run.curve if one.mean_return is not None]
-    trained = [(one.steps, one.train_mean_return) for one in run.curve if one.train_mean_return is not None]
-    lines = [charts.Series(looked, kind="line")]
-    if len(trained) > 1 and trained != looked:
-        lines.append(charts.Series(trained, "faint", "line"))
-    curve = charts.over("training steps", lines, label="Mean return against training steps") if looked else ""
+    names = ("train_mean_return", "mean_return")
+    parts = [
+        [(one.steps, mean) for one in run.curve if (mean := getattr(one, name)) is not None] for name in names
+    ]
+    lines = [
+        charts.Series(points, look, "line") for points, look in zip(parts, ("faint", "best"), strict=True)
+    ]
+    curve = (
+        charts.over("training steps", lines, label="Mean return against training steps") if any(parts) else ""
+    )
     command = run.content.get("command")
     return {
         "steps": run.content["steps"],
-        "charts": [("training steps", curve)] if looked else [],
+        "charts": [("training steps", curve)] if curve else [],
         "commands": [typed(str(command))] if command else [],
         "tables": {
             "Settings": {name: value for name, value in run.settings.items() if name != "task"},
