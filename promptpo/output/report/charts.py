@@ -61,13 +61,11 @@ class Axis:
         title: What it shows.
         names: Of the values 0, 1, 2 and so on, instead of numbers.
         ends: Values at both ends; None fits them to what is drawn.
-        tick: Writes a number.
     """
 
     title: str = ""
     names: Sequence[str] = ()
     ends: tuple[float, float] | None = None
-    tick: Callable[[float], str] | None = None
 
     def between(self, values: Sequence[float]) -> tuple[float, float]:
         """The values at its ends, which differ."""
@@ -80,7 +78,7 @@ class Axis:
         """(value, what is written there)."""
         if self.names:
             return [(float(n), name) for n, name in enumerate(self.names)]
-        return [(value, (self.tick or "{:.6g}".format)(value)) for value in ticks(low, high)]
+        return [(value, f"{value:.6g}") for value in ticks(low, high)]
 
 
 def chart(
@@ -165,12 +163,10 @@ def extent(values: Sequence[float]) -> tuple[float, float]:
     return low - air, high + air
 
 
-def over(
-    title: str, series: Sequence[Series], *, label: str, tick: Callable[[float], str] | None = None
-) -> Markup:
+def over(title: str, series: Sequence[Series], *, label: str) -> Markup:
     """Returns over what was spent: an axis that begins at 0."""
     most = max(x for one in series for x, _ in one.points) or 1.0
-    return chart(series, Axis(title, ends=(0.0, 1.02 * most), tick=tick), label=label)
+    return chart(series, Axis(title, ends=(0.0, 1.02 * most)), label=label)
 
 
 def sparkline(points: Points) -> Markup:
@@ -197,9 +193,7 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
         if line and end > 0:
             dots = [_dot(one, float(spent(one.spent))) for one in ran]
             best = Series([*line, (end, line[-1][1])])
-            tick = "${:.4g}".format if field == "usd" else None
-            label = f"Best mean return against {name}"
-            charts.append((name, over(name, [*dots, best], label=label, tick=tick)))
+            charts.append((name, over(name, [*dots, best], label=f"Best mean return against {name}")))
     return charts
 
 
