@@ -89,7 +89,7 @@ def compare(
         typer.Option(
             "--output",
             "-o",
-            help="Page to write, with the curves on one axis; compare.html, or the next free number where that compares other runs.",
+            help="Page to write, with the curves on one axis; compare.html, or the next number that is free.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -104,7 +104,7 @@ def compare(
     if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise UsageError(f"compare takes two runs or more; a single one: promptpo show {directories[0]}")
     lines = [read_line(directory) for directory in directories]
-    output = output or _free(Path(COMPARISON), lines)
+    output = output or _free(Path(COMPARISON))
     before = output.exists()
     _write(output, lines)
     if as_json:
@@ -125,15 +125,10 @@ def _paired(line: RunLine, first: RunLine) -> dict[str, Any] | None:
     return {**told, "standard_error": error}
 
 
-def _free(path: Path, lines: Sequence[RunLine]) -> Path:
-    """The first numbered name that is free, or has a comparison of these runs already."""
-    from promptpo.output.report.compare_page import mark
-
-    for n in count(1):
-        found = path.with_stem(f"{path.stem}-{n}") if n > 1 else path
-        if not found.exists() or (found.is_file() and mark(lines) in found.read_text("utf-8", "replace")):
-            break
-    return found
+def _free(path: Path) -> Path:
+    """The first numbered name that is free: an earlier comparison stays."""
+    numbered = (path.with_stem(f"{path.stem}-{n}") if n > 1 else path for n in count(1))
+    return next(found for found in numbered if not found.exists())
 
 
 def _write(path: Path, lines: Sequence[RunLine], *, compared: bool = True) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -34,7 +33,6 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         "runs.js",
         title=f"{len(lines)} runs" if compared else f"{len(lines)} runs in {path.resolve().parent.name}",
         compared=compared,
-        mark=Markup(mark(lines)),  # noqa: S704 - letters and digits
         columns=list(table[0]),
         rows=[
             (
@@ -55,12 +53,6 @@ def _report(line: RunLine, path: Path) -> str:
     """The way to a run's own page; empty where it has none."""
     report = line.directory.resolve() / REPORT
     return os.path.relpath(report, path.resolve().parent) if report.is_file() else ""
-
-
-def mark(lines: Sequence[RunLine]) -> str:
-    """The element by which a page says which runs it compares."""
-    names = "\n".join(str(line.directory.resolve()) for line in lines)
-    return f'<meta name="promptpo-runs" content="{hashlib.sha256(names.encode()).hexdigest()}">'
 
 
 def cells(line: RunLine, first: RunLine, *, compared: bool = True) -> dict[str, str]:

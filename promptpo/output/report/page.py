@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from markupsafe import Markup
 
 from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
@@ -205,11 +202,8 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "experiments": [(experiment_line(one), one) for one in state.experiments],
         "world": world,
         "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
-        **(
-            {"episode": None, "note": shown, "frames": None}
-            if isinstance(shown, str)
-            else {"episode": shown, "note": shown.note, "frames": _frames(shown)}
-        ),
+        "episode": None if isinstance(shown, str) else shown,
+        "note": shown if isinstance(shown, str) else shown.note,
     }
 
 
@@ -240,14 +234,6 @@ def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
             text = f"The {one['role']} episode: seed {one['seed']}, return {number(one['return'])}{done}"
             found.append((text, base64.b64encode(data).decode()))
     return found
-
-
-def _frames(shown: Shown) -> Markup | None:
-    """A film for the page's script; base64 and numbers only, so nothing in it can end the element."""
-    if shown.film is None:
-        return None
-    film = {"fps": shown.film.fps, "frames": shown.film.frames, "steps": shown.steps}
-    return Markup(json.dumps(film))  # noqa: S704 - see above
 
 
 def typed(command: str) -> str:
