@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
 def named_for(tracker: str, seed: int) -> str:
     """What a tracker is called for one of several runs: a monitor file holds one run."""
-    kind, colon, where = tracker.partition(":")
+    kind, _, where = tracker.partition(":")
     if kind != "monitor":
         return tracker
-    path = Path(where if colon and where else "monitor.csv")
-    stem, _, rest = path.name.partition(".")
-    return f"monitor:{path.with_name(f'{stem}-seed-{seed}.{rest}' if rest else f'{stem}-seed-{seed}')}"
+    path = Path(where or "monitor.csv")
+    return f"monitor:{path.with_stem(f'{path.stem}-seed-{seed}')}"
 
 
 def finish(found: SeedsResult, showing: ShowingFlags) -> None:

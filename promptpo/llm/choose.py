@@ -95,10 +95,9 @@ def describe_choice(name: str | None, llm: LLM) -> str:
         return (
             f"model: {what}; see what waits for an answer with: promptpo inbox {named.removeprefix('inbox:')}"
         )
-    if name is not None:
-        return f"model: {what}, {choose(name).reason}"
+    said = f"model: {what}, {choose(name).reason}"
     other = "search (no language model)" if llm.language_model else "anthropic:MODEL or openai:MODEL"
-    return f"model: {what}, {choose(name).reason}; choose another with --model, for example {other}"
+    return said if name is not None else f"{said}; choose another with --model, for example {other}"
 
 
 def make_llm(

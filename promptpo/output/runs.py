@@ -6,7 +6,7 @@ A run is here what promptpo works on, or what a baseline left or works on (see `
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,18 +75,13 @@ def find_runs(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise NoSuchRunError(f"{folder} is no folder; name one that holds runs.")
-    return sorted(_below(folder, DEEPEST))
-
-
-def _below(folder: Path, levels: int) -> Iterator[Path]:
-    if is_run(folder):
-        yield folder
-    elif levels:
-        with os.scandir(folder) as entries:
-            inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        for name in inner:
-            if not name.startswith("."):
-                yield from _below(folder / name, levels - 1)
+    found = []
+    for root, names, _ in os.walk(folder):
+        here = Path(root)
+        inside, deepest = is_run(here), len(here.relative_to(folder).parts) == DEEPEST
+        found += [here] * inside
+        names[:] = [] if inside or deepest else [name for name in names if not name.startswith(".")]
+    return sorted(found)
 
 
 def is_run(folder: Path) -> bool:

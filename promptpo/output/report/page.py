@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
-from promptpo.output.importance import importances, tuned_rows
+from promptpo.output.importance import importance_json, tuned_rows
 from promptpo.output.report import charts
 from promptpo.output.report.result import (
     REFERENCES,
@@ -195,7 +195,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "goal_pictures": _goal_pictures(run),
         "refined": refined_in_words(result) if result.get(REFINED) else "",
         "fidelity": fidelity_in_words((result.get("teacher") or {}).get("fidelity")),
-        "importances": importances(best) if best else ([], 0),
+        "importances": importance_json(best) if best else None,
         "tuned_rows": tuned_rows(best) if best else [],
         "models": brought(state),
         "ancestors": _ancestors(run),
