@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from promptpo.output.baseline_run import BaselineRun
     from promptpo.output.report.episode import Shown
 
-LAYERS = ("level", "active", "missing")
-"""What a page says of the sandbox."""
 
 FILMING = 4.0
 """Seconds that the film of the automatic report may take; `promptpo report` takes its time."""
@@ -167,7 +165,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     state = run.state
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
-    sandbox = session.get("sandbox") or {}
     world = state.worlds[-1] if state.worlds else None
     if result.get(REFINED):
         from promptpo.output.refined import refined_in_words
@@ -182,7 +179,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "commands": [typed(each["command"]) for each in state.sessions],
         "tables": {
             "Versions": session.get("versions") or versions(),
-            "Sandbox": {name: value or "nothing" for name, value in sandbox.items() if name in LAYERS},
+            "Sandbox": session.get("sandbox") or {},
         },
         "writer": written_by(result) if result else run.config.model,
         "references": [
