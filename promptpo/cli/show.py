@@ -18,7 +18,7 @@ from promptpo.output.report.result import (
     by_reward,
     rewarded_in_words,
 )
-from promptpo.output.report.scores import by_variant, finite, table
+from promptpo.output.report.scores import by_variant, finite, of_episodes, score_in_words, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -199,13 +199,8 @@ def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
         if evaluation.detail:
             lines.append(indent(evaluation.detail.rstrip(), "    "))
     if evaluation.episodes:
-        returns = evaluation.returns
-        text = f"mean return {number(evaluation.mean_return)} over {episodes_in_words(len(returns))}"
-        if len(returns) > 1:
-            text += f" (min {number(min(returns))}, max {number(max(returns))})"
-        if evaluation.success_rate is not None:
-            text += f", success {evaluation.success_rate:.0%}"
-        lines.append(f"{env_id}: {text}; {evaluation.steps:,} steps")
+        score = score_in_words(of_episodes(evaluation.episodes))
+        lines.append(f"{env_id}: mean return {score}; {evaluation.steps:,} steps")
         lines[:0] = filter(None, [clean_line(rewarded_in_words(by_reward(evaluation)))])
     return lines
 

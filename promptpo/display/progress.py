@@ -45,11 +45,6 @@ class RunProgress:
         return min(self.state.config.budget.rounds, self.state.history.rounds + 1)
 
     @property
-    def seconds(self) -> float:
-        """Since this process began."""
-        return time.monotonic() - self.started
-
-    @property
     def doing(self) -> str:
         """What is going on, for a person who waits."""
         state, last = self.state, str(self.state.last.kind) if self.state.last else ""
@@ -140,7 +135,11 @@ class RunProgress:
         """What is kept up to date below what has happened."""
         rounds = self.state.config.budget.rounds
         best = f"best {self.standing}" if self.state.best else self.standing
-        return [f"round {self.round} of {rounds} · {self.doing} · {self.seconds:.0f} s", best, self.spending]
+        return [
+            f"round {self.round} of {rounds} · {self.doing} · {time.monotonic() - self.started:.0f} s",
+            best,
+            self.spending,
+        ]
 
 
 def _of(spent: str, limit: float | None, what: str = "") -> str:

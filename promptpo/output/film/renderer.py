@@ -134,7 +134,7 @@ def _video(env: gymnasium.Env[Any, Any], episodes: list[Episode], fps: float, pa
         write_video(frames, fps, path)
     except OSError as error:
         raise PromptPOError(f"cannot write {path}: {error.strerror or error}.") from error
-    return {"frames": len(frames), "fps": fps, "same": same}
+    return {"same": same}
 
 
 def _repeated(env: gymnasium.Env[Any, Any], episode: Episode, fps: float) -> bool:

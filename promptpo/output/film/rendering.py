@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError as RenderingError  # noqa: PLC0414 - still importable from here
-from promptpo.files import Json
 from promptpo.output.film.episodes import trajectory_of
 from promptpo.rollouts.jobs import registrations
 
@@ -68,13 +67,13 @@ def film(
     return Film(tuple(map(tuple, answer["frames"])), answer["fps"], answer["same"], answer["whole"])
 
 
-def write_video(task: Task, episodes: Sequence[Episode], path: Path) -> Json:
-    """Write recorded episodes as one GIF or MP4 file; returns "frames", "fps" and "same".
+def write_video(task: Task, episodes: Sequence[Episode], path: Path) -> bool:
+    """Write recorded episodes as one GIF or MP4 file, and return whether they gave the recorded returns again.
 
     Raises:
         RenderingError: The environment cannot be rendered here, or the file cannot be written.
     """
-    return _render(task, episodes, "video", 600.0, path=path.absolute())
+    return bool(_render(task, episodes, "video", 600.0, path=path.absolute())["same"])
 
 
 def show(task: Task, episodes: Sequence[Episode]) -> bool:
