@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.files import Json
 from promptpo.output.report.result import (
@@ -62,7 +62,7 @@ def many(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
 
 
-def spent_steps(steps: Mapping[str, int]) -> str:
+def spent_steps(steps: Mapping[Any, int]) -> str:
     """Steps by what they were for, where there are any."""
     return (
         ", ".join(f"{name} {count:,}" for name, count in steps.items() if count and name != "total") or "none"

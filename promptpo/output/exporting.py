@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 BEST = "best.py"
 """A run's best policy, in its directory."""
 
-GIVEN = "its user (given to the run at its start)"
-"""Who wrote a policy that a run began with."""
-
-TUNED_FROM_GIVEN = "its user (given to the run at its start; its numbers tuned by promptpo)"
-"""The same, with other numbers."""
+GIVEN = "(given to the run at its start)"
+"""What is said of who wrote a policy that a run began with."""
 
 SEARCH = "program search (no language model)"
 """What stands for its author in a run that asked no language model."""
@@ -273,7 +270,7 @@ def _facts(provenance: Provenance) -> str:
     theirs = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
     goal = " ".join(reward.goal.split()) if reward else ""
     marks = references_in_words(provenance.references)
-    lines = [
+    lines: list[Any] = [
         goal and f"The goal: {goal}.",
         score and f"Held-out mean return {score}{seeds}.",
         failures_in_words(test),

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from promptpo.envs.spaces import space_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
 from promptpo.files import Json, StrPath
-from promptpo.output.exporting import BEST, GIVEN, SEARCH, TUNED_FROM_GIVEN, Provenance, exported
+from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, exported
 from promptpo.output.report.result import RESULT, written_by
 from promptpo.output.report.scores import score_in_words
 from promptpo.output.run_view import read_result, read_view
@@ -188,7 +188,7 @@ def provenance(directory: Path, content: Json, config: Config) -> Provenance:
     model = content["model"] if content["language_model"] else SEARCH
     best = content["best"]
     if best.get("origin") == "user":
-        model = TUNED_FROM_GIVEN if best.get("tuned") else GIVEN
+        model = f"{written_by(content)} {GIVEN}"
     return Provenance(
         task=config.task,
         model=model,

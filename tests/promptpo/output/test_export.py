@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 
 from promptpo.envs.task import RewardProgram, Task
 from promptpo.output.exporting import (
-    GIVEN,
     MARKER,
-    TUNED_FROM_GIVEN,
     Provenance,
     exported,
     policy_part,
@@ -282,7 +280,9 @@ def test_the_header_says_what_it_is_not() -> None:
     assert "`promptpo play` and `promptpo evaluate` run it confined" in header
 
 
-@pytest.mark.parametrize("author", ["program search (no language model)", GIVEN, TUNED_FROM_GIVEN])
+@pytest.mark.parametrize(
+    "author", ["program search (no language model)", "its user, tuned (given to the run at its start)"]
+)
 def test_the_header_credits_no_model_with_what_none_wrote(author: str) -> None:
     """Search or the user."""
     text = exported(BARE, Provenance(Task("E"), author, "0", "r", "c", "d"), action_space=None)
