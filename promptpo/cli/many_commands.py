@@ -62,19 +62,13 @@ def list_runs(
     if page is not None:
         say(f"wrote {page}")
     else:
-        _print(lines)
+        print_runs(lines)
     for sentence in damaged:
         tell(sentence, error=True)
 
 
-def print_runs(directories: Iterable[Path]) -> None:
+def print_runs(lines: Iterable[RunLine]) -> None:
     """A table of runs, as `promptpo list` shows them."""
-    from promptpo.output.runs import read_line
-
-    _print([read_line(directory) for directory in directories])
-
-
-def _print(lines: Sequence[RunLine]) -> None:
     from promptpo.output.report.compare_page import cells
 
     print_table([{**cells(line, line, compared=False), "run": str(line.directory)} for line in lines])

@@ -63,7 +63,6 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
         print_json({"directory": str(directory), **found.data}, indent=2)
     else:
         summary(found)
-        tell(f"One of its runs: promptpo show {shlex.quote(str(one_of(directory)))}")
 
 
 def chosen_run(directory: Path, candidate: str | None) -> Path:
@@ -110,9 +109,10 @@ def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> N
 def summary(found: SeedsResult) -> None:
     """A table with a row for each run that has a result; mean, interval and best below it."""
     from promptpo.display.outcome import many
+    from promptpo.output.runs import read_line
     from promptpo.telling.feedback import number
 
-    many_commands.print_runs(run.directory for run in found.runs.values())
+    many_commands.print_runs(read_line(run.directory) for run in found.runs.values())
     data, best = found.data, found.data["best"]
     if best:
         known = sum(row["mean_return"] is not None for row in data["runs"])

@@ -42,12 +42,6 @@ def templates() -> jinja2.Environment:
     return environment
 
 
-@cache
-def _asset(name: str) -> Markup:
-    """The text of a file of ours beside the templates."""
-    return Markup((Path(__file__).parent / "assets" / name).read_text(encoding="utf-8"))  # noqa: S704 - our own
-
-
 def rendered(template: str, script: str, **values: Any) -> str:
     """A whole page.
 
@@ -56,13 +50,10 @@ def rendered(template: str, script: str, **values: Any) -> str:
         script: The file of its script.
         **values: What the template shows.
     """
-    code = _asset(script)
+    code = (Path(__file__).parent / "assets" / script).read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    return (
-        templates()
-        .get_template(template)
-        .render(style=_asset("style.css"), script=code, script_hash=digest, **values)
-    )
+    ours = Markup(code)  # noqa: S704 - our own
+    return templates().get_template(template).render(script=ours, script_hash=digest, **values)
 
 
 @lru_cache(maxsize=1024)  # a page that is served is drawn again and again
