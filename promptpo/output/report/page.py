@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
+from promptpo.llm.base import PNG
 from promptpo.output.importance import importance_json, tuned_rows
 from promptpo.output.report import charts
 from promptpo.output.report.result import (
@@ -213,9 +214,6 @@ def _ancestors(run: RunView) -> list[CandidateState]:
             found.add(one.id)
             left += one.attempt.candidate.parents
     return [one for one in run.candidates if one.id in found]
-
-
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
