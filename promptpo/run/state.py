@@ -167,10 +167,6 @@ class RunState:
         """The calls that were made for a candidate, and those named by their keys, in the order of their answers."""
         return tuple(call for call in self.calls if call.candidate == candidate or call.key in named)
 
-    def failed_programs(self, candidate: str) -> int:
-        """How many programs of a candidate have failed."""
-        return sum(one.candidate == candidate for one in self._failed)
-
     @property
     def stopped(self) -> list[Stopped]:
         """Every program that failed: those that a repair replaced, and candidates that failed in the end."""
