@@ -11,14 +11,15 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.run.spender import completion_of
+from promptpo.llm.base import Completion
+from promptpo.run.journal import from_json
 from promptpo_baselines.icpi.engines.chat import answer_line, asked_of
 from promptpo_baselines.icpi.engines.text import TextLLM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from promptpo.llm.base import LLM, Completion
+    from promptpo.llm.base import LLM
     from promptpo.run.journal import Journal
     from promptpo.run.ledger import Ledger
     from promptpo_baselines.icpi.values import CompletionRequest
@@ -75,7 +76,7 @@ class PaidEngine:
                 if isinstance(answer, BaseException):
                     raise answer
             found |= {keys[n]: self._journal.find("completion", keys[n]) for n in missing}
-        return [replace(completion_of(found[key]), logprobs=found[key]["logprobs"]) for key in keys]
+        return [from_json(Completion, found[key]) for key in keys]
 
     def close(self) -> None:
         """End the connections."""
