@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence, Sized
 from dataclasses import replace
 
@@ -82,7 +83,7 @@ def evaluation_of(rollout: Rollout, seconds: float = 0.0) -> Evaluation:
         failed_at=None if failure is None else (failure.seed, failure.step),
         output=rollout.output,
         seconds=round(seconds, 4),
-        policy_seconds=round(rollout.policy_seconds, 4),
+        policy_seconds=round(min(rollout.policy_seconds, rollout.guest_cpu_seconds or math.inf), 4),
         failed=failed,
     )
 
