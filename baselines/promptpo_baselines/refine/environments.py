@@ -147,7 +147,7 @@ class ProgramEnvs(VecEnvWrapper):
         self._box = Sandbox(Limits(), allow_weaker=allow_weaker, core=-1)
         self._asked = self._box.asked(prior.training_source, prior.asked_space, prior.answer_space)
         self._params = prior.program.values
-        self._answers = np.zeros((envs.num_envs, self._size + 1))
+        self._answers = np.zeros((envs.num_envs, self._size))
 
     def reset(self) -> Any:
         """Start an episode in every environment."""
@@ -161,7 +161,7 @@ class ProgramEnvs(VecEnvWrapper):
         """Begin a step."""
         self._next_shown = 0
         if self._actions.continuous:
-            prior = np.zeros_like(actions) if self.alone else self._answers[:, : self._size]
+            prior = np.zeros_like(actions) if self.alone else self._answers
             actions = self._actions.played(prior, actions, self.scale)
         self.venv.step_async(actions)
 
@@ -207,14 +207,12 @@ class ProgramEnvs(VecEnvWrapper):
             return
         began = time.perf_counter()
         chosen = set(acting)
-        messages = {lane: self._prior.asked(shown[lane], act=lane in chosen) for lane in self._asked.running}
+        messages = {lane: (int(lane in chosen), shown[lane]) for lane in self._asked.running}
         for lane, answer in self._asked.act(messages).items():
             if isinstance(answer, Failure):
                 self._lose(lane, answer.kind)
-                continue
-            if answer[-1] > self._answers[lane, -1]:
-                self._lose(lane, "crashed")
-            self._answers[lane] = np.clip(answer, -LARGEST, LARGEST)
+            else:
+                self._answers[lane] = np.clip(answer, -LARGEST, LARGEST)
         self.tally.asking_seconds += time.perf_counter() - began
 
     def _lose(self, lane: int, kind: str) -> None:
@@ -226,12 +224,12 @@ class ProgramEnvs(VecEnvWrapper):
         """What the program of the next environment does, with its episode's noise; every step begins with the first."""
         lane, self._next_shown = self._next_shown, (self._next_shown + 1) % self.num_envs
         noise = self._noise[lane] * random.standard_normal(self._size)
-        return np.clip(self._answers[lane, : self._size] + noise, -1.0, 1.0)
+        return np.clip(self._answers[lane] + noise, -1.0, 1.0)
 
     def _row(self, flat: Any, lane: int) -> Any:
         if self.alone:
             return np.asarray(flat, np.float32)
-        return np.concatenate([flat, self._answers[lane, : self._size]]).astype(np.float32)
+        return np.concatenate([flat, self._answers[lane]]).astype(np.float32)
 
     def _seen(self, flat: Any) -> Any:
         return np.stack([self._row(flat[i], i) for i in range(self.num_envs)])

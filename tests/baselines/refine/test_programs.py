@@ -85,8 +85,8 @@ def test_a_program_acts_beside_a_network_as_it_does_alone(source: str, prior_box
     prior = Prior(source, OBSERVED, ACTIONS)
     asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
     assert asked.start({0: Trial(0, prior.program.values)}) == {}
-    answer = asked.act({0: prior.asked(np.array([1.5, 0.0]), act=True)})[0]
-    np.testing.assert_allclose(answer, [0.75, 0.0])
+    answer = asked.act({0: (1, np.array([1.5, 0.0]))})[0]
+    np.testing.assert_allclose(answer, [0.75])
     text = refined_source(prior, silent(2), scale=1.0)
     assert check_source(text) is None
     assert Program.parse(text).contract.takes_params
@@ -102,7 +102,7 @@ def test_a_program_rests_where_it_is_not_asked(prior_box: Sandbox) -> None:
     asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
     asked.start({0: Trial(0)})
     given = np.zeros(2)
-    answers = [asked.act({0: prior.asked(given, act=act)})[0][0] for act in (True, False, False, True)]
+    answers = [asked.act({0: (act, given)})[0][0] for act in (1, 0, 0, 1)]
     assert answers == [0.5, 0.5, 0.5, 1.0]
 
 
@@ -115,7 +115,7 @@ def test_other_observations_than_vectors_reach_the_program_as_they_are(prior_box
     prior = Prior(source, space, ACTIONS)
     asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
     asked.start({0: Trial(0)})
-    assert asked.act({0: prior.asked({"n": 1, "says": "go"}, act=True)})[0][0] == 0.5
+    assert asked.act({0: (1, {"n": 1, "says": "go"})})[0][0] == 0.5
 
 
 def test_a_module_without_a_policy_is_refused() -> None:
