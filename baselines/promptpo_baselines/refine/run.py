@@ -43,31 +43,22 @@ class RefineRun(TrainingRun):
     envs: Any
 
     def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
-        given = settings.prior or {}
-        self.files = FileEvaluator(settings.task, allow_weaker=given["allow_weaker"])
+        self.given = settings.prior or {}
+        self.files = FileEvaluator(settings.task, allow_weaker=self.given["allow_weaker"])
         source = (directory / PROGRAM).read_text(encoding="utf-8")
         self.prior = Prior(source, *self.files.spaces)
         super().__init__(settings, directory, display)
 
     def _envs(self, saved: Path | None) -> VecEnv:
-        settings, row = self.settings, self.row
+        settings, row, weaker = self.settings, self.row, self.given["allow_weaker"]
         check_actions(settings, self.prior.action_space)
-        envs, flats = flat_envs(
-            settings.task,
-            row.n_envs or 1,
-            settings.seed,
-            self.record.steps,
-            allow_weaker=bool((settings.prior or {}).get("allow_weaker")),
-        )
-        given = settings.prior or {}
         self.beside = ProgramEnvs(
-            envs,
-            flats,
+            flat_envs(settings.task, row.n_envs or 1, settings.seed, self.record.steps, allow_weaker=weaker),
             self.prior,
-            scale=given["scale"],
+            scale=self.given["scale"],
             off_policy=not self.on_policy,
             alone=self._alone,
-            allow_weaker=given["allow_weaker"],
+            allow_weaker=weaker,
         )
         self.beside.tally = ProgramTally(**(self.record.program or {}))
         if saved is not None:
@@ -87,13 +78,14 @@ class RefineRun(TrainingRun):
     @property
     def called(self) -> str:
         """What is done, in words."""
-        given = self.settings.prior or {}
-        return f"refine {given['candidate']} of {given['run']}: a network learns by {super().called}"
+        return (
+            f"refine {self.given['candidate']} of {self.given['run']}: a network learns by {super().called}"
+        )
 
     @property
     def _alone(self) -> bool:
         """Whether actions are the network's alone."""
-        return bool((self.settings.prior or {}).get("alone"))
+        return bool(self.given.get("alone"))
 
     @property
     def _passed(self) -> int:
@@ -102,7 +94,7 @@ class RefineRun(TrainingRun):
 
     def _model(self, saved: Path | None) -> BaseAlgorithm:
         model = super()._model(saved)
-        if saved is not None and self._alone:  # the saved space knows no program
+        if saved is not None:  # the saved space knows no program
             model.action_space = self.beside.action_space
             model.action_space.seed(self.settings.seed + self.record.steps)
         return model
@@ -144,8 +136,7 @@ class RefineRun(TrainingRun):
     def source(self) -> str:
         """The program with the network as it is now, as one module."""
         network = network_of(self.model, self.envs, self._passed)
-        scale = (self.settings.prior or {})["scale"]
-        return refined_source(self.prior, network, scale=None if self._alone else scale)
+        return refined_source(self.prior, network, scale=None if self._alone else self.given["scale"])
 
     def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
         """Ties go to what was there before, and so to the program alone, which is easier to read."""
@@ -203,7 +194,7 @@ class RefineRun(TrainingRun):
         return content
 
     def _additions(self, content: dict[str, Any]) -> dict[str, Any]:
-        given, record = self.settings.prior or {}, self.record
+        given, record = self.given, self.record
         best, tally = record.best or {}, self.beside.tally
         network = network_of(self.model, self.envs, self._passed)
         return {

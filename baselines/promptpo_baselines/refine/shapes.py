@@ -43,9 +43,8 @@ class Actions:
         if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
             low, high = np.asarray(space.low, float).ravel(), np.asarray(space.high, float).ravel()
             bounded = np.isfinite(low) & np.isfinite(high)
-            middle = np.where(bounded, (np.where(bounded, low, 0) + np.where(bounded, high, 0)) / 2, 0.0)
-            half = np.where(bounded, (np.where(bounded, high, 0) - np.where(bounded, low, 0)) / 2, 1.0)
-            return cls(space, low.size, middle, np.maximum(half, 1e-12))
+            low, high = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
+            return cls(space, low.size, (low + high) / 2, np.maximum((high - low) / 2, 1e-12))
         if isinstance(space, spaces.Discrete) and space.start == 0:
             return cls(space, int(space.n), none, none)
         if isinstance(space, spaces.MultiDiscrete) and not np.any(space.start) and space.nvec.ndim == 1:
