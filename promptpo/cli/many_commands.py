@@ -55,7 +55,7 @@ def list_runs(
         _write(page, lines, compared=False)
     if as_json:
         told = {"output": str(page)} if page is not None else {}
-        print_json({"runs": [line.as_json() for line in lines], "damaged": damaged, **told}, indent=2)
+        print_json({"runs": [line.facts for line in lines], "damaged": damaged, **told}, indent=2)
         return
     if not lines and not damaged:
         say(f"There is no run in {folder}; make one with: promptpo optimize CartPole-v1")
@@ -110,7 +110,7 @@ def compare(
     before = output.exists()
     _write(output, lines)
     if as_json:
-        values = [{**line.as_json(), "against_first": _paired(line, lines[0])} for line in lines]
+        values = [{**line.facts, "against_first": _paired(line, lines[0])} for line in lines]
         print_json({"runs": values, "output": str(output)}, indent=2)
         return
     print_table([list(COLUMNS), *(cells(line, lines[0]) for line in lines)])

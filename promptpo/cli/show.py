@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.display.outcome import came_out, families, many, with_error, worth
+from promptpo.display.outcome import came_out, many, spent_steps, with_error, worth
 from promptpo.envs.task import label_of
 from promptpo.llm.choose import SEARCH
 from promptpo.output.importance import importance_in_words, importance_json
@@ -18,7 +18,7 @@ from promptpo.output.report.result import (
     by_reward,
     rewarded_in_words,
 )
-from promptpo.output.report.scores import by_variant, finite
+from promptpo.output.report.scores import by_variant, finite, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -162,7 +162,9 @@ def played(result: EvaluatedPolicy) -> str:
     lines = _rolled_out(result.evaluation, label_of(result.env_id))
     if result.evaluation.episodes:
         lines[-1] += f" in {result.seconds:.1f} s"
-        lines += families(by_variant(result.task, result.evaluation.episodes))
+        lines += map(
+            clean_line, table(by_variant(result.task, result.evaluation.episodes).get("by_variant", ()))
+        )
     return "\n".join(lines)
 
 
@@ -224,8 +226,7 @@ def _line(state: CandidateState, view: RunView) -> str:
 
 
 def _spent(ledger: Ledger, *, asked: bool) -> str:
-    steps = ", ".join(f"{purpose} {count:,}" for purpose, count in ledger.steps.items() if count)
-    text = f"Steps: {steps or 'none'}"
+    text = f"Steps: {spent_steps(ledger.steps)}"
     if not asked:
         return text + "."
     usage = ledger.usage

@@ -124,8 +124,7 @@ def report(
     """Write RUN/report.html, one page on what happened in a run.
 
     Of a folder of --seeds it is compare.html. It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
-    shown; where the environment cannot be rendered the page says why, and an episode of the same policy that
-    an earlier page has stays there. For a run that was not made here that
+    shown; where the environment cannot be rendered the page says why. For a run that was not made here that
     needs --trust; the rest of the page executes nothing.
 
     A run that was not made here is only read: its page comes into the current directory.

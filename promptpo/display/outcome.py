@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from promptpo.output.report.scores import score_in_words, table
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.feedback import with_noise
-from promptpo_sandbox.text import clean_line, clean_lines
+from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -41,26 +42,32 @@ def came_out(data: Json, directory: Path) -> list[str]:
     for what, part in parts.items():
         said = score_in_words(part) or "nothing ran"
         whose = f", candidate {candidate}" if candidate and part is test else ""
-        lines += [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *families(part)] if part else []
+        lines += (
+            [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *table(part.get("by_variant", ()))]
+            if part
+            else []
+        )
     rest = [rewarded_in_words(test), cut_in_words(data, directory), one_episode_in_words(data)]
-    return [clean_line(line) for line in [*lines, *rest] if line]
-
-
-def families(part: Json) -> list[str]:
-    """The lines about variants in a part of a result; none where there is one environment."""
-    return [clean_line(line) for line in table(part.get("by_variant", ()))]
+    return [line for line in [*lines, *rest] if line]
 
 
 def worth(data: Json) -> list[str]:
     """What a result is worth, and does for a goal or after a teacher, a line each."""
     teacher = data.get("teacher") or {}
     told = (data.get("verdict"), goal_in_words(data), fidelity_in_words(teacher.get("fidelity")))
-    return [clean_line(line) for line in told if line]
+    return list(filter(None, told))
 
 
 def many(count: int, one: str, more: str) -> str:
     """A number with the word for it."""
     return f"{count} {one if count == 1 else more}"
+
+
+def spent_steps(steps: Mapping[str, int]) -> str:
+    """Steps by what they were for, where there are any."""
+    return (
+        ", ".join(f"{name} {count:,}" for name, count in steps.items() if count and name != "total") or "none"
+    )
 
 
 HOW = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import json
 import re
-import sys
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.output.report.scores import score_in_words
 from promptpo.program import Program
 from promptpo_sandbox import Limits, check_source
+from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,7 +99,6 @@ def exported(
         gated(provenance.task.reward.source)
     program, task = Program.parse(source).inlined, portable(provenance.task)
     added = _template().render(
-        needs=_needs(program),
         construction=_construction(program),
         action=_action(action_space),
         env_id=task.env_id,
@@ -239,12 +238,6 @@ def _claimed(added: str) -> frozenset[str]:
     return program.names | (program.reads & set(dir(builtins)))
 
 
-def _needs(program: Program) -> str:
-    """The packages without which the file does not run."""
-    packages = {"numpy", *program.imports} - set(sys.stdlib_module_names)
-    return "numpy only" if packages == {"numpy"} else ", ".join(sorted(packages))
-
-
 @cache
 def _template() -> jinja2.Template:
     import jinja2
@@ -263,30 +256,20 @@ def _template() -> jinja2.Template:
 
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
-    author = _line(public(provenance.model))
+    author = clean_line(public(provenance.model))
     writers = {"program search": "program search", "its user (": "the user of promptpo"}
     writer = next((w for start, w in writers.items() if author.startswith(start)), "a language model")
     parts = [
-        f"Policy for {_line(provenance.task.name)}, written by {author}.",
+        f"Policy for {clean_line(provenance.task.name)}, written by {author}.",
         _facts(provenance),
         (
             f"This is code written by {writer}; it passed promptpo's static gate, "
             "which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined."
         ),
-        f"To play it (needs gymnasium): python {_line(filename)} --episodes 10 --seed 0",
+        f"To play it (needs gymnasium): python {clean_line(filename)} --episodes 10 --seed 0",
         docstring,
     ]
-    text = "\n\n".join(part for part in parts if part).replace("\\", "\\\\").replace('"""', "'''")
-    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
-
-
-def _line(value: str) -> str:
-    """A value of a header on one line."""
-    return "".join(c if c.isprintable() else _escaped(c) for c in value)
-
-
-def _escaped(character: str) -> str:
-    return repr(character)[1:-1] if character != "\t" else "    "
+    return "\n\n".join(part for part in parts if part).replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _facts(provenance: Provenance) -> str:
@@ -305,7 +288,7 @@ def _facts(provenance: Provenance) -> str:
         provenance.verdict,
         f"Candidate {provenance.candidate} of run {provenance.run_id}, promptpo {provenance.version}, {provenance.date}.",
     ]
-    return "\n".join(_line(line) for line in lines if line)
+    return clean_lines(*filter(None, lines))
 
 
 def _construction(program: Program) -> dict[str, Any]:

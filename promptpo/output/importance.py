@@ -59,14 +59,8 @@ def importance_in_words(candidate: Candidate) -> str:
     found, episodes = importances(candidate)
     if not found:
         return ""
-    named = [one for one in found if one["share"] > 0][:NAMED]
-    bounds = [f" (at its {one['at_bound']} bound)" if one["at_bound"] else "" for one in named]
+    named = [one for one in found if one["share"] > 0 or one["at_bound"]][:NAMED]
+    bounds = [one["at_bound"] and f" (at its {one['at_bound']} bound)" for one in named]
     told = [f"{one['name']} {one['share']:.0%}{bound}" for one, bound in zip(named, bounds, strict=True)]
-    held = [one["name"] for one in found if one["at_bound"] and one not in named][:NAMED]
-    rest = len(found) - len(named)
     text = ", ".join(told) or "none of them clearly"
-    if named and rest:
-        text += f"; {rest} other{'s' if rest > 1 else ''} little or nothing clear"
-    if held:
-        text += f"; also at a bound: {', '.join(held)}"
     return f"Which numbers moved the return in {episodes:,} tuning episodes: {text}."

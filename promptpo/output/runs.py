@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +45,15 @@ class RunLine:
 
     directory: Path
     facts: Json
-    setting: Json = field(default_factory=dict)
-    returns: Mapping[int, float] = field(default_factory=dict)
-    curve: Curve = ()
+    setting: Json
+    returns: Mapping[int, float]
+    curve: Curve
 
     @property
     def task(self) -> tuple[str, dict[str, Any]]:
         """What was solved: runs of the same task are compared."""
         own = {name: value for name, value in self.setting.items() if name != "held_out_variants"}
         return self.facts["env_id"], {**self.facts["env_kwargs"], **own}
-
-    def as_json(self) -> dict[str, Any]:
-        """The run as ``--json`` shows it."""
-        return dict(self.facts)
 
     def against(self, other: RunLine) -> Difference | None:
         """How this run's policy differs from another's over the test seeds that both have played.
@@ -111,16 +107,10 @@ def read_line(directory: Path) -> RunLine:
     if _is_ours(directory):
         return _search(read_view(directory))
     run = read_baseline(directory)
-    begun = {"method": run.method, "seed": run.seed, "steps": run.steps, "wall_seconds": run.seconds}
-    curve: list[tuple[float, float]] = []
-    for one in run.curve:  # a baseline keeps its best agent
-        if one.mean_return is not None and (not curve or one.mean_return > curve[-1][1]):
-            curve.append((one.steps, one.mean_return))
     try:
-        line = _line(directory, run.result or {**run.task, **begun, "finished": False})
+        return _line(directory, run.content, run.test_returns, run.best_so_far)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
-    return replace(line, curve=tuple(curve), returns=dict(run.test_episodes()))
 
 
 def _search(view: RunView) -> RunLine:
@@ -145,17 +135,16 @@ def _search(view: RunView) -> RunLine:
         },
         "finished": False,
     }
-    limit = {"max_episode_steps": config.task.max_episode_steps}
-    line = _line(view.directory, {**(view.result or begun), **limit})
     test = state.test if view.result is not None else None
     returns: dict[int, float] = {}
     if test is not None and test.episodes:
         returns = dict.fromkeys(Seeds().test(state.planned_test), min(test.returns))
         returns |= {episode.seed: episode.return_ for episode in test.episodes}
-    return replace(line, returns=returns, curve=tuple((float(at.steps), mean) for at, mean in view.so_far))
+    content = {**(view.result or begun), "max_episode_steps": config.task.max_episode_steps}
+    return _line(view.directory, content, returns, tuple((float(at.steps), mean) for at, mean in view.so_far))
 
 
-def _line(directory: Path, result: Json) -> RunLine:
+def _line(directory: Path, result: Json, returns: Mapping[int, float], curve: Curve) -> RunLine:
     """A line by a result, or by what stands for it while there is none."""
     test, llm, steps = (result.get(part) or {} for part in ("test", "llm", "steps"))
     total, program = int(steps.get("total") or 0), int(steps.get("program") or 0)
@@ -184,4 +173,4 @@ def _line(directory: Path, result: Json) -> RunLine:
     task = {name: result[name] for name in names if result.get(name)}
     if digest := (result.get("reward") or {}).get("digest"):
         task["reward"] = str(digest)
-    return RunLine(directory, facts, task)
+    return RunLine(directory, facts, task, returns, curve)

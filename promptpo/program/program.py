@@ -137,9 +137,6 @@ class Program:
     reads = _Fact[frozenset[str]](frozenset, ())
     """The names that are read anywhere in it."""
 
-    imports = _Fact[tuple[str, ...]](tuple, ())
-    """The top-level packages that it imports, sorted."""
-
     contract = _Fact(lambda found: Contract(*found), (None, None))
     """How the class ``Policy`` is made for an episode."""
 
@@ -162,10 +159,7 @@ class Program:
         return list(self._read("class_docstrings", name, otherwise=()))
 
     def text(self, name: str) -> str:
-        """A text of that name, at the top level or in a class; empty where there is none.
-
-        It may be written in parts that are added, or as a list of lines or a dict of labels and their meanings.
-        """
+        """A text of that name, at the top level or in a class; empty where there is none."""
         return str(self._read("text", name, otherwise=""))
 
     @cached_property

@@ -111,9 +111,9 @@ def tuning_steps(
 ) -> int:
     """Steps for tuning one round's candidates.
 
-    Rounds get even parts of what later candidates and their judging do not need; a part that is too small to find anything
-    stays for later rounds, of which the last takes what is there. Where nothing learns from the rounds, each gets all that is left: going on is worth more than
-    beginning again.
+    Rounds get even parts of what later candidates and their judging do not need, the last at least half of what is there; a part
+    that is too small to find anything stays for later rounds. Where nothing learns from the rounds, each gets all that is
+    left: going on is worth more than beginning again.
 
     Args:
         left: Of the run; None without a limit.
@@ -129,10 +129,10 @@ def tuning_steps(
     left -= min(left // 4, looks)
     if not learns:
         return min(most, left)
-    paid, least = left // max(1, rounds) - coming, TABLE["tuning"].floor * length
+    paid = left // max(1, rounds) - coming
     if rounds <= 1:
-        paid, least = max(paid, left // 2), 1
-    return min(most, paid) if paid >= least > 0 else 0
+        paid = max(paid, left // 2)
+    return min(most, paid) if paid >= TABLE["tuning"].floor * length > 0 else 0
 
 
 def longest_episode(steps: int | None, episodes: int, sampled: float) -> int:

@@ -137,7 +137,7 @@ class GoalReward:
 
     async def _tried(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:
         """The source in an answer, its program, what a few episodes earn by it, and what is wrong with it."""
-        answer = answers.extract(text, class_name="Reward", method="step")
+        answer = answers.extract(text, class_name="Reward")
         if answer.problem:
             said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
             return "", None, {}, f"the answer {said}."

@@ -161,7 +161,7 @@ class Modeller:
                 text = await self._answer(name, told)
             except (ProviderError, BudgetSpentError):
                 break
-            answer = answers.extract(text, class_name="World", method="step")
+            answer = answers.extract(text, class_name="World")
             if answer.problem:
                 break
             latest = await self._fitted(answer.source, name)

@@ -6,13 +6,13 @@ import base64
 import difflib
 import hashlib
 import shlex
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from promptpo.telling.feedback import number
+from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 if TYPE_CHECKING:
     import jinja2
@@ -37,7 +37,8 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = lambda value: "-" if value is None else number(value)
-    environment.filters["quoted"] = shlex.quote
+    environment.filters |= {"quoted": shlex.quote, "highlighted": highlighted}
+    environment.globals |= {"difference": difference, "outcome_words": OUTCOME_WORDS}
     return environment
 
 
@@ -64,6 +65,7 @@ def rendered(template: str, script: str, **values: Any) -> str:
     )
 
 
+@lru_cache(maxsize=1024)  # a page that is served is drawn again and again
 def highlighted(source: str) -> Markup:
     """Python source with a span for each token that the style sheet colours."""
     from pygments import highlight  # type: ignore[import-untyped]

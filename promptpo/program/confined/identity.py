@@ -10,9 +10,6 @@ from promptpo.program.confined.tree import Module, parse
 from promptpo.program.confined.tunables import declared_in
 from promptpo.program.tunables import text_digest
 
-MOST_BITS = 10_000
-"""Longer integers are dumped as hexadecimal digits, since Python refuses to write them as decimal ones."""
-
 
 def digest(module: Module) -> str:
     """A name for what a source does: equal for sources that differ in comments, layout and local names.
@@ -23,7 +20,7 @@ def digest(module: Module) -> str:
     tree = parse(module.source) or module.tree  # one of its own, since normalising changes it
     try:
         return text_digest(ast.dump(_Normalise().visit(tree)))
-    except (RecursionError, MemoryError):
+    except (RecursionError, MemoryError, ValueError):  # among others, integers that Python refuses to write
         return text_digest(module.source)
 
 
@@ -78,11 +75,6 @@ class _Normalise(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         node.id = self._name(node.id)
-        return node
-
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        if isinstance(node.value, int) and node.value.bit_length() > MOST_BITS:
-            node.value = hex(node.value)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:

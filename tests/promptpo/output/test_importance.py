@@ -46,14 +46,14 @@ def test_an_array_is_one_row() -> None:
 
 
 def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
-    """Those that mattered most first; what noise explains is counted, not named."""
+    """Those that mattered most first; what noise explains is named at a bound only."""
     one = candidate(
         bias=Sensitivity(0.0, "", 240), kd=Sensitivity(0.2, "upper", 240), kp=Sensitivity(0.625, "", 240),
         gain=Sensitivity(0.0, "lower", 240), gone=Sensitivity(0.9, "", 240),
     )  # fmt: skip
     assert importance_in_words(one) == (
-        "Which numbers moved the return in 240 tuning episodes: kp 62%, kd 20% (at its upper bound); 2 others little or "
-        "nothing clear; also at a bound: gain."
+        "Which numbers moved the return in 240 tuning episodes: kp 62%, kd 20% (at its upper bound), gain 0% (at its lower "
+        "bound)."
     )
     assert [each["name"] for each in importances(one)[0]] == ["kp", "kd", "bias", "gain"]
     told = importance_json(one)

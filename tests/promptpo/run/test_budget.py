@@ -57,7 +57,7 @@ def test_rounds_get_even_parts_of_what_others_need_not() -> None:
     assert tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=True) == 20_000
     assert tuning_steps(100_000, rounds=4, coming=5_000, length=3_000, learns=True) == 0
     assert tuning_steps(10_000, rounds=1, coming=8_000, length=100, learns=True) == 5_000
-    assert tuning_steps(10_000, rounds=1, coming=8_000, length=1_000, learns=True) == 5_000
+    assert tuning_steps(10_000, rounds=1, coming=8_000, length=1_000, learns=True) == 0
     assert tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=False) == 100_000
 
 
