@@ -56,7 +56,7 @@ class Prior:
     def module(self) -> str:
         """The program's module without its docstring, its class renamed to `name`, names of ours kept free."""
         program = self.program
-        for taken in sorted(program.names & {"Prior", "finite", "one_hot", "Network", "NETWORK"}):
+        for taken in sorted(program.names & {"Prior", "finite", "one_hot", "started", "Network", "NETWORK"}):
             program = program.renamed(taken)
         renamed = program.named("Policy", self.name)
         numpy = "" if "np" in renamed.names else "import numpy as np\n"
@@ -69,15 +69,19 @@ class Prior:
     @property
     def asking(self) -> str:
         """Classes and functions that ask the program safely and give numbers."""
-        contract = self.program.contract
-        takes_params = contract.takes_params or (contract.takes_params is None and self.program.params)
+        contract, making = self.program.contract, f"{self.name}()"
+        if contract.takes_params:
+            making = f"{self.name}(params)"
+        elif contract.takes_params is None:
+            making = f"started({self.name}, params)"
         return _ASKING.format(
             values=self.program.given(),
-            making=f"{self.name}({'params' if takes_params else ''})",
+            making=making,
             reset="\n            self.program.reset()" if contract.resets else "",
             size=self.actions.size,
             action=self.actions.reading("self.program.act(obs)"),
-            helper=_ONE_HOT if self.actions.choices else _FINITE,
+            helpers=(_STARTED if contract.takes_params is None else "")
+            + (_ONE_HOT if self.actions.choices else _FINITE),
         )
 
     # In training
@@ -128,8 +132,22 @@ def one_hot(choice, n):
     return (np.arange(n) == choice).astype(float)
 '''.strip("\n")
 
+_STARTED = '''
+def started(policy, params):
+    """A policy for an episode, with its parameters where it takes them."""
+    try:
+        program = policy(params)
+    except TypeError:
+        program = policy()
+    if hasattr(program, "reset"):
+        program.reset()
+    return program
+
+
+'''.lstrip("\n")
+
 _ASKING = '''\
-{helper}
+{helpers}
 
 
 class Prior:

@@ -56,6 +56,8 @@ class Policy:
 ALIASED = """
 class Controller:
     def __init__(self, params):
+        self.gain = 0.0
+    def reset(self):
         self.gain = 1.0
     def act(self, obs):
         return (self.gain * obs[0],)
