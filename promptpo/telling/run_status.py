@@ -80,6 +80,6 @@ def seconds_in_words(attempt: Attempt) -> str:
     if each < QUICK:
         return ""
     return (
-        f"A call of `act` took about {each:.0f} ms by the clock (allowed: {LIMITS.step_seconds:g} s, and "
-        f"{LIMITS.episode_seconds:g} s an episode, of computing time)."
+        f"A call of `act` took about {each:.0f} ms (allowed: {LIMITS.step_seconds:g} s, and "
+        f"{LIMITS.episode_seconds:g} s an episode)."
     )

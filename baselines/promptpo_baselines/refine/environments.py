@@ -121,8 +121,7 @@ class ProgramEnvs(VecEnvWrapper):
         allow_weaker: bool = False,
     ) -> None:
         self.scale, self.alone = scale, alone
-        self._actions = prior.actions
-        self._size = prior.actions.size
+        self._actions, self._size = prior.actions, prior.actions.size
         inputs = int(envs.observation_space.shape[0]) + (0 if alone else self._size)  # type: ignore[index]
         action_space: Any = prior.action_space
         if self._actions.continuous:
@@ -155,7 +154,7 @@ class ProgramEnvs(VecEnvWrapper):
     def step_wait(self) -> VecEnvStepReturn:
         """End a step; where an episode ended, its last observation has the program's action too."""
         flat, rewards, dones, infos = self.venv.step_wait()
-        ended = [i for i in range(self.num_envs) if dones[i]]
+        ended = np.flatnonzero(dones).tolist()
         self._ask(range(self.num_envs), infos)
         for i in ended:
             infos[i]["terminal_observation"] = self._row(infos[i]["terminal_observation"], i)
@@ -171,13 +170,11 @@ class ProgramEnvs(VecEnvWrapper):
 
     def _begin(self, lanes: Iterable[int]) -> None:
         """Give lanes fresh programs, and ask those for their first actions."""
-        began = time.perf_counter()
         if not self.asking:
             return
-        trials = {}
-        for lane in lanes:
-            trials[lane] = Trial(self.tally.episodes, self._params)
-            self.tally.episodes += 1
+        began = time.perf_counter()
+        trials = {lane: Trial(self.tally.episodes + n, self._params) for n, lane in enumerate(lanes)}
+        self.tally.episodes += len(trials)
         for lane, failure in self._asked.start(trials).items():
             self._lose(lane, failure.kind)
         for lane in trials:
