@@ -16,7 +16,7 @@ from promptpo.llm.prices import check_price
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
-from promptpo.run.settings import MOST, settings_of
+from promptpo.run.settings import settings_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -135,7 +135,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
             return f"the limit on {name} must be more than {above:g}, not {given}."
         return f"{name} must be at least {least:g}, not {given}."
     if kind.startswith("less_than"):
-        return f"{name} must be at most {MOST:,}."
+        return f"{name} must be at most {error['ctx']['le']:,}."
     wanted = next((words for begin, words in KINDS if kind.startswith(begin)), None)
     if wanted is None:
         return f"{name} cannot be {given!r}: {error['msg']}."

@@ -79,7 +79,7 @@ def _send_baseline(run: BaselineRun, one: Tracker) -> None:
         "seed": run.seed,
         "max_steps": run.settings.get("steps"),
     }
-    one.open(run.directory, _known(parameters))
+    one.begin_at(run.directory, _known(parameters))
     for point in run.curve:
         values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
         one.log(_known(values), round(point.steps), time.time())

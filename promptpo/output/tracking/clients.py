@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-from promptpo.errors import MissingExtraError, UsageError
+from promptpo.errors import MissingExtraError
 from promptpo.files import Json
 from promptpo.output.tracking.events import Tracker
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -95,17 +95,14 @@ class MLflow(Tracker):
     """
 
     def __init__(self, uri: str) -> None:
-        mlflow = _client("MLflow", "mlflow", "mlflow-skinny")
+        self._new, self._uri = _client("MLflow", "mlflow", "mlflow-skinny").MlflowClient, uri
         if uri.startswith("file:"):
             # MLflow would rather see a database; whoever writes file: has decided.
             os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
-        try:
-            self._client: Any = mlflow.MlflowClient(tracking_uri=uri)
-        except mlflow.MlflowException as error:
-            raise UsageError(f"MLflow cannot use {uri}: {str(error).splitlines()[0]}") from error
 
     def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
+        self._client: Any = self._new(tracking_uri=self._uri)
         experiment = self._client.get_experiment_by_name("promptpo")
         experiment_id = experiment.experiment_id if experiment else self._client.create_experiment("promptpo")
         run = self._client.create_run(experiment_id, run_name=directory.resolve().name)
@@ -125,6 +122,10 @@ class MLflow(Tracker):
         self._client.set_terminated(self._run_id)
 
 
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
 class Monitor(Tracker):
     """Writes every episode as a line of a monitor file, as stable-baselines3's plotting reads it.
 
@@ -141,11 +142,8 @@ class Monitor(Tracker):
 
     def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: TextIO = self._path.open("w", encoding="utf-8", newline="")
-        except OSError as error:
-            raise UsageError(f"cannot write {self._path}: {error.strerror}.") from error
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: TextIO = open(self._path, "w", encoding="utf-8", newline="", opener=_no_link)
         print(f"#{json.dumps({'t_start': time.time(), 'env_id': parameters['env_id']})}", file=self._file)
         self._rows: Any = csv.writer(self._file)
         self._rows.writerow(["r", "l", "t", "purpose", "seed"])
