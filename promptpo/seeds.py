@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import Json, StrPath, read_json, write_atomically
+from promptpo.files import Json, StrPath, file_name, read_json, write_atomically
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
@@ -272,14 +272,16 @@ def _claim(directory: Path, config: Config) -> None:
 def _read(directory: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError, LookupError, TypeError):
         found = read_json(directory / SEEDS)
-        if len(found["seeds"]) <= MOST and all(type(seed) is int and 0 <= seed < 2**63 for seed in found["seeds"]):
+        if len(found["seeds"]) <= MOST:
             return dict(found)
-    raise RunError(f"{directory / SEEDS} does not say which seeds the runs in this folder have; restore it from a copy.")
+    raise RunError(
+        f"{directory / SEEDS} does not say which seeds the runs in this folder have; restore it from a copy."
+    )
 
 
 def _places(directory: Path) -> dict[int, Path]:
     """Where the runs of a folder are, by seed."""
-    return {seed: directory / f"seed-{seed}" for seed in _read(directory)["seeds"]}
+    return {seed: directory / file_name(f"seed-{seed}") for seed in _read(directory)["seeds"]}
 
 
 def _begun(path: Path) -> bool:

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-from promptpo.errors import MissingExtraError
+from promptpo.errors import MissingExtraError, UsageError
 from promptpo.files import Json
 from promptpo.output.tracking.events import Tracker
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -122,10 +122,6 @@ class MLflow(Tracker):
         self._client.set_terminated(self._run_id)
 
 
-def _no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
-
-
 class Monitor(Tracker):
     """Writes every episode as a line of a monitor file, as stable-baselines3's plotting reads it.
 
@@ -142,8 +138,10 @@ class Monitor(Tracker):
 
     def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
+        if self._path.is_symlink():  # laid there by whoever made the folder
+            raise UsageError(f"{self._path} is a link; name a file.")
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: TextIO = open(self._path, "w", encoding="utf-8", newline="", opener=_no_link)
+        self._file: TextIO = self._path.open("w", encoding="utf-8", newline="")
         print(f"#{json.dumps({'t_start': time.time(), 'env_id': parameters['env_id']})}", file=self._file)
         self._rows: Any = csv.writer(self._file)
         self._rows.writerow(["r", "l", "t", "purpose", "seed"])

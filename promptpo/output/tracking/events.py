@@ -50,7 +50,9 @@ class Tracker(Observer):
             UsageError: It cannot be opened, or may be in a run that was not made here.
         """
         if not made_here(directory) and Path.cwd().is_relative_to(directory.resolve()):
-            raise UsageError(f"{directory} was not made here, so nothing is written into it; do this in another folder.")
+            raise UsageError(
+                f"{directory} was not made here, so nothing is written into it; do this in another folder."
+            )
         try:
             self.open(directory, parameters)
         except Exception as error:  # a foreign client may raise anything
