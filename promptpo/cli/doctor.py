@@ -92,7 +92,7 @@ def _packages() -> Found:
     found = versions()
     names = ("gymnasium", "numpy", "RestrictedPython", "openai", "anthropic", "cma")
     text = ", ".join(f"{name} {found[name]}" for name in names if name in found)
-    yield "ok", f"promptpo {found.get('promptpo', __version__)}, {text}"
+    yield "ok", f"promptpo {__version__}, {text}"
 
 
 def _extras() -> Found:

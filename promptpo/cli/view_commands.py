@@ -166,13 +166,13 @@ def _written(run: Path, path: Path, *, open_: bool, as_json: bool) -> None:
 
 def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     """Serve the report until Ctrl-C."""
+    from promptpo.cli.seeds_command import one_of
     from promptpo.output.live import live_server
-    from promptpo.seeds import begun_runs, is_folder_of_seeds
+    from promptpo.seeds import is_folder_of_seeds
 
     if is_folder_of_seeds(run):
-        one = next(iter(begun_runs(run)), run / "seed-0")
         raise UsageError(
-            f"{run} holds one run for each seed; serve one of them: promptpo report {one} --live"
+            f"{run} holds one run for each seed; serve one of them: promptpo report {one_of(run)} --live"
         )
     if not run.is_dir():
         raise NoSuchRunError(f"there is no run {run}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.files import Json
 from promptpo.output.report.result import (
@@ -20,7 +20,7 @@ from promptpo.output.report.result import (
 from promptpo.output.report.scores import score_in_words, table
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
-from promptpo.telling.feedback import with_noise
+from promptpo.telling.feedback import episodes_in_words, with_noise
 from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 def with_error(evidence: Evidence) -> str:
     """A mean return with its standard error, and of how many episodes it is."""
-    count = len(evidence.episodes)
     told = with_noise(evidence.mean_return, evidence.standard_error)
-    return f"{told} ({count} {'episode' if count == 1 else 'episodes'})"
+    return f"{told} ({episodes_in_words(len(evidence.episodes))})"
 
 
 def came_out(data: Json, directory: Path) -> list[str]:
@@ -63,7 +62,7 @@ def many(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
 
 
-def spent_steps(steps: Mapping[str, int]) -> str:
+def spent_steps(steps: Mapping[Any, int]) -> str:
     """Steps by what they were for, where there are any."""
     return (
         ", ".join(f"{name} {count:,}" for name, count in steps.items() if count and name != "total") or "none"

@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 BEST = "best.py"
 """A run's best policy, in its directory."""
 
-GIVEN = "its user (given to the run at its start)"
-"""Who wrote a policy that a run began with."""
-
-TUNED_FROM_GIVEN = "its user (given to the run at its start; its numbers tuned by promptpo)"
-"""The same, with other numbers."""
+GIVEN = "(given to the run at its start)"
+"""What is said of who wrote a policy that a run began with."""
 
 SEARCH = "program search (no language model)"
 """What stands for its author in a run that asked no language model."""
@@ -256,16 +253,10 @@ def _template() -> jinja2.Template:
 
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
-    author = clean_line(public(provenance.model))
-    writers = {"program search": "program search", "its user (": "the user of promptpo"}
-    writer = next((w for start, w in writers.items() if author.startswith(start)), "a language model")
     parts = [
-        f"Policy for {clean_line(provenance.task.name)}, written by {author}.",
+        clean_line(f"Policy for {provenance.task.name}, written by {public(provenance.model)}."),
         _facts(provenance),
-        (
-            f"This is code written by {writer}; it passed promptpo's static gate, "
-            "which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined."
-        ),
+        "This code passed promptpo's static gate, which is no sandbox; `promptpo play` and `promptpo evaluate` run it confined.",
         f"To play it (needs gymnasium): python {clean_line(filename)} --episodes 10 --seed 0",
         docstring,
     ]
@@ -279,7 +270,7 @@ def _facts(provenance: Provenance) -> str:
     theirs = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
     goal = " ".join(reward.goal.split()) if reward else ""
     marks = references_in_words(provenance.references)
-    lines = [
+    lines: list[Any] = [
         goal and f"The goal: {goal}.",
         score and f"Held-out mean return {score}{seeds}.",
         failures_in_words(test),

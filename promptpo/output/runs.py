@@ -6,7 +6,7 @@ A run is here what promptpo works on, or what a baseline left or works on (see `
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,9 @@ from promptpo.run.records import Seeds
 DEEPEST = 4
 """Folders below the given one in which runs are looked for."""
 
+TASK = ("wrappers", "variants", "max_episode_steps", "reward")
+"""What is part of a task besides its environment and arguments: of a reward its digest."""
+
 Curve = tuple[tuple[float, float], ...]
 """(environment steps, mean return of the best so far) each time it changed."""
 
@@ -36,23 +39,20 @@ class RunLine:
 
     Attributes:
         directory: The run directory.
-        facts: The run as ``--json`` shows it.
-        setting: What was solved, besides environment and arguments: wrappers, variants, the digest of the reward program,
-            and ``max_episode_steps``, the longest episode where one was asked for and is recorded.
+        facts: The run as ``--json`` shows it; of `TASK` what makes it another task than its environment alone.
         returns: Held-out return by test seed; an episode in which the policy failed counts like its worst.
         curve: How the best so far improved.
     """
 
     directory: Path
     facts: Json
-    setting: Json
     returns: Mapping[int, float]
     curve: Curve
 
     @property
     def task(self) -> tuple[str, dict[str, Any]]:
         """What was solved: runs of the same task are compared."""
-        own = {name: value for name, value in self.setting.items() if name != "held_out_variants"}
+        own = {name: self.facts[name] for name in TASK if name in self.facts}
         return self.facts["env_id"], {**self.facts["env_kwargs"], **own}
 
     def against(self, other: RunLine) -> Difference | None:
@@ -75,18 +75,13 @@ def find_runs(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise NoSuchRunError(f"{folder} is no folder; name one that holds runs.")
-    return sorted(_below(folder, DEEPEST))
-
-
-def _below(folder: Path, levels: int) -> Iterator[Path]:
-    if is_run(folder):
-        yield folder
-    elif levels:
-        with os.scandir(folder) as entries:
-            inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        for name in inner:
-            if not name.startswith("."):
-                yield from _below(folder / name, levels - 1)
+    found = []
+    for root, names, _ in os.walk(folder):
+        here = Path(root)
+        inside, deepest = is_run(here), len(here.relative_to(folder).parts) == DEEPEST
+        found += [here] * inside
+        names[:] = [] if inside or deepest else [name for name in names if not name.startswith(".")]
+    return sorted(found)
 
 
 def is_run(folder: Path) -> bool:
@@ -169,8 +164,6 @@ def _line(directory: Path, result: Json, returns: Mapping[int, float], curve: Cu
         **{name: result.get(name) for name in ("seed", "wall_seconds")},
         **{name: test.get(name) for name in ("mean_return", "success_rate")},
     }
-    names = ("wrappers", "variants", "held_out_variants", "max_episode_steps")
-    task = {name: result[name] for name in names if result.get(name)}
-    if digest := (result.get("reward") or {}).get("digest"):
-        task["reward"] = str(digest)
-    return RunLine(directory, facts, task, returns, curve)
+    own = {**result, "reward": (result.get("reward") or {}).get("digest")}
+    facts |= {name: own[name] for name in TASK if own.get(name)}
+    return RunLine(directory, facts, returns, curve)

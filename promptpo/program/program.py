@@ -125,10 +125,6 @@ class Program:
     actions = _Fact[tuple[Any, ...]](tuple, ())
     """What the table may choose from: the ``ACTIONS`` literal, or else the values the table has."""
 
-    def number(self, name: str, default: float) -> float:
-        """A top-level number, or a default where it is missing or no finite number."""
-        return float(self._read("number", name, default, otherwise=default))
-
     # What it is made of
 
     names = _Fact[frozenset[str]](frozenset, ())

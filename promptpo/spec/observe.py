@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
-from promptpo.envs.contract import ReturnContract, old_interface
+from promptpo.envs.contract import BUILDING, STEPPING, ReturnContract, old_interface, patience
 from promptpo.envs.family import family_of
-from promptpo.envs.patience import BUILDING, STEPPING, patience
 from promptpo.envs.spaces import equal, leaves
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.facts import EpisodeEnd

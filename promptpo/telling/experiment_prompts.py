@@ -8,13 +8,13 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of
-from promptpo.run.allowance import FIRST
+from promptpo.run.budget import FIRST
 from promptpo.telling.experiments import FIT
 from promptpo.telling.limits import PICTURE, REPORT
 from promptpo.telling.prompting import form_of_trajectory, render
 
 if TYPE_CHECKING:
-    from promptpo.run.allowance import Allowance
+    from promptpo.run.budget import Allowance
     from promptpo.spec import TaskSpec
 
 

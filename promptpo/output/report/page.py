@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
 from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
-from promptpo.output.importance import importances, tuned_rows
+from promptpo.llm.base import PNG
+from promptpo.output.importance import importance_json, tuned_rows
 from promptpo.output.report import charts
 from promptpo.output.report.result import (
     REFERENCES,
@@ -44,8 +42,6 @@ if TYPE_CHECKING:
     from promptpo.output.baseline_run import BaselineRun
     from promptpo.output.report.episode import Shown
 
-LAYERS = ("level", "active", "missing")
-"""What a page says of the sandbox."""
 
 FILMING = 4.0
 """Seconds that the film of the automatic report may take; `promptpo report` takes its time."""
@@ -138,25 +134,25 @@ def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
         template, own = "search.html.j2", _of_search(run, result, shown)
     else:
         template, own = "baseline.html.j2", _of_baseline(run)
-    scores = {name: part for name, part in result.items() if name in own["parts"]}
-    tested = (scores.get("test") or {}).get("mean_return") is not None
-    own |= {"selection_chart": charts.selection_chart(scores) if tested else None, "scores": scores}
     return rendered(template, "script.js", run=run, result=result, **own)
 
 
 def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     """What the page of a baseline shows: its curve, its test, and how to repeat it."""
-    looked = [(one.steps, one.mean_return) for one in run.curve if one.mean_return is not None]
-    trained = [(one.steps, one.train_mean_return) for one in run.curve if one.train_mean_return is not None]
-    lines = [charts.Series(looked, kind="line")]
-    if len(trained) > 1 and trained != looked:
-        lines.append(charts.Series(trained, "faint", "line"))
-    curve = charts.over("training steps", lines, label="Mean return against training steps") if looked else ""
+    names = ("train_mean_return", "mean_return")
+    parts = [
+        [(one.steps, mean) for one in run.curve if (mean := getattr(one, name)) is not None] for name in names
+    ]
+    lines = [
+        charts.Series(points, look, "line") for points, look in zip(parts, ("faint", "best"), strict=True)
+    ]
+    curve = (
+        charts.over("training steps", lines, label="Mean return against training steps") if any(parts) else ""
+    )
     command = run.content.get("command")
     return {
-        "parts": ("validation", "test"),
         "steps": run.content["steps"],
-        "charts": [("training steps", curve)] if looked else [],
+        "charts": [("training steps", curve)] if curve else [],
         "commands": [typed(str(command))] if command else [],
         "tables": {
             "Settings": {name: value for name, value in run.settings.items() if name != "task"},
@@ -170,7 +166,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     state = run.state
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
-    sandbox = session.get("sandbox") or {}
     world = state.worlds[-1] if state.worlds else None
     if result.get(REFINED):
         from promptpo.output.refined import refined_in_words
@@ -180,13 +175,12 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         from promptpo.output.world import use_of_world
         from promptpo.world import words
     return {
-        "parts": ("train", "validation", "evidence", "test"),
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
         "commands": [typed(each["command"]) for each in state.sessions],
         "tables": {
             "Versions": session.get("versions") or versions(),
-            "Sandbox": {name: value or "nothing" for name, value in sandbox.items() if name in LAYERS},
+            "Sandbox": session.get("sandbox") or {},
         },
         "writer": written_by(result) if result else run.config.model,
         "references": [
@@ -199,18 +193,15 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "goal_pictures": _goal_pictures(run),
         "refined": refined_in_words(result) if result.get(REFINED) else "",
         "fidelity": fidelity_in_words((result.get("teacher") or {}).get("fidelity")),
-        "importances": importances(best) if best else ([], 0),
+        "importances": importance_json(best) if best else None,
         "tuned_rows": tuned_rows(best) if best else [],
         "models": brought(state),
         "ancestors": _ancestors(run),
         "experiments": [(experiment_line(one), one) for one in state.experiments],
         "world": world,
         "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
-        **(
-            {"episode": None, "note": shown, "frames": None}
-            if isinstance(shown, str)
-            else {"episode": shown, "note": shown.note, "frames": _frames(shown)}
-        ),
+        "episode": None if isinstance(shown, str) else shown,
+        "note": shown if isinstance(shown, str) else shown.note,
     }
 
 
@@ -223,9 +214,6 @@ def _ancestors(run: RunView) -> list[CandidateState]:
             found.add(one.id)
             left += one.attempt.candidate.parents
     return [one for one in run.candidates if one.id in found]
-
-
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
@@ -241,14 +229,6 @@ def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
             text = f"The {one['role']} episode: seed {one['seed']}, return {number(one['return'])}{done}"
             found.append((text, base64.b64encode(data).decode()))
     return found
-
-
-def _frames(shown: Shown) -> Markup | None:
-    """A film for the page's script; base64 and numbers only, so nothing in it can end the element."""
-    if shown.film is None:
-        return None
-    frames = [list(frame) for frame in shown.film.frames]
-    return Markup(json.dumps({"fps": shown.film.fps, "frames": frames, "steps": shown.steps}))  # noqa: S704 - see above
 
 
 def typed(command: str) -> str:

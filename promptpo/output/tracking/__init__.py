@@ -11,10 +11,8 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from promptpo.errors import NoSuchRunError, UsageError
-from promptpo.files import Json
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
 from promptpo.output.tracking.clients import MLflow, Monitor, TensorBoard, WandB
@@ -80,17 +78,14 @@ def _send_baseline(run: BaselineRun, one: Tracker) -> None:
         "seed": told.get("seed"),
         "max_steps": run.settings.get("steps"),
     }
-    one.open(run.directory, _known(parameters))
+    one.open(run.directory, parameters)
     for point in run.curve:
         values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
-        one.log(_known(values), round(point.steps), time.time())
+        known = {name: value for name, value in values.items() if value is not None}
+        one.log(known, round(point.steps), time.time())
     tests = [EpisodeRecord(seed, return_, 0) for seed, return_ in run.test_returns.items()]
     for purpose, episodes in (("train", run.episodes), ("test", tests)):
         for episode in episodes:
             one.episode(purpose, episode, None)
     one.log(tested(told.get("test")), told["steps"].get("train", 0), time.time())
     one.close(None)
-
-
-def _known(values: Json) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
 
 from promptpo.program.confined.tree import MAX_SOURCE_BYTES, bound_here, parse
 from promptpo_sandbox.text import clean_answer
@@ -17,6 +16,11 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A fenced block, to the end where it is not closed."""
+
+_BARE = re.compile(
+    r"^(?:import |from \w|class |def |\"\"\"|PARAMS\b).*^[ \t)\]}][^\n]*$", re.MULTILINE | re.DOTALL
+)
+"""What may be code in an answer without a fence: from the first line that begins like code to the last one that ends like it."""
 
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 """From one that is never closed on, nothing is an answer."""
@@ -38,7 +42,10 @@ def extract(text: str, class_name: str, cut: bool) -> tuple[str, str | None, str
     if not text.strip():
         return "", "cut" if cut else "empty", ""
     blocks = _fenced(text)
-    codes = [_code(block) for block, _ in blocks] or [_code(text), *map(_code, _tail_of_prose(text))]
+    codes = [_code(block) for block, _ in blocks] or [
+        _code(text),
+        *(_code(one[0]) for one in _BARE.finditer(text)),
+    ]
     prose = re.sub(r"\n{3,}", "\n\n", _BLOCK.sub("", text)).strip()[:MOST_PROSE]
     if len(blocks) < 2 and any(map(_too_long, codes)):  # noqa: PLR2004 - another one may be what is wanted
         return "", "too_long", prose
@@ -85,15 +92,3 @@ def _fenced(text: str) -> list[tuple[str, bool]]:
     languages = ("", "python", "py", "python3")
     found = _BLOCK.finditer(text)
     return [(one["code"], bool(one["end"])) for one in found if one["language"].lower() in languages]
-
-
-def _tail_of_prose(text: str) -> Iterator[str]:
-    """For answers without a fence: the text from the first line that starts like code."""
-    start = re.search(r"^(import |from \w|class |def |\"\"\"|PARAMS\b)", text, re.MULTILINE)
-    if start:
-        lines = text[start.start() :].split("\n")
-        yield "\n".join(lines)
-        for end in range(len(lines) - 1, 0, -1):  # drop prose after the code
-            if lines[end - 1].startswith((" ", ")", "]", "}")):
-                yield "\n".join(lines[:end])
-                return

@@ -27,7 +27,7 @@ def digest(module: Module) -> str:
 def skeleton(module: Module) -> str:
     """A name for a program without its numbers: equal for those that differ in nothing else."""
     tree = parse(module.source) or module.tree  # one of its own, as above
-    values: dict[ast.expr, ast.expr] = {}
+    values: dict[ast.AST, ast.expr] = {}
     for one in declared_in(tree).values():
         value = ast.Constant(f"{one.shape}" if one.shape else 0)
         both = [ast.Constant(0), ast.Constant(0)]
@@ -91,8 +91,8 @@ class _Normalise(ast.NodeTransformer):
 class _WithoutNumbers(ast.NodeTransformer):
     """Numbers become 0, and an array in ``PARAMS`` its shape, however they are written."""
 
-    def __init__(self, declared: Mapping[ast.expr, ast.expr]) -> None:
-        self._declared: dict[ast.AST, ast.expr] = dict(declared.items())
+    def __init__(self, declared: Mapping[ast.AST, ast.expr]) -> None:
+        self._declared = declared
 
     def visit(self, node: ast.AST) -> Any:
         if node not in self._declared:

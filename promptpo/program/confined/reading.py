@@ -22,7 +22,7 @@ _FACTS = {
         facts.text, facts.without_docstring, facts.option_defaults, identity.digest, identity.skeleton,
         classes.contract, classes.reward, classes.lacks, classes.arguments, tree.constant,
         tunables.params, tunables.arrays, tunables.given, tunables.table, tunables.actions,
-        tunables.number, tunables.with_values, tunables.with_literal,
+        tunables.with_values, tunables.with_literal,
         renaming.renamed, renaming.named, inlining.inlined,
     )
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as command_line
-from promptpo.output.importance import importance_in_words, importance_json, importances, tuned_rows
+from promptpo.output.importance import importance_in_words, importance_json, tuned_rows
 from promptpo.output.report.page import write_report
 from promptpo.output.run_view import read_view
 from promptpo.run.records import Candidate, Sensitivity
@@ -55,7 +55,7 @@ def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
         "Which numbers moved the return in 240 tuning episodes: kp 62%, kd 20% (at its upper bound), gain 0% (at its lower "
         "bound)."
     )
-    assert [each["name"] for each in importances(one)[0]] == ["kp", "kd", "bias", "gain"]
+    assert [each["name"] for each in importance_json(one)["parameters"]] == ["kp", "kd", "bias", "gain"]
     told = importance_json(one)
     assert told is not None
     assert told["episodes"] == 240

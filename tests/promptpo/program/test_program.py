@@ -52,7 +52,7 @@ def touch_everything(program: Any) -> Any:
     """Use all that a program offers."""
     _ = program.digest, program.is_python, program.names, program.reads, program.contract
     _ = program.params, program.values, program.table, program.actions, program.docstring
-    _ = program.number("DISCOUNT", 0.5), program.without_docstring
+    _ = program.constant("DISCOUNT"), program.without_docstring
     for name in program.names:
         program.renamed(name)
     return [
