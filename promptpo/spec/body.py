@@ -31,6 +31,10 @@ def body_of(env: Any) -> str:
         parent = model.body(int(body.parentid[0])).name
         told = [f"{float(body.mass[0]):.3g} kg", *_shapes(model, n), *_joints(model, n)]
         lines.append(f"{body.name or n} on {parent} at {_place(body.pos)}: {'; '.join(told)}")
+    contact = {(*model.geom_solref[n], *model.geom_solimp[n][:3]) for n in range(model.ngeom)}
+    if len(contact) == 1:
+        (one,) = contact
+        lines.append(f"contacts: solref {_place(one[:2])}, solimp {_place(one[2:])}")
     text = "\n".join([HEAD, *lines])
     return text if len(text) <= LONGEST else ""
 
