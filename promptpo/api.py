@@ -17,10 +17,10 @@ from promptpo.files import Json, StrPath
 from promptpo.llm.choose import one_or_several
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
-from promptpo.run.checking import check_names, checked, config_of
+from promptpo.run.checking import checked, config_of
 from promptpo.run.config import CONFIG, Budget, Config, load_config
 from promptpo.run.origin import asks, changed_files, check_trust, made_here, modules_of, resuming
-from promptpo.run.settings import in_reference, settings_of
+from promptpo.run.settings import check_names, in_reference, settings_of
 from promptpo.session import Session, default_name
 
 if TYPE_CHECKING:

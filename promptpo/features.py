@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpo.run.allowance import allowance
+from promptpo.run.budget import allowance
 
 if TYPE_CHECKING:
     from promptpo.search.context import SearchContext

@@ -22,8 +22,7 @@ from promptpo.search.context import SearchContext
 from promptpo.search.final_test import Outcome, concluded
 from promptpo.search.judge import Judge
 from promptpo.search.planning import plan_round
-from promptpo.search.sampler import Sampler
-from promptpo.search.samples import Sample, what_ends
+from promptpo.search.sampler import Sample, Sampler, what_ends
 from promptpo.search.stopping import close, done
 from promptpo.search.tuner import Tuner
 from promptpo.telling.plan import Plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,8 +21,8 @@ Stage = Callable[[Any], Any]
 class Actor(Protocol):
     """Acts on several environments at once."""
 
-    def act(self, observations: Any) -> Any:
-        """One action for each row of a batch of flat observations, deterministic where the agent can be."""
+    def act(self, observations: Sequence[Any]) -> Sequence[Any]:
+        """One action for each flat observation, deterministic where the agent can be."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,14 @@ class TrainedAgent:
     stages: Sequence[Stage] = ()
     observation_space: AnySpace | None = None
 
-    def act(self, observations: Any) -> Any:
-        """One deterministic action for each row of a batch of flat observations."""
+    def act(self, observations: Sequence[Any], *, deterministic: bool = True) -> Sequence[Any]:
+        """One action for each flat observation."""
+        batch: Any = np.stack([np.asarray(one) for one in observations])
         for stage in self.stages:
-            observations = stage(observations)
-        return self.model.predict(observations, deterministic=True)[0]
+            batch = stage(batch)
+        actions = self.model.predict(batch, deterministic=deterministic)[0]
+        discrete = isinstance(self.model.action_space, spaces.Discrete)
+        return [int(action) for action in actions] if discrete else [*actions]
 
     def predict(
         self,
@@ -55,15 +58,9 @@ class TrainedAgent:
     ) -> tuple[Any, Any]:
         """The action for one observation of the bare environment, and the state, which is passed through."""
         del episode_start
-        flat = observation
-        if self.observation_space is not None:
-            flat = flatten(self.observation_space, observation)
-        batch = np.asarray(flat)[None]
-        for stage in self.stages:
-            batch = stage(batch)
-        action = self.model.predict(batch, deterministic=deterministic)[0][0]
-        discrete = isinstance(self.model.action_space, spaces.Discrete)
-        return (int(action) if discrete else action), state
+        space = self.observation_space
+        flat = observation if space is None else flatten(space, observation)
+        return self.act([flat], deterministic=deterministic)[0], state
 
 
 @dataclass
@@ -72,14 +69,13 @@ class ZeroAgent:
 
     action_space: AnySpace
 
-    def act(self, observations: Any) -> Any:
-        """The same action for every row."""
+    def act(self, observations: Sequence[Any]) -> Sequence[Any]:
+        """The same action for every observation."""
         space = self.action_space
+        zero: Any = np.zeros(space.shape or (), space.dtype)
         if isinstance(space, spaces.Box):
-            action = np.clip(np.zeros(space.shape), space.low, space.high)
-        else:
-            action = np.zeros(space.shape or (), int)
-        return np.repeat(np.asarray(action, space.dtype)[None], len(observations), axis=0)
+            zero = np.clip(zero, space.low, space.high)
+        return [zero] * len(observations)
 
 
 @dataclass
@@ -93,11 +89,10 @@ class RandomAgent:
 
     action_space: AnySpace
     seed: int = 0
-    _seeded: bool = field(default=False, init=False)
 
-    def act(self, observations: Any) -> Any:
-        """An action for every row, each drawn anew."""
-        if not self._seeded:
-            self.action_space.seed(self.seed)
-            self._seeded = True
-        return np.stack([np.asarray(self.action_space.sample()) for _ in range(len(observations))])
+    def __post_init__(self) -> None:
+        self.action_space.seed(self.seed)
+
+    def act(self, observations: Sequence[Any]) -> Sequence[Any]:
+        """An action for every observation, each drawn anew."""
+        return [self.action_space.sample() for _ in observations]

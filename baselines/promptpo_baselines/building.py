@@ -13,7 +13,7 @@ from stable_baselines3.common.save_util import load_from_pkl
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
 
 from promptpo.errors import UnsupportedSpaceError, UsageError
-from promptpo_baselines.agents import Stage, TrainedAgent
+from promptpo_baselines.agents import TrainedAgent
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY, DISCRETE_ONLY, algorithm_class, called
 from promptpo_baselines.environments import AnySpace, policy_name, training_envs
 from promptpo_baselines.hyperparameters import ON_POLICY, Hyperparameters, resolve
@@ -107,14 +107,18 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
     Raises:
         UnsupportedSpaceError: It has not.
     """
-    name, task = called(settings.algorithm), settings.task.name
-    if settings.algorithm in CONTINUOUS_ONLY and not isinstance(space, spaces.Box):
-        other = "ppo, trpo, dqn or qrdqn" if isinstance(space, spaces.Discrete) else "ppo or trpo"
-        raise UnsupportedSpaceError(f"{name} acts in continuous spaces; {task} has {space}: take {other}.")
-    if settings.algorithm in DISCRETE_ONLY and not isinstance(space, spaces.Discrete):
-        other = "ppo, trpo, sac, tqc or crossq" if isinstance(space, spaces.Box) else "ppo or trpo"
+    continuous, discrete = isinstance(space, spaces.Box), isinstance(space, spaces.Discrete)
+    needs = {
+        **dict.fromkeys(CONTINUOUS_ONLY, (continuous, "acts in continuous spaces")),
+        **dict.fromkeys(DISCRETE_ONLY, (discrete, "chooses among numbered actions")),
+    }
+    has, does = needs.get(settings.algorithm, (True, ""))
+    if not has:
+        others = ", ".join(
+            [*ON_POLICY, *(CONTINUOUS_ONLY if continuous else DISCRETE_ONLY if discrete else ())]
+        )
         raise UnsupportedSpaceError(
-            f"{name} chooses among numbered actions; {task} has {space}: take {other}."
+            f"{called(settings.algorithm)} {does}; {settings.task.name} has {space}: take one of {others}."
         )
 
 
@@ -143,17 +147,13 @@ def refill(model: Any, path: Path) -> None:
     new.pos, new.full = filled % new.buffer_size, filled == new.buffer_size
 
 
-def agent_of(model: BaseAlgorithm, envs: VecEnv, observation_space: AnySpace | None = None) -> TrainedAgent:
+def agent_of(model: BaseAlgorithm, envs: VecEnv) -> TrainedAgent:
     """The agent as it is now; it follows further training."""
-    return TrainedAgent(model, stages_of(envs), observation_space)
-
-
-def stages_of(envs: VecEnv) -> list[Stage]:
-    """What the wrappers do to observations, first to last."""
-    return [
+    stages = [
         wrapper.normalize_obs if isinstance(wrapper, VecNormalize) else wrapper.encode
         for wrapper in _stack(envs)
     ]
+    return TrainedAgent(model, stages)
 
 
 def save_normalizers(envs: VecEnv, directory: Path, prefix: str = "") -> None:

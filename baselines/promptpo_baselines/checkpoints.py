@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
 from promptpo.errors import RunError
 from promptpo.files import read_json
+from promptpo.run.journal import from_json
 from promptpo_baselines.building import NORMALIZERS, save_normalizers
 
 if TYPE_CHECKING:
@@ -54,11 +54,6 @@ class Record:
     best_source: str = ""
     program: dict[str, Any] | None = None
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Record:
-        """What ``asdict`` gave."""
-        return cls(**{**data, "episodes": [tuple(episode) for episode in data["episodes"]]})
-
 
 class Checkpoints:
     """The checkpoints of a run; only the newest is kept.
@@ -82,7 +77,7 @@ class Checkpoints:
             RunError: It is damaged.
         """
         try:
-            return Record.from_json(read_json(checkpoint / RECORD))
+            return from_json(Record, read_json(checkpoint / RECORD))
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise RunError(f"the checkpoint {checkpoint} is damaged; remove it to start anew.") from error
 

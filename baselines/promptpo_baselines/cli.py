@@ -14,13 +14,7 @@ from typer.core import TyperGroup
 from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import TestedFlags
-from promptpo_baselines.flags import (
-    MaxSeconds,
-    PlaceFlags,
-    ScoringFlags,
-    TrainingFlags,
-    held_out_in_words,
-)
+from promptpo_baselines.flags import MaxSeconds, PlaceFlags, ScoringFlags, TrainingFlags
 
 if TYPE_CHECKING:
     from promptpo_baselines.settings import TrainingSettings
@@ -136,29 +130,25 @@ def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: flo
             max_seconds=max_seconds,
             trust=place.trust,
         )
-    lines = summary(content, directory) if "test" in content else [_paused(content, directory)]
-    place.show(content, directory, lines)
+    place.show(content, directory, summary(content, directory))
 
 
-def _paused(content: Mapping[str, Any], directory: Path) -> str:
-    return f"{content['steps']['train']:,} training steps so far; {content['stop_reason']}; {directory}"
+def summary(content: Mapping[str, Any], directory: Path, *more: str) -> list[str]:
+    """What a run came to, or why it stopped before that, in a few lines; `more` stands behind its scores."""
+    from promptpo.display.outcome import came_out
 
-
-def summary(content: Mapping[str, Any], directory: Path) -> list[str]:
-    """A result in a few lines."""
-    from promptpo.output.report.result import rewarded_in_words
-
-    test, steps = content["test"], content["steps"]
-    tuned = f" after {steps['tune']:,} of a search" if steps["tune"] else ""
-    lines = [
-        f"{content['method']} on {content['env_id']}: {held_out_in_words(test)}",
-        rewarded_in_words(test),
-        f"On variants held out from training: {held_out_in_words(test['held_out'])}"
-        if "held_out" in test
-        else "",
-        f"{steps['train']:,} training steps{tuned}, {content['wall_seconds']:.1f} s; {directory}",
-    ]
-    return [line for line in lines if line]
+    test, llm = content.get("test") or {}, content.get("llm") or {}
+    what = f"{content['method']} on {content['env_id']}: " if "method" in content else ""
+    lines = [f"{what}{content['stop_reason']}"]
+    if test.get("mean_return") is not None:
+        lines += came_out(content, directory)
+    lines += more
+    if llm.get("calls"):
+        cached = f"{llm['cached_input_tokens']:,} of them cached"
+        lines.append(f"{llm['calls']:,} calls, {llm['input_tokens']:,} prompt tokens, {cached}")
+    steps = ", ".join(f"{name} {n:,}" for name, n in content["steps"].items() if n and name != "total")
+    took = f", {content['wall_seconds']:.1f} s" if "wall_seconds" in content else ""
+    return [*lines, f"Steps: {steps or 'none'}{took}; {directory}"]
 
 
 for _name, _about in {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -95,18 +97,29 @@ def make_playable(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
     return with_reward(env, task.reward, allow_weaker=allow_weaker)
 
 
+def leaves(space: AnySpace, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], AnySpace]]:
+    """The parts of a nested space with the keys that lead to each; text, which no network reads, is left out."""
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        inner: Any = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
+        for key, part in inner:
+            yield from leaves(part, (*path, key))
+    elif not isinstance(space, spaces.Text):
+        yield path, space
+
+
 def flat_space(space: AnySpace) -> AnySpace:
     """The space of what `flatten` gives; the space itself where SB3 reads it directly."""
     if isinstance(space, (*DIRECT, spaces.Text)):
         return space
-    return spaces.flatten_space(_without_text(space))
+    return spaces.flatten_space(spaces.Tuple([part for _, part in leaves(space)]))
 
 
 def flatten(space: AnySpace, observation: Any) -> Any:
     """An observation as SB3 reads it."""
     if isinstance(space, (*DIRECT, spaces.Text)):
         return observation
-    return spaces.flatten(_without_text(space), _kept(space, observation))
+    parts = [(part, reduce(getitem, path, observation)) for path, part in leaves(space)]
+    return spaces.flatten(spaces.Tuple([part for part, _ in parts]), tuple(value for _, value in parts))
 
 
 def vector(space: AnySpace, observation: Any) -> np.ndarray[Any, Any]:
@@ -154,10 +167,9 @@ def training_envs(task: Task, n: int, run_seed: int, first_episode: int) -> Dumm
 
 
 def _check_observations(task: Task) -> None:
-    env = make_flat_env(task)
-    space = env.observation_space
-    env.close()
-    if isinstance(space, spaces.Text) or 0 in (space.shape or ()):
+    with contextlib.closing(make_playable(task)) as env:
+        parts = list(leaves(env.observation_space))
+    if not parts:
         raise UnsupportedSpaceError(
             f"{task.name} observes text and no numbers, which the networks of stable-baselines3 do not read; "
             f"promptpo optimize {task.env_id} writes programs that do."
@@ -186,22 +198,3 @@ class SeededEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
         (chosen,) = self._seeds.train(1, start=self._next % SEEDS_PER_PURPOSE)
         self._next += self._stride
         return self.env.reset(seed=chosen, options=options)
-
-
-def _without_text(space: AnySpace) -> AnySpace:
-    if isinstance(space, spaces.Dict):
-        kept = {key: _without_text(s) for key, s in space.spaces.items() if not isinstance(s, spaces.Text)}
-        return spaces.Dict(kept)
-    if isinstance(space, spaces.Tuple):
-        return spaces.Tuple([_without_text(s) for s in space.spaces if not isinstance(s, spaces.Text)])
-    return space
-
-
-def _kept(space: AnySpace, observation: Any) -> Any:
-    if isinstance(space, spaces.Dict):
-        items = space.spaces.items()
-        return {key: _kept(s, observation[key]) for key, s in items if not isinstance(s, spaces.Text)}
-    if isinstance(space, spaces.Tuple):
-        pairs = zip(space.spaces, observation, strict=True)
-        return tuple(_kept(s, value) for s, value in pairs if not isinstance(s, spaces.Text))
-    return observation

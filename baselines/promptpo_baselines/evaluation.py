@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.task import Task
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.agents import Actor
-from promptpo_baselines.environments import AnyEnv, make_flat_env
+from promptpo_baselines.environments import AnyEnv, flatten, make_playable
 from promptpo_sandbox import Episode, Rollout, Trajectory
 
 MOST_ENVIRONMENTS = 16
@@ -46,6 +45,7 @@ class Player:
 
     def step(self, action: Any) -> Episode | None:
         """Take a step; the episode when that ended it."""
+        action = int(action) if isinstance(self.env.action_space, spaces.Discrete) else action
         self.observation, reward, terminated, truncated, info = self.env.step(action)
         self.rewards.append(float(reward))
         if self.record:
@@ -85,7 +85,9 @@ class Evaluator:
     task: Task
     _players: list[Player] = field(default_factory=list)
 
-    def evaluate(self, actor: Actor, seeds: Sequence[int]) -> Evaluation:
+    def evaluate(
+        self, actor: Actor, seeds: Sequence[int], watch: Callable[[Episode], bool] | None = None
+    ) -> Evaluation:
         """Play one episode for each seed.
 
         An episode is decided by its seed and the actions, so the order in which players become free
@@ -94,27 +96,33 @@ class Evaluator:
         Args:
             actor: What acts.
             seeds: Of the episodes.
+            watch: Given every episode with its trajectory; no further one is played once it returns false.
+                Episodes are then played one after the other.
         """
         started = time.monotonic()
-        while len(self._players) < min(len(seeds), MOST_ENVIRONMENTS):
-            self._players.append(Player(make_flat_env(self.task)))
+        lanes = 1 if watch else min(len(seeds), MOST_ENVIRONMENTS)
+        while len(self._players) < lanes:
+            self._players.append(Player(make_playable(self.task), record=watch is not None))
 
         def acts(playing: Sequence[Player]) -> Sequence[Any]:
-            actions = actor.act(np.stack([np.asarray(player.observation) for player in playing]))
-            return [self._as_action(player.env, a) for player, a in zip(playing, actions, strict=True)]
+            return actor.act(
+                [flatten(player.env.observation_space, player.observation) for player in playing]
+            )
 
-        ended = {episode.seed: episode for episode in side_by_side(self._players, seeds, acts)}
-        return evaluation_of(rollout_of([ended[seed] for seed in seeds]), time.monotonic() - started)
+        ended: dict[int, Episode] = {}
+        for episode in side_by_side(self._players[:lanes], seeds, acts):
+            ended[episode.seed] = episode
+            if watch is not None and not watch(episode):
+                break
+        played = [ended[seed] for seed in seeds if seed in ended]
+        rollout = Rollout(tuple(played), None, sum(episode.steps for episode in played), "", 0.0)
+        return evaluation_of(rollout, time.monotonic() - started)
 
     def close(self) -> None:
         """Close the environments."""
         for player in self._players:
             player.env.close()
         self._players.clear()
-
-    @staticmethod
-    def _as_action(env: AnyEnv, action: Any) -> Any:
-        return int(action) if isinstance(env.action_space, spaces.Discrete) else action
 
 
 def side_by_side(
@@ -142,8 +150,3 @@ def side_by_side(
                 lane.start(waiting.popleft())
             still.append(lane)
         playing = still
-
-
-def rollout_of(episodes: Sequence[Episode]) -> Rollout:
-    """Episodes as one rollout."""
-    return Rollout(tuple(episodes), None, sum(episode.steps for episode in episodes), "", 0.0)

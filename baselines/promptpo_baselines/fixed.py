@@ -49,11 +49,12 @@ def run_fixed(
     evaluator, seeds = Evaluator(task), Seeds(scoring.seed)
     try:
         validation = evaluator.evaluate(actor, seeds.validation(scoring.validation_episodes))
-        test = evaluator.evaluate(actor, seeds.test(scoring.test_episodes))
-        held_out = evaluator.evaluate(actor, seeds.held_out(scoring.test_episodes)) if task.held_out else None
+        tests = [evaluator.evaluate(actor, seeds.test(scoring.test_episodes))]
+        if task.held_out:
+            tests.append(evaluator.evaluate(actor, seeds.held_out(scoring.test_episodes)))
     finally:
         evaluator.close()
         env.close()
-    content = fixed_result(method, task, scoring.seed, validation=validation, test=test, held_out=held_out)
+    content = fixed_result(method, task, scoring.seed, validation, tests)
     write_result(directory, content)
     return content

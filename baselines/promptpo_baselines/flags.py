@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -199,25 +200,6 @@ class Place:
         elif not self.quiet:
             print("\n".join(lines))
 
-    def estimated(self, guess: Any, model: str) -> None:
-        """Print a `CallEstimate`, which is all that was asked for."""
-        if self.as_json:
-            print_json(asdict(guess))
-        else:
-            print(guess.sentence(model))
-
-
-def held_out_in_words(test: Mapping[str, Any]) -> str:
-    """The score of a test: "held-out return 9 (8 to 10) over 5 episodes, success 20%"."""
-    from promptpo.telling.feedback import episodes_in_words, number
-
-    low, high = test["ci95"]
-    success = "" if test["success_rate"] is None else f", success {test['success_rate']:.0%}"
-    return (
-        f"held-out return {number(test['mean_return'])} ({number(low)} to {number(high)}) over "
-        f"{episodes_in_words(test['episodes'])}{success}"
-    )
-
 
 @dataclass(frozen=True, kw_only=True)
 class AskingPlaceFlags(Place):
@@ -229,6 +211,21 @@ class AskingPlaceFlags(Place):
     estimate: Annotated[bool, typer.Option("--estimate", help="Only say what the run would take.")] = False
     quiet: Quiet = False
     as_json: AsJson = False
+
+    def begun(self, guess: Any, model: str, task: Task) -> Path | None:
+        """Say what a run takes at most, by a `CallEstimate`; where it is kept, None where that is all that was asked for."""
+        if self.estimate and self.as_json:
+            print_json(asdict(guess))
+        elif self.estimate:
+            print(guess.sentence(model))
+        elif guess.most_usd != 0:
+            self.tell(guess.sentence(model))
+        return None if self.estimate else self.directory(task)
+
+    def tell(self, line: str) -> None:
+        """Say something of the run while it goes on."""
+        if not self.silent:
+            print(line, file=sys.stderr)
 
 
 @dataclass(frozen=True, kw_only=True)

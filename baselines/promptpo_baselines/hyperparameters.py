@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import re
@@ -88,29 +89,29 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
     Raises:
         UsageError: The file cannot be read, has no row, or has one that cannot be used.
     """
-    if choice == "default":
+    if choice == DEFAULT:
         return Hyperparameters(LIBRARY_DEFAULTS)
-    if choice == "zoo":
-        why = f"{ZOO} has no row for {task.env_id}"
-        if not (ROWS / f"{algorithm}.yml").exists():
-            why = f"rows of {ZOO} for {algorithm} do not come with promptpo"
-        found = _shipped(algorithm, task, f"{algorithm}.yml", ZOO)
-        return found or _by_kind(algorithm, task, why) or Hyperparameters(f"{LIBRARY_DEFAULTS}; {why}")
-    if choice == "ours":
-        refined = _shipped(algorithm, task, f"refine-{algorithm}.yml", REFINING) if refining else None
-        found = refined or _shipped(algorithm, task, f"ours-{algorithm}.yml", OURS)
+    zoo = f"{algorithm}.yml"
+    if choice not in ("zoo", "ours"):
+        found = _row(algorithm, task, Path(choice), choice)
         if found is None:
-            other = resolve(algorithm, task, "zoo")
-            found = replace(
-                other, source=f"{other.source}; there is no row of our own for {algorithm} on {task.env_id}"
-            )
+            raise UsageError(f"{choice} has no row for {task.env_id}, and none named default.")
         return found
-    path = Path(choice)
-    rows = read_rows(path)
-    name = row_for(task, rows) or DEFAULT
-    if name not in rows:
-        raise UsageError(f"{path} has no row for {task.env_id}, and none named default.")
-    return _checked(algorithm, rows[name], f"{path}, row {name}")
+    own = {f"refine-{zoo}": REFINING, f"ours-{zoo}": OURS} if refining else {f"ours-{zoo}": OURS}
+    files = {**own, zoo: ZOO} if choice == "ours" else {zoo: ZOO}
+    rows = (
+        _row(algorithm, task, ROWS / file, origin) for file, origin in files.items() if (ROWS / file).exists()
+    )
+    found = next((row for row in rows if row is not None), None)
+    if found is None:
+        why = f"{ZOO} has no row for {task.env_id}"
+        if not (ROWS / zoo).exists():
+            why = f"rows of {ZOO} for {algorithm} do not come with promptpo"
+        found = _by_kind(algorithm, task, why)
+    if choice == "ours" and not found.source.startswith((OURS, REFINING)):
+        lacking = f"there is no row of our own for {algorithm} on {task.env_id}"
+        found = replace(found, source=f"{found.source}; {lacking}")
+    return found
 
 
 def fitted(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> Hyperparameters:
@@ -155,35 +156,31 @@ def whole_steps(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0
     return taken + max(0, steps - taken) // unit * unit
 
 
-def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters | None:
-    """For an environment that nobody has tuned: what holds for all with such observations; None where nothing does.
+def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters:
+    """For an environment that nobody has tuned: what holds for all with such observations, else the library's defaults.
 
     Networks that learn from the policy's own steps need inputs of one scale. Where the space bounds none, they are
     normalised by running statistics, and so are rewards. With bounds, and for learners from a buffer, nothing was
     gained where it was measured: Epidemic-v0, two seeds, PPO -40 and -29, normalised -39 and -62; DQN -54 and -324,
     normalised -271 and -221.
     """
-    if algorithm not in ON_POLICY:
-        return None
     from gymnasium import spaces
 
     from promptpo_baselines.environments import make_flat_env
 
-    env = make_flat_env(task)
-    space = env.observation_space
-    env.close()
-    if not isinstance(space, spaces.Box) or space.is_bounded("both"):
-        return None
+    with contextlib.closing(make_flat_env(task)) as env:
+        space = env.observation_space
+    if algorithm not in ON_POLICY or not isinstance(space, spaces.Box) or space.is_bounded("both"):
+        return Hyperparameters(f"{LIBRARY_DEFAULTS}; {why}")
     source = (
         f"our row for unbounded observations (normalised, rewards too; else the library's defaults); {why}"
     )
     return Hyperparameters(source, normalize={"gamma": 0.99})
 
 
-def _shipped(algorithm: str, task: Task, file: str, origin: str) -> Hyperparameters | None:
-    """The task's row in a file that comes with the package; None where there is none."""
-    path = ROWS / file
-    rows = read_rows(path) if path.exists() else {}
+def _row(algorithm: str, task: Task, path: Path, origin: str) -> Hyperparameters | None:
+    """The task's row in a file; None where there is none."""
+    rows = read_rows(path)
     name = row_for(task, rows) or DEFAULT
     return _checked(algorithm, rows[name], f"{origin}, row {name}") if name in rows else None
 
@@ -215,9 +212,9 @@ def row_for(task: Task, rows: Mapping[str, Any]) -> str | None:
     stem, _, version = env_id.rpartition("-v")
     if env_id in rows or not version.isdigit():
         return env_id if env_id in rows else None
-    older = [int(v) for s, _, v in (name.rpartition("-v") for name in rows) if s == stem and v.isdigit()]
-    older = [v for v in older if v < int(version)]
-    return f"{stem}-v{max(older)}" if older else None
+    parts = {name: name.rpartition("-v") for name in rows}
+    older = {int(v): name for name, (s, _, v) in parts.items() if s == stem and v.isdigit()}
+    return older.get(max((v for v in older if v < int(version)), default=-1))
 
 
 def _checked(algorithm: str, row: Mapping[str, Any], source: str) -> Hyperparameters:
@@ -225,21 +222,18 @@ def _checked(algorithm: str, row: Mapping[str, Any], source: str) -> Hyperparame
 
     values = {key: _read(key, value) for key, value in row.items() if key not in IGNORED}
     n_envs, normalize = values.pop("n_envs", None), values.pop("normalize", None)
-    if n_envs is not None and (not isinstance(n_envs, int) or n_envs < 1):
+    if n_envs is not None and not (isinstance(n_envs, int) and n_envs >= 1):
         raise UsageError(f"{source}: n_envs must be a whole number from 1 on, not {n_envs!r}.")
-    if normalize is True:
-        normalize = {}
-    if normalize is not None and normalize is not False and not isinstance(normalize, dict):
+    if normalize is not None and not isinstance(normalize, bool | dict):
         raise UsageError(f"{source}: normalize must be true, false or a mapping, not {normalize!r}.")
     known = set(inspect.signature(algorithm_class(algorithm)).parameters) - set(NOT_ARGUMENTS)
     for key in values:
         if key not in known:
             raise UsageError(f"{source}: {algorithm} has no hyperparameter {key!r} that a file can set.")
-    if normalize is not None and normalize is not False:
-        normalize = {"gamma": values.get("gamma", 0.99), **normalize}
-    else:
-        normalize = None
-    return Hyperparameters(source, values, n_envs, normalize)
+    options = normalize if isinstance(normalize, dict) else {} if normalize else None
+    if options is not None:
+        options = {"gamma": values.get("gamma", 0.99), **options}
+    return Hyperparameters(source, values, n_envs, options)
 
 
 def _read(key: str, value: Any) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import sys
+import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,8 @@ from promptpo.cli.arguments import EnvKwargs, Horizon, json_object
 from promptpo.cli.groups import grouped
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo_baselines.flags import AskingPlaceFlags, ModelFlags, held_out_in_words
+from promptpo_baselines.cli import summary
+from promptpo_baselines.flags import AskingPlaceFlags, ModelFlags
 from promptpo_baselines.icpi.profile import Profile
 from promptpo_baselines.icpi.run import IcpiFlags, RunConfig, run
 from promptpo_baselines.icpi.setting import Setting, setting_for
@@ -61,7 +62,7 @@ def icpi(
 ) -> None:
     """Act by asking a language model at each step, as ICPI does."""
     from promptpo_baselines.icpi.assembly import WITH_ENGINE
-    from promptpo_baselines.icpi.engines.choose import HELP, check_engine, is_paid
+    from promptpo_baselines.icpi.engines.choose import HELP, check_engine
     from promptpo_baselines.icpi.estimate import estimate
 
     setting = world.setting(env_id)
@@ -72,42 +73,18 @@ def icpi(
     with contextlib.closing(setting.make_env()) as env:
         limit = env.spec.max_episode_steps if env.spec else None
     guess, name = estimate(setting, config, episode_steps=limit), config.engine or config.method
-    if place.estimate:
-        place.estimated(guess, name)
-        return
-    if config.method in WITH_ENGINE:
+    if config.method in WITH_ENGINE and not place.estimate:
         check_engine(name, setting, config.base_url)
-        if is_paid(name) and not place.silent:
-            print(guess.sentence(name), file=sys.stderr)
-    directory = place.directory(Task(f"icpi-{setting.env_id}"))
-    content = run(setting, config, directory, (lambda _: None) if place.silent else _Progress(steps))
-    place.show(content, directory, [*_summary(content), f"run: {directory}"])
+    directory = place.begun(guess, name, Task(f"icpi-{setting.task.env_id}"))
+    if directory is None:
+        return
+    number = itertools.count(1)
 
-
-class _Progress:
-    """One line per episode on standard error."""
-
-    def __init__(self, steps: int) -> None:
-        self._steps, self._episodes = steps, 0
-
-    def __call__(self, log: EpisodeLog) -> None:
-        self._episodes += 1
+    def observe(log: EpisodeLog) -> None:
         regret = "" if log.regret is None else f", regret {log.regret:.2f}"
-        print(
-            f"step {log.end_step}/{self._steps}, episode {self._episodes}: return {log.return_:g}{regret}",
-            file=sys.stderr,
-        )
+        place.tell(f"step {log.end_step}/{steps}, episode {next(number)}: return {log.return_:g}{regret}")
 
-
-def _summary(content: dict[str, Any]) -> list[str]:
-    test, regret, llm = content["test"], content["regret_last_quarter"], content["llm"]
-    lines = [f"{content['env_id']}, {content['method']}: {content['stop_reason']}"]
-    if regret is not None:
-        lines.append(f"mean regret in the last quarter of training: {regret:.3f}")
-    if test["mean_return"] is not None:
-        lines.append(held_out_in_words(test))
-    if llm["calls"]:
-        lines.append(
-            f"{llm['calls']} calls, {llm['input_tokens']:,} prompt tokens, {llm['cached_input_tokens']:,} of them cached"
-        )
-    return lines
+    content = run(setting, config, directory, observe)
+    late = content["regret_last_quarter"]
+    said = [] if late is None else [f"mean regret in the last quarter of training: {late:.3f}"]
+    place.show(content, directory, summary(content, directory, *said))

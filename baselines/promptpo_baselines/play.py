@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.agents import Stage, TrainedAgent
 from promptpo_baselines.algorithms import algorithm_class, algorithm_of
-from promptpo_baselines.environments import make_flat_env, make_playable
-from promptpo_baselines.evaluation import Evaluator, Player, rollout_of, side_by_side
+from promptpo_baselines.environments import AnyEnv, make_flat_env
+from promptpo_baselines.evaluation import Evaluator
 from promptpo_baselines.extras import BASELINES, require
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings
 from promptpo_sandbox import Episode
@@ -81,62 +78,27 @@ def evaluate_agent(
         UsageError: The file is not a saved agent, or it was trained for other spaces.
         MissingExtraError: stable-baselines3 is not installed.
     """
-    agent = load_agent(path)
-    if not seeds:
-        _check_fit(agent, path, task)
-        return Evaluation("ok", (), 0)
-    evaluator = Evaluator(task)
-    try:
-        if watch is not None:
-            return _watched(agent, task, seeds, watch)
-        return evaluator.evaluate(agent, seeds)
-    except (ValueError, AssertionError) as error:
-        raise UsageError(f"{path} cannot play {task.env_id}; was it trained on it? {error}") from error
-    finally:
-        evaluator.close()
+    agent, evaluator = load_agent(path), Evaluator(task)
+    with contextlib.closing(make_flat_env(task)) as env, contextlib.closing(evaluator):
+        _check_fit(replace(agent, observation_space=None), path, env, task)
+        return evaluator.evaluate(agent, seeds, watch) if seeds else Evaluation("ok", (), 0)
 
 
-def _check_fit(agent: TrainedAgent, path: str | os.PathLike[str], task: Task) -> None:
+def _check_fit(agent: TrainedAgent, path: str | os.PathLike[str], env: AnyEnv, task: Task) -> None:
     """Ask an agent for an action on a first observation.
 
     Raises:
         UsageError: It does not take the observation, or the action is none of the environment's.
     """
-    make_flat_env(task).close()  # says what is wrong with the spaces
-    env = make_env(task)
+    foreign = f"{path} cannot play {task.env_id}; was it trained on it?"
+    observation, _ = env.reset(seed=0)
     try:
-        observation, _ = env.reset(seed=0)
-        action, _ = replace(agent, observation_space=env.observation_space).predict(observation)
-        trained, wanted = agent.model.action_space, env.action_space
+        action, _ = agent.predict(observation)
     except (ValueError, AssertionError, RuntimeError, TypeError) as error:
-        raise UsageError(f"{path} cannot play {task.env_id}; was it trained on it? {error}") from error
-    finally:
-        env.close()
+        raise UsageError(f"{foreign} {error}") from error
+    trained, wanted = agent.model.action_space, env.action_space
     if type(trained) is not type(wanted) or not wanted.contains(action):
-        raise UsageError(
-            f"{path} cannot play {task.env_id}; was it trained on it? Its actions are of {trained}, not of {wanted}."
-        )
-
-
-def _watched(
-    agent: TrainedAgent, task: Task, seeds: Sequence[int], watch: Callable[[Episode], bool]
-) -> Evaluation:
-    """Play one episode after the other, and show each."""
-    started = time.monotonic()
-    make_flat_env(task).close()  # says what is wrong with the spaces
-    env = make_playable(task)
-    agent = replace(agent, observation_space=env.observation_space)
-    episodes = list[Episode]()
-
-    def acts(playing: Sequence[Player]) -> Sequence[Any]:
-        return [agent.predict(player.observation)[0] for player in playing]
-
-    with contextlib.closing(env):
-        for episode in side_by_side([Player(env, record=True)], seeds, acts):
-            episodes.append(episode)
-            if not watch(episode):
-                break
-    return evaluation_of(rollout_of(episodes), time.monotonic() - started)
+        raise UsageError(f"{foreign} Its actions are of {trained}, not of {wanted}.")
 
 
 def _settings_near(path: Path) -> TrainingSettings | None:

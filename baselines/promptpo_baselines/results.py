@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,6 @@ from promptpo_baselines.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
-
-    from promptpo_baselines.search import Searched
 
 RECENT_EPISODES = 100
 NO_MODEL = {"calls": 0, "input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
@@ -57,73 +55,70 @@ def trained_result(
     row: Hyperparameters,
     record: Record,
     *,
-    tests: tuple[Evaluation, Evaluation, Evaluation | None],
+    tests: Sequence[Evaluation],
+    final: Evaluation | None,
     model: BaseAlgorithm,
-    searched: Searched | None,
+    searched: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """The result of a training run; the tests are the best agent's, the final one's, and the best's on held-out variants."""
-    best_test, final_test, held_out = tests
-    best, final = record.best or {}, record.curve[-1]
-    played = {id(test): test for test in tests if test is not None}.values()
-    test_seconds = sum(test.seconds for test in played)
-    seconds = max(record.train_seconds, 1e-9)
+    """The result of a training run.
+
+    Args:
+        settings: Of the run.
+        row: Its hyperparameters.
+        record: What happened.
+        tests: Of the best agent, on held-out variants too where there are any.
+        final: The test of the agent as training left it; None where nothing is told of it.
+        model: That agent.
+        searched: What a search did.
+    """
+    language, best, last = settings.language, record.best or {}, record.curve[-1]
+    played = [*tests, *([final] if final is not None and final is not tests[0] else [])]
+    after = {"steps": last["steps"], "validation": _validation(last)}
+    spent = {"train": record.steps, "validation": record.validation_steps}
     return {
-        **head(
-            settings.algorithm if settings.language is None else "llm-policy", settings.task, settings.seed
-        ),
+        **_scored("llm-policy" if language else settings.algorithm, settings.task, settings.seed, tests),
         "algorithm": settings.algorithm,
         "reported": "the best agent on validation seeds",
         "hyperparameters": row.as_json(),
-        "search": searched and dict(searched.told),
+        "search": searched,
         "n_envs": row.n_envs,
         "device": str(model.device),
         "threads": settings.threads,
-        "network": _network(settings, model),
+        "network": {
+            "policy": type(model.policy).__name__,
+            "trainable_parameters": sum(p.numel() for p in model.policy.parameters() if p.requires_grad),
+            **({"language": dict(language)} if language else {}),
+        },
         "best": {"steps": best.get("steps")},
         "validation": _validation(best),
-        "test": scores_of(settings.task, best_test, held_out),
-        "final": {
-            "steps": final["steps"],
-            "validation": _validation(final),
-            "test": scores_of(settings.task, final_test),
-        },
-        "steps": steps_of(
-            train=record.steps,
-            validation=record.validation_steps,
-            test=sum(test.steps for test in played),
-            tune=searched.steps if searched else 0,
-        ),
-        "llm": NO_MODEL,
+        **({"final": after | {"test": scores_of(settings.task, final)}} if final is not None else {}),
+        "steps": steps_of(**spent, test=_steps(played), tune=searched["steps"] if searched else 0),
         "curve": [{k: v for k, v in point.items() if k != "returns"} for point in record.curve],
         "train_episodes": len(record.episodes),
         "train_seconds": round(record.train_seconds, 3),
-        "steps_per_second": round(record.steps / seconds, 1),
+        "steps_per_second": round(record.steps / max(record.train_seconds, 1e-9), 1),
         "stop_reason": "step budget spent",
-        "wall_seconds": round(record.train_seconds + record.evaluation_seconds + test_seconds, 3),
+        "wall_seconds": round(record.train_seconds + record.evaluation_seconds + _seconds(played), 3),
     }
 
 
 def fixed_result(
-    method: str,
-    task: Task,
-    seed: int,
-    *,
-    validation: Evaluation,
-    test: Evaluation,
-    held_out: Evaluation | None,
+    method: str, task: Task, seed: int, validation: Evaluation, tests: Sequence[Evaluation]
 ) -> dict[str, Any]:
     """The result of a method that does not learn."""
     return {
-        **head(method, task, seed),
+        **_scored(method, task, seed, tests),
         "best": {"steps": 0},
         "validation": scores_of(task, validation),
-        "test": scores_of(task, test, held_out),
-        "steps": steps_of(validation=validation.steps, test=test.steps + (held_out.steps if held_out else 0)),
-        "llm": NO_MODEL,
+        "steps": steps_of(validation=validation.steps, test=_steps(tests)),
         "curve": [{"steps": 0, "wall_seconds": 0.0, **(scored(validation) or {})}],
         "stop_reason": "nothing to learn",
-        "wall_seconds": round(validation.seconds + test.seconds + (held_out.seconds if held_out else 0.0), 3),
+        "wall_seconds": round(_seconds([validation, *tests]), 3),
     }
+
+
+def _scored(method: str, task: Task, seed: int, tests: Sequence[Evaluation]) -> dict[str, Any]:
+    return {**head(method, task, seed), "test": scores_of(task, *tests), "llm": NO_MODEL}
 
 
 def _validation(point: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,7 +126,9 @@ def _validation(point: Mapping[str, Any]) -> dict[str, Any]:
     return {key: point[key] for key in keys if key in point}
 
 
-def _network(settings: TrainingSettings, model: BaseAlgorithm) -> dict[str, Any]:
-    parameters = sum(p.numel() for p in model.policy.parameters() if p.requires_grad)
-    network: dict[str, Any] = {"policy": type(model.policy).__name__, "trainable_parameters": parameters}
-    return network if settings.language is None else {**network, "language": dict(settings.language)}
+def _steps(played: Sequence[Evaluation]) -> int:
+    return sum(one.steps for one in played)
+
+
+def _seconds(played: Sequence[Evaluation]) -> float:
+    return sum(one.seconds for one in played)

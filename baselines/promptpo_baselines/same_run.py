@@ -5,46 +5,143 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import BudgetSpentError, RunError, UsageError
 from promptpo.files import read_json
+from promptpo.output.report import write_result
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.origin import SETTINGS, save_own_settings
+from promptpo_baselines.result_parts import head, steps_of
 
 if TYPE_CHECKING:
+    from promptpo.envs.task import Task
     from promptpo.run.config import Budget
 
+INTERRUPTED = "interrupted; the same command goes on with it"
 
-def begin_or_check(
-    directory: Path, wanted: Mapping[str, Any], kind: str, *, is_new: bool, but: frozenset[str] = frozenset()
-) -> None:
-    """Write the configuration of a new run and sign it; refuse to go on with another run's directory.
+
+@dataclass(frozen=True)
+class AskingRun:
+    """A run that asks a model, new or gone on with.
+
+    Attributes:
+        task: What is played.
+        wanted: Its configuration as JSON, with "method", "engine" and "seed".
+        journal: Where everything is written before anyone reads it.
+        ledger: Whether it may ask; it listens to the journal.
+        steps: Environment steps by purpose.
+    """
+
+    task: Task
+    wanted: Mapping[str, Any]
+    journal: Journal
+    ledger: Ledger
+    steps: Counter[str] = field(default_factory=Counter)
+
+    def record(self, kind: Any, key: str, value: Any) -> None:
+        """Journal an episode; one that is in the journal already must be the same.
+
+        Raises:
+            RunError: It is not.
+        """
+        data = json.loads(json.dumps(asdict(value)))
+        if self.journal.once(kind, key, lambda: data) != data:
+            raise RunError(
+                f"{self.journal.directory} does not repeat from episode {key} on, because a package or the code has "
+                "changed since it began; start a new run in another --out."
+            )
+
+    def finish(
+        self, work: Callable[[], None], finished: str, content: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Do the work and write the result, also where a limit or Ctrl-C ends it.
+
+        Args:
+            work: What is to be done.
+            finished: Why it stopped, where nothing ended it.
+            content: What only this kind of run tells of what came out.
+        """
+        stop, interrupt = finished, None
+        try:
+            work()
+        except BudgetSpentError as spent:
+            stop = str(spent)
+        except KeyboardInterrupt as error:
+            stop, interrupt = INTERRUPTED, error
+        result = self._result(stop) | content()
+        write_result(self.journal.directory, result)
+        if interrupt is not None:
+            raise interrupt
+        return result
+
+    def _result(self, stop: str) -> dict[str, Any]:
+        wanted, ledger = self.wanted, self.ledger
+        return {
+            **head(wanted["method"], self.task, wanted["seed"]),
+            "model": wanted["engine"],
+            "config": dict(wanted),
+            "steps": steps_of(**self.steps),
+            "llm": {
+                "calls": ledger.calls,
+                "input_tokens": ledger.usage.input_tokens,
+                "cached_input_tokens": ledger.usage.cached_input_tokens,
+                "output_tokens": ledger.usage.output_tokens,
+                "cost_usd": round(ledger.cost_usd, 6),
+                "calls_of_unknown_price": ledger.unpriced_calls,
+            },
+            "wall_seconds": round(ledger.seconds, 3),
+            "stop_reason": stop,
+        }
+
+
+@contextlib.contextmanager
+def asking_run(
+    directory: Path,
+    task: Task,
+    wanted: Mapping[str, Any],
+    kind: str,
+    budget: Budget,
+    *,
+    but: frozenset[str] = frozenset(),
+) -> Iterator[AskingRun]:
+    """Open a run that asks a model; its configuration is written and signed where it is new.
 
     Args:
         directory: Of the run.
+        task: What is played.
         wanted: The configuration as JSON.
         kind: What the directory should hold, as in "holds no ICPI run".
-        is_new: Whether nothing has happened in it.
+        budget: What asking may take.
         but: Keys that may differ.
 
     Raises:
         RunError: What is there cannot be read.
         UsageError: The directory holds another run.
     """
-    path = directory / SETTINGS
-    if is_new:
-        save_own_settings(json.dumps(wanted, indent=2) + "\n", directory)
-        return
+    with Journal(directory) as journal:
+        if journal.events:
+            _check(directory, wanted, kind, but)
+        else:
+            save_own_settings(json.dumps(wanted, indent=2) + "\n", directory)
+        ledger = Ledger(budget, journal.events)
+        journal.listen(ledger.add)
+        journal.add("session", str(sum(1 for _ in journal.of_kind("session"))), {"started": time.time()})
+        yield AskingRun(task, wanted, journal, ledger)
+
+
+def _check(directory: Path, wanted: Mapping[str, Any], kind: str, but: frozenset[str]) -> None:
+    """Refuse to go on with another run's directory."""
     try:
-        found: Mapping[str, Any] = read_json(path)
+        found: Mapping[str, Any] = read_json(directory / SETTINGS)
     except (OSError, ValueError) as error:
         raise RunError(
-            f"{directory} holds no {kind}: {path.name} cannot be read; choose another --out."
+            f"{directory} holds no {kind}: {SETTINGS} cannot be read; choose another --out."
         ) from error
     other = [name for name in wanted if name not in but and found.get(name) != wanted[name]]
     if other:
@@ -52,50 +149,3 @@ def begin_or_check(
             f"{directory} holds a run with another {', '.join(other)}; repeat its flags to go on with it, or "
             f"choose another --out."
         )
-
-
-@contextlib.contextmanager
-def asking_run(
-    directory: Path,
-    wanted: Mapping[str, Any],
-    kind: str,
-    budget: Budget,
-    *,
-    but: frozenset[str] = frozenset(),
-) -> Iterator[tuple[Journal, Ledger]]:
-    """The journal and the ledger of a run that asks a model, new or gone on with; see `begin_or_check`."""
-    with Journal(directory) as journal:
-        begin_or_check(directory, wanted, kind, is_new=not journal.events, but=but)
-        ledger = Ledger(budget, journal.events)
-        number = sum(1 for _ in journal.of_kind("session"))
-        ledger.add(journal.add("session", str(number), {"started": time.time()}))
-        yield journal, ledger
-
-
-def record(journal: Journal, ledger: Ledger, kind: Any, key: str, value: Any) -> None:
-    """Journal an episode, and count its time; one that is in the journal already must be the same.
-
-    Raises:
-        RunError: It is not.
-    """
-    data = json.loads(json.dumps(asdict(value)))
-    found = journal.find(kind, key)
-    if found is None:
-        ledger.add(journal.add(kind, key, data))
-    elif found != data:
-        raise RunError(
-            f"{journal.directory} does not repeat from episode {key} on, because a package or the code has changed "
-            "since it began; start a new run in another --out."
-        )
-
-
-def asked(ledger: Ledger) -> dict[str, Any]:
-    """What was asked of a language model, for results."""
-    return {
-        "calls": ledger.calls,
-        "input_tokens": ledger.usage.input_tokens,
-        "cached_input_tokens": ledger.usage.cached_input_tokens,
-        "output_tokens": ledger.usage.output_tokens,
-        "cost_usd": round(ledger.cost_usd, 6),
-        "calls_of_unknown_price": ledger.unpriced_calls,
-    }

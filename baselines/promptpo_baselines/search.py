@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,22 +23,9 @@ FEWEST = 200
 """Steps of a trial, at least."""
 
 
-@dataclass(frozen=True)
-class Searched:
-    """What a search has found.
-
-    Attributes:
-        row: The best hyperparameters.
-        steps: Environment steps that all trials took.
-        told: What it did, for the result.
-    """
-
-    row: Hyperparameters
-    steps: int
-    told: Mapping[str, Any]
-
-
-def search(settings: TrainingSettings, row: Hyperparameters, directory: Path, display: Display) -> Searched:
+def search(
+    settings: TrainingSettings, row: Hyperparameters, directory: Path, display: Display
+) -> tuple[Hyperparameters, dict[str, Any]]:
     """Try hyperparameters in short trainings, the given ones first; trials that are on disk are not made again.
 
     A trial is as good as the mean return of the second half of its training episodes, so nothing is played for it beyond
@@ -50,6 +36,9 @@ def search(settings: TrainingSettings, row: Hyperparameters, directory: Path, di
         row: What is begun with, and what holds for all that is not searched.
         directory: Of the run.
         display: Told of each trial.
+
+    Returns:
+        The best hyperparameters, and what it did, for the result.
 
     Raises:
         UsageError: There are too few steps for so many trials.
@@ -91,8 +80,12 @@ def search(settings: TrainingSettings, row: Hyperparameters, directory: Path, di
     if not best.number:
         source = f"{row.source}; {steps:,} steps of --search found nothing better"
     found = replace(row, source=source, values={**row.values, **best.params})
-    told = {"trials": len(study.trials), "steps": steps, "best": dict(best.params), "score": best.value}
-    return Searched(found, steps, told)
+    return found, {
+        "trials": len(study.trials),
+        "steps": steps,
+        "best": dict(best.params),
+        "score": best.value,
+    }
 
 
 def _trial(settings: TrainingSettings, row: Hyperparameters, number: int, each: int) -> tuple[float, int]:

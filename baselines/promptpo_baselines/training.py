@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from promptpo_baselines.building import (
     hyperparameters_of,
     load_model,
     refill,
-    save_normalizers,
 )
 from promptpo_baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
 from promptpo_baselines.evaluation import Evaluator
@@ -36,7 +35,7 @@ from promptpo_baselines.results import curve_point, read_result, trained_result
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import VecEnv
@@ -46,8 +45,6 @@ REWARD = "reward.py"
 PAUSED = "paused; the same command with --resume goes on with it"
 MATMUL = {"float32": "highest", "tf32": "high", "bfloat16": "medium"}
 """What torch calls the precisions of products of matrices."""
-FINAL = "final"
-"""Folder of the agent as training left it."""
 
 
 def train(
@@ -60,7 +57,7 @@ def train(
     max_seconds: float | None = None,
     trust: bool = False,
 ) -> dict[str, Any]:
-    """Train an agent and write ``result.json``, ``best_model.zip`` (best on validation seeds) and ``final/`` into a directory.
+    """Train an agent and write ``result.json``, and ``best_model.zip`` (best on validation seeds) into a directory.
 
     Args:
         settings: What to train.
@@ -156,12 +153,13 @@ class TrainingRun:
         self.evaluator = Evaluator(settings.task)
         saved = self.checkpoints.latest()
         self.record = self.checkpoints.read(saved) if saved else Record()
-        row, self.searched = hyperparameters_of(settings), None
+        row = hyperparameters_of(settings)
+        self.searched: dict[str, Any] | None = None
         if settings.search:
             from promptpo_baselines.search import search
 
-            self.searched = search(settings, row, directory, display)
-            row, settings = self.searched.row, replace(settings, steps=settings.steps - self.searched.steps)
+            row, searched = search(settings, row, directory, display)
+            self.searched, settings = searched, replace(settings, steps=settings.steps - searched["steps"])
         self.settings = settings
         self.row = fitted(row, settings.algorithm, settings.steps, self.record.steps)
         self.on_policy = settings.algorithm in ON_POLICY
@@ -217,12 +215,16 @@ class TrainingRun:
             )
         if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
             self.look()
-        self._save_final()
+        play, n = self._best(), settings.test_episodes
+        tests = [play(self.seeds.test(n))]
+        if settings.task.held_out:
+            tests.append(play(self.seeds.held_out(n)))
         return trained_result(
             settings,
             self.row,
             record,
-            tests=self._tests(),
+            tests=tests,
+            final=self._final(tests[0]),
             model=self.model,
             searched=self.searched,
         )
@@ -233,9 +235,7 @@ class TrainingRun:
 
     def look(self) -> None:
         """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
-        record, now = self.record, time.monotonic()
-        record.train_seconds += now - self._since
-        record.steps = self.model.num_timesteps
+        record, now = self.record, self._count()
         seeds = self.seeds.validation(self.settings.validation_episodes)
         evaluation = self._validated(seeds)
         record.validation_steps += evaluation.steps
@@ -258,11 +258,16 @@ class TrainingRun:
         steps = self.model.num_timesteps
         if self.pause_at is None or time.monotonic() < self.pause_at or steps == self._begun_at:
             return
-        record, now = self.record, time.monotonic()
-        record.train_seconds += now - self._since
-        record.steps, self._since = steps, now
+        self._count()
         self._checkpoint(is_best=False)
         raise _PausedRun
+
+    def _count(self) -> float:
+        """Take note of the steps and seconds since the last look; what time it is."""
+        record, now = self.record, time.monotonic()
+        record.train_seconds += now - self._since
+        record.steps, self._since = self.model.num_timesteps, now
+        return now
 
     def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
         """Whether a look replaces the best; ties go to what was trained longer."""
@@ -275,26 +280,19 @@ class TrainingRun:
     def _checkpoint(self, *, is_best: bool) -> None:
         self.checkpoints.write(self.model, self.envs, self.record, is_best=is_best)
 
-    def _save_final(self) -> None:
-        folder = self.directory / FINAL
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        self.model.save(folder / MODEL)
-        save_normalizers(self.envs, folder)
-
-    def _tests(self) -> tuple[Evaluation, Evaluation, Evaluation | None]:
-        """The best and the final agent on test seeds, and the best on variants held out from training."""
-        seeds = self.seeds.test(self.settings.test_episodes)
-        final = self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
+    def _best(self) -> Callable[[Sequence[int]], Evaluation]:
+        """Plays the best agent on seeds."""
         agent = agent_of(self.model, self.envs)
-        best = final
         if self.record.best != self.record.curve[-1]:
             agent = load_agent(self.directory / BEST_MODEL)
-            best = self.evaluator.evaluate(agent, seeds)
-        if not self.settings.task.held_out:
-            return best, final, None
-        beyond = self.seeds.held_out(self.settings.test_episodes)
-        return best, final, self.evaluator.evaluate(agent, beyond)
+        return partial(self.evaluator.evaluate, agent)
+
+    def _final(self, best: Evaluation) -> Evaluation | None:
+        """The agent as training left it, on test seeds, where the test of the best is not its own; None tells nothing of it."""
+        if self.record.best == self.record.curve[-1]:
+            return best
+        seeds = self.seeds.test(self.settings.test_episodes)
+        return self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
 
     def close(self) -> None:
         """Close all environments."""

@@ -6,10 +6,8 @@ others. Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 s
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -176,7 +174,7 @@ def run(arguments: Sequence[str]) -> int:
         message = error.format_message()
         for theirs, ours in PYDANTIC.items():
             message = message.replace(theirs, ours)
-        _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + _near(message) + hint)
+        _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + hint)
         return 2
     except typer.Exit as stop:
         return int(stop.exit_code)
@@ -196,14 +194,6 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     finally:
         release()
-
-
-def _near(message: str) -> str:
-    """What was meant where a word is not one of some; empty where nothing is near."""
-    found = re.match(r".*?: '(.*)' is not one of (.*)", message)
-    words = re.findall(r"'([^']*)'", found[2]) if found else []
-    near = difflib.get_close_matches(found[1], words, 1) if found else []
-    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _complain(sentence: str) -> None:

@@ -72,9 +72,9 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
     print(json.dumps(value, indent=indent), file=standard_output(), flush=True)
 
 
-def answer(value: Any, text: str, *, as_json: bool, indent: int | None = None) -> None:
+def answer(value: Any, text: str, *, as_json: bool) -> None:
     """Print what a command has found: as JSON where that is wanted, else in words."""
     if as_json:
-        print_json(value, indent=indent)
+        print_json(value)
     else:
         say(text)

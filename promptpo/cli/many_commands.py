@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,31 +55,23 @@ def list_runs(
         _write(page, lines, compared=False)
     if as_json:
         told = {"output": str(page)} if page is not None else {}
-        print_json({"runs": [line.as_json() for line in lines], "damaged": damaged, **told}, indent=2)
+        print_json({"runs": [line.facts for line in lines], "damaged": damaged, **told}, indent=2)
         return
     if not lines and not damaged:
         say(f"There is no run in {folder}; make one with: promptpo optimize CartPole-v1")
     if page is not None:
         say(f"wrote {page}")
     else:
-        _print(lines)
+        print_runs(lines)
     for sentence in damaged:
         tell(sentence, error=True)
 
 
-def print_runs(directories: Iterable[Path]) -> None:
+def print_runs(lines: Iterable[RunLine]) -> None:
     """A table of runs, as `promptpo list` shows them."""
-    from promptpo.output.runs import read_line
+    from promptpo.output.report.compare_page import cells
 
-    _print([read_line(directory) for directory in directories])
-
-
-def _print(lines: Sequence[RunLine]) -> None:
-    from promptpo.output.report.compare_page import AGAINST, COLUMNS, cells
-
-    rows = [[str(line.directory), *cells(line, line)[1:]] for line in lines]
-    if rows:
-        print_table([[*row[:AGAINST], *row[AGAINST + 1 :]] for row in [list(COLUMNS), *rows]])
+    print_table([{**cells(line, line, compared=False), "run": str(line.directory)} for line in lines])
 
 
 def compare(
@@ -91,7 +83,7 @@ def compare(
         typer.Option(
             "--output",
             "-o",
-            help="Page to write, with the curves on one axis; compare.html, or the next free number where that compares other runs.",
+            help="Page to write, with the curves on one axis; compare.html, or the next number that is free.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -100,20 +92,20 @@ def compare(
 
     With intervals, and differences in pairs to the first run. Test seeds are the same for all runs, so the same starts are compared and most of the noise cancels.
     """
-    from promptpo.output.report.compare_page import COLUMNS, cells
+    from promptpo.output.report.compare_page import cells
     from promptpo.output.runs import read_line
 
     if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise UsageError(f"compare takes two runs or more; a single one: promptpo show {directories[0]}")
     lines = [read_line(directory) for directory in directories]
-    output = output or _free(Path(COMPARISON), lines)
+    output = output or _free(Path(COMPARISON))
     before = output.exists()
     _write(output, lines)
     if as_json:
-        values = [{**line.as_json(), "against_first": _paired(line, lines[0])} for line in lines]
+        values = [{**line.facts, "against_first": _paired(line, lines[0])} for line in lines]
         print_json({"runs": values, "output": str(output)}, indent=2)
         return
-    print_table([list(COLUMNS), *(cells(line, lines[0]) for line in lines)])
+    print_table([cells(line, lines[0]) for line in lines])
     say(f"wrote {output}{', in place of the one that was there' if before else ''}")
 
 
@@ -127,15 +119,10 @@ def _paired(line: RunLine, first: RunLine) -> dict[str, Any] | None:
     return {**told, "standard_error": error}
 
 
-def _free(path: Path, lines: Sequence[RunLine]) -> Path:
-    """The first numbered name that is free, or has a comparison of these runs already."""
-    from promptpo.output.report.compare_page import mark
-
-    for n in count(1):
-        found = path.with_stem(f"{path.stem}-{n}") if n > 1 else path
-        if not found.exists() or (found.is_file() and mark(lines) in found.read_text("utf-8", "replace")):
-            break
-    return found
+def _free(path: Path) -> Path:
+    """The first numbered name that is free: an earlier comparison stays."""
+    numbered = (path.with_stem(f"{path.stem}-{n}") if n > 1 else path for n in count(1))
+    return next(found for found in numbered if not found.exists())
 
 
 def _write(path: Path, lines: Sequence[RunLine], *, compared: bool = True) -> None:
@@ -162,20 +149,20 @@ def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> P
     return path
 
 
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Rows in columns, the first as their names; on a terminal that is too narrow a block for each run."""
+def print_table(rows: Sequence[Mapping[str, str]]) -> None:
+    """Rows in columns, below their names; on a terminal that is too narrow a block for each run."""
     from rich.console import Console
 
-    cleaned = [[clean_line(cell) for cell in row] for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(*cleaned, strict=True)]
+    table = [[clean_line(cell) for cell in row] for row in (*rows[:1], *(row.values() for row in rows))]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     console = Console()
     if not console.is_terminal or sum(widths) + 2 * len(widths) <= console.width:
-        for row in cleaned:
-            say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        for row in table:
+            say("  ".join(map(str.ljust, row, widths)).rstrip())
         return
-    names, *runs_ = cleaned
-    for row in runs_:
-        say(row[0])
-        for name, cell in zip(names[1:], row[1:], strict=True):
-            if cell:
-                say(f"  {name}: {cell}")
+    for row in table[1:]:
+        say(
+            "\n  ".join(
+                [row[0], *(f"{n}: {cell}" for n, cell in zip(table[0][1:], row[1:], strict=True) if cell)]
+            )
+        )

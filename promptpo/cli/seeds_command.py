@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
 def named_for(tracker: str, seed: int) -> str:
     """What a tracker is called for one of several runs: a monitor file holds one run."""
-    kind, colon, where = tracker.partition(":")
+    kind, _, where = tracker.partition(":")
     if kind != "monitor":
         return tracker
-    path = Path(where if colon and where else "monitor.csv")
-    stem, _, rest = path.name.partition(".")
-    return f"monitor:{path.with_name(f'{stem}-seed-{seed}.{rest}' if rest else f'{stem}-seed-{seed}')}"
+    path = Path(where or "monitor.csv")
+    return f"monitor:{path.with_stem(f'{path.stem}-seed-{seed}')}"
 
 
 def finish(found: SeedsResult, showing: ShowingFlags) -> None:
@@ -64,7 +63,6 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
         print_json({"directory": str(directory), **found.data}, indent=2)
     else:
         summary(found)
-        tell(f"One of its runs: promptpo show {shlex.quote(str(_first_run(directory)))}")
 
 
 def chosen_run(directory: Path, candidate: str | None) -> Path:
@@ -92,15 +90,16 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
     return best.directory
 
 
-def _first_run(directory: Path) -> Path:
+def one_of(directory: Path) -> Path:
+    """The run of a folder that is named where one of them is meant."""
     from promptpo.seeds import begun_runs
 
-    return next(iter(begun_runs(directory)), directory)
+    return next(iter(begun_runs(directory)), directory / "seed-0")
 
 
 def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> None:
     if candidate is not None:
-        one = shlex.quote(str(_first_run(directory)))
+        one = shlex.quote(str(one_of(directory)))
         raise UsageError(
             f"{directory} holds one run for each seed, each with candidates of its own; name one of them: "
             f"promptpo {command} {one} {candidate}"
@@ -110,9 +109,10 @@ def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> N
 def summary(found: SeedsResult) -> None:
     """A table with a row for each run that has a result; mean, interval and best below it."""
     from promptpo.display.outcome import many
+    from promptpo.output.runs import read_line
     from promptpo.telling.feedback import number
 
-    many_commands.print_runs(run.directory for run in found.runs.values())
+    many_commands.print_runs(read_line(run.directory) for run in found.runs.values())
     data, best = found.data, found.data["best"]
     if best:
         known = sum(row["mean_return"] is not None for row in data["runs"])

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.display.outcome import came_out, families, many, with_error, worth
+from promptpo.display.outcome import came_out, many, spent_steps, with_error, worth
 from promptpo.envs.task import label_of
 from promptpo.llm.choose import SEARCH
 from promptpo.output.importance import importance_in_words, importance_json
@@ -18,7 +18,7 @@ from promptpo.output.report.result import (
     by_reward,
     rewarded_in_words,
 )
-from promptpo.output.report.scores import by_variant, finite
+from promptpo.output.report.scores import by_variant, finite, of_episodes, score_in_words, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
@@ -99,8 +99,7 @@ def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
         RunError: The run has no such candidate.
     """
     view = read_view(run)
-    found = view.experiment(candidate)
-    if found is not None:
+    if found := view.experiment(candidate):
         return {**_tried_out(found), "source": found.source}
     state = view.candidate(candidate)
     return {**_facts(state), "feedback": state.attempt.feedback, "source": state.attempt.candidate.source}
@@ -140,21 +139,20 @@ def candidate_in_full(run: Path, candidate: str) -> str:
         RunError: The run has no such candidate.
     """
     view = read_view(run)
-    found = view.experiment(candidate)
-    if found is not None:
-        return "\n\n".join(
-            filter(None, [clean_line(experiments.one_line(found)), found.report, found.source])
-        )
-    attempt = view.candidate(candidate).attempt
-    parts = [
-        clean_line(one_line(attempt)),
-        attempt.prose,
-        attempt.feedback,
-        *attempt.notes,
-        importance_in_words(attempt.candidate),
-        attempt.evaluation.detail,
-    ]
-    return "\n\n".join(part for part in [*parts, attempt.candidate.source] if part.strip())
+    if found := view.experiment(candidate):
+        parts = [clean_line(experiments.one_line(found)), found.report, found.source]
+    else:
+        attempt = view.candidate(candidate).attempt
+        parts = [
+            clean_line(one_line(attempt)),
+            attempt.prose,
+            attempt.feedback,
+            *attempt.notes,
+            importance_in_words(attempt.candidate),
+            attempt.evaluation.detail,
+            attempt.candidate.source,
+        ]
+    return "\n\n".join(part for part in parts if part.strip())
 
 
 def played(result: EvaluatedPolicy) -> str:
@@ -162,7 +160,9 @@ def played(result: EvaluatedPolicy) -> str:
     lines = _rolled_out(result.evaluation, label_of(result.env_id))
     if result.evaluation.episodes:
         lines[-1] += f" in {result.seconds:.1f} s"
-        lines += families(by_variant(result.task, result.evaluation.episodes))
+        lines += map(
+            clean_line, table(by_variant(result.task, result.evaluation.episodes).get("by_variant", ()))
+        )
     return "\n".join(lines)
 
 
@@ -199,13 +199,8 @@ def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
         if evaluation.detail:
             lines.append(indent(evaluation.detail.rstrip(), "    "))
     if evaluation.episodes:
-        returns = evaluation.returns
-        text = f"mean return {number(evaluation.mean_return)} over {episodes_in_words(len(returns))}"
-        if len(returns) > 1:
-            text += f" (min {number(min(returns))}, max {number(max(returns))})"
-        if evaluation.success_rate is not None:
-            text += f", success {evaluation.success_rate:.0%}"
-        lines.append(f"{env_id}: {text}; {evaluation.steps:,} steps")
+        score = score_in_words(of_episodes(evaluation.episodes))
+        lines.append(f"{env_id}: mean return {score}; {evaluation.steps:,} steps")
         lines[:0] = filter(None, [clean_line(rewarded_in_words(by_reward(evaluation)))])
     return lines
 
@@ -224,8 +219,7 @@ def _line(state: CandidateState, view: RunView) -> str:
 
 
 def _spent(ledger: Ledger, *, asked: bool) -> str:
-    steps = ", ".join(f"{purpose} {count:,}" for purpose, count in ledger.steps.items() if count)
-    text = f"Steps: {steps or 'none'}"
+    text = f"Steps: {spent_steps(ledger.steps)}"
     if not asked:
         return text + "."
     usage = ledger.usage

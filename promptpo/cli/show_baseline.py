@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from promptpo.display.outcome import came_out
+from promptpo.display.outcome import came_out, spent_steps
 from promptpo.files import Json
 from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_baseline
 from promptpo.rollouts.agents import BEST_AGENT
@@ -25,19 +25,18 @@ def baseline_overview(directory: Path) -> str:
         RunError: It cannot be read.
     """
     run = read_baseline(directory)
-    seed = "" if run.seed is None else f"  ·  seed {run.seed}"
-    lines = [f"{run.env_id}  ·  {run.method}{seed}"]
+    told, last = run.content, len(run.curve) - 1
+    head = [told["env_id"], told.get("method"), None if told.get("seed") is None else f"seed {told['seed']}"]
+    lines = ["  ·  ".join(map(str, filter(None, head)))]
     if run.curve:
         lines += ["", "Steps of training, and the mean return then"]
-        last = len(run.curve) - 1
-        for point in [
-            run.curve[at] for at in sorted({round(n * last / (POINTS - 1)) for n in range(POINTS)})
-        ]:
-            mean = "-" if point.mean_return is None else number(point.mean_return)
-            lines.append(f"  {point.steps:>12,.0f}  {mean}")
-    spent = ", ".join(f"{name} {count:,}" for name, count in run.steps.items() if count and name != "total")
-    took = "" if run.seconds is None else f"  Seconds: {run.seconds:,.1f}."
-    return clean_lines(*lines, "", f"Steps: {spent or 'none'}.{took}", *_ending(run))
+    for at in sorted({round(n * last / (POINTS - 1)) for n in range(POINTS)} if run.curve else ()):
+        point = run.curve[at]
+        mean = "-" if point.mean_return is None else number(point.mean_return)
+        lines.append(f"  {point.steps:>12,.0f}  {mean}")
+    seconds = told.get("wall_seconds")
+    took = "" if seconds is None else f"  Seconds: {seconds:,.1f}."
+    return clean_lines(*lines, "", f"Steps: {spent_steps(told['steps'])}.{took}", *_ending(run))
 
 
 def baseline_json(directory: Path) -> dict[str, Any]:
@@ -49,9 +48,9 @@ def baseline_json(directory: Path) -> dict[str, Any]:
     run = read_baseline(directory)
     return {
         "run": str(directory),
-        **{name: getattr(run, name) for name in ("method", "env_id", "seed", "result", "steps")},
-        "finished": run.result is not None,
-        "wall_seconds": run.seconds,
+        **{name: run.content.get(name) for name in ("method", "env_id", "seed", "steps", "wall_seconds")},
+        "finished": run.finished,
+        "result": run.result,
         "curve": [asdict(point) for point in run.curve],
     }
 
@@ -82,6 +81,6 @@ def _ending(run: BaselineRun) -> list[str]:
     lines += [*came_out(result, run.directory), *acting_in_words(result), *_refined(result)]
     agent = run.directory / BEST_AGENT
     if agent.is_file():
-        command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(run.env_id)}"
+        command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(result['env_id'])}"
         lines.append(f"Play it, which loads the agent: {command}")
     return lines

@@ -124,8 +124,7 @@ def report(
     """Write RUN/report.html, one page on what happened in a run.
 
     Of a folder of --seeds it is compare.html. It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
-    shown; where the environment cannot be rendered the page says why, and an episode of the same policy that
-    an earlier page has stays there. For a run that was not made here that
+    shown; where the environment cannot be rendered the page says why. For a run that was not made here that
     needs --trust; the rest of the page executes nothing.
 
     A run that was not made here is only read: its page comes into the current directory.
@@ -167,13 +166,13 @@ def _written(run: Path, path: Path, *, open_: bool, as_json: bool) -> None:
 
 def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     """Serve the report until Ctrl-C."""
+    from promptpo.cli.seeds_command import one_of
     from promptpo.output.live import live_server
-    from promptpo.seeds import begun_runs, is_folder_of_seeds
+    from promptpo.seeds import is_folder_of_seeds
 
     if is_folder_of_seeds(run):
-        one = next(iter(begun_runs(run)), run / "seed-0")
         raise UsageError(
-            f"{run} holds one run for each seed; serve one of them: promptpo report {one} --live"
+            f"{run} holds one run for each seed; serve one of them: promptpo report {one_of(run)} --live"
         )
     if not run.is_dir():
         raise NoSuchRunError(f"there is no run {run}.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.files import Json
 from promptpo.output.report.result import (
@@ -19,8 +20,8 @@ from promptpo.output.report.result import (
 from promptpo.output.report.scores import score_in_words, table
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
-from promptpo.telling.feedback import with_noise
-from promptpo_sandbox.text import clean_line, clean_lines
+from promptpo.telling.feedback import episodes_in_words, with_noise
+from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
 
 def with_error(evidence: Evidence) -> str:
     """A mean return with its standard error, and of how many episodes it is."""
-    count = len(evidence.episodes)
     told = with_noise(evidence.mean_return, evidence.standard_error)
-    return f"{told} ({count} {'episode' if count == 1 else 'episodes'})"
+    return f"{told} ({episodes_in_words(len(evidence.episodes))})"
 
 
 def came_out(data: Json, directory: Path) -> list[str]:
@@ -41,26 +41,32 @@ def came_out(data: Json, directory: Path) -> list[str]:
     for what, part in parts.items():
         said = score_in_words(part) or "nothing ran"
         whose = f", candidate {candidate}" if candidate and part is test else ""
-        lines += [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *families(part)] if part else []
+        lines += (
+            [f"{what} {said}{whose}. {failures_in_words(part)}".strip(), *table(part.get("by_variant", ()))]
+            if part
+            else []
+        )
     rest = [rewarded_in_words(test), cut_in_words(data, directory), one_episode_in_words(data)]
-    return [clean_line(line) for line in [*lines, *rest] if line]
-
-
-def families(part: Json) -> list[str]:
-    """The lines about variants in a part of a result; none where there is one environment."""
-    return [clean_line(line) for line in table(part.get("by_variant", ()))]
+    return [line for line in [*lines, *rest] if line]
 
 
 def worth(data: Json) -> list[str]:
     """What a result is worth, and does for a goal or after a teacher, a line each."""
     teacher = data.get("teacher") or {}
     told = (data.get("verdict"), goal_in_words(data), fidelity_in_words(teacher.get("fidelity")))
-    return [clean_line(line) for line in told if line]
+    return list(filter(None, told))
 
 
 def many(count: int, one: str, more: str) -> str:
     """A number with the word for it."""
     return f"{count} {one if count == 1 else more}"
+
+
+def spent_steps(steps: Mapping[Any, int]) -> str:
+    """Steps by what they were for, where there are any."""
+    return (
+        ", ".join(f"{name} {count:,}" for name, count in steps.items() if count and name != "total") or "none"
+    )
 
 
 HOW = (

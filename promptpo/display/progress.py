@@ -29,33 +29,20 @@ class RunProgress:
     def __init__(self, state: RunState, ledger: Ledger) -> None:
         self.state, self.ledger = state, ledger
         self.started = time.monotonic()
-        self._now = state.last.t if state.last else time.time()
-        self._clock = time.monotonic()
         self._asked_at: float | None = None
 
     def add(self, event: Event) -> None:
         """Take one event into account."""
         self.state.add(event)
-        self._now, self._clock = event.t, time.monotonic()
         if event.kind == "prompt":
-            self._asked_at = self._asked_at or event.t
+            self._asked_at = self._asked_at or time.monotonic()
         elif event.kind in {"round", "spec"}:
             self._asked_at = None
-
-    @property
-    def now(self) -> float:
-        """Seconds since the epoch, on the clock of the events."""
-        return self._now + time.monotonic() - self._clock
 
     @property
     def round(self) -> int:
         """The round that is going on, from 1."""
         return min(self.state.config.budget.rounds, self.state.history.rounds + 1)
-
-    @property
-    def seconds(self) -> float:
-        """Since this process began."""
-        return time.monotonic() - self.started
 
     @property
     def doing(self) -> str:
@@ -91,20 +78,22 @@ class RunProgress:
     def _arriving(self) -> str:
         return f", {self.heard:,} characters so far" if self.heard else ""
 
+    @property
+    def open_samples(self) -> dict[str, bool]:
+        """The samples of the round that are no candidate yet, and whether each is answered."""
+        names = (f"r{self.round}c{n}" for n in range(1, self.state.config.candidates + 1))
+        return {
+            name: bool(self.state.calls_for(name)) for name in names if self.state.candidate(name) is None
+        }
+
     def _trying_out(self) -> str:
-        at: dict[str, list[str]] = {}
-        for name, state in self.samples:
-            at.setdefault(state, []).append(name)
-        if asking := at.get("asking"):
+        open_, n = self.open_samples, self.state.config.candidates
+        if not all(open_.values()):
             if not self.state.prompts:
                 return "starting"
-            since = f", {self.now - self._asked_at:.0f} s" if self._asked_at is not None else ""
-            n = self.state.config.candidates
-            return f"asking, {n - len(asking)} of {n} answered{since}{self._arriving}"
-        for state, words in (("repairing", "repairing"), ("running", "rolling out")):
-            if state in at:
-                return f"{words} {', '.join(at[state])}"
-        return "choosing what to tune and to validate"
+            since = f", {time.monotonic() - self._asked_at:.0f} s" if self._asked_at is not None else ""
+            return f"asking, {n - list(open_.values()).count(False)} of {n} answered{since}{self._arriving}"
+        return f"rolling out {', '.join(open_)}" if open_ else "choosing what to tune and to validate"
 
     @property
     def _tuning(self) -> str:
@@ -146,23 +135,11 @@ class RunProgress:
         """What is kept up to date below what has happened."""
         rounds = self.state.config.budget.rounds
         best = f"best {self.standing}" if self.state.best else self.standing
-        return [f"round {self.round} of {rounds} · {self.doing} · {self.seconds:.0f} s", best, self.spending]
-
-    @property
-    def samples(self) -> list[tuple[str, str]]:
-        """(id, state) of each sample of the round."""
-        names = (f"r{self.round}c{n}" for n in range(1, self.state.config.candidates + 1))
-        return [(name, self._at(name)) for name in names]
-
-    def _at(self, name: str) -> str:
-        """What a sample is at: asking, running, repairing, or done."""
-        calls = self.state.calls_for(name)
-        if self.state.candidate(name) is not None:
-            return "done"
-        if not calls:
-            return "asking"
-        mending = "repair" in calls[-1].key or self.state.failed_programs(name)
-        return "repairing" if mending else "running"
+        return [
+            f"round {self.round} of {rounds} · {self.doing} · {time.monotonic() - self.started:.0f} s",
+            best,
+            self.spending,
+        ]
 
 
 def _of(spent: str, limit: float | None, what: str = "") -> str:

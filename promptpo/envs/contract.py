@@ -1,17 +1,24 @@
-"""What an environment's methods must return, and the sentence for one that returns something else."""
+"""What an environment's methods must return, and in which time; and the sentence for one that does not."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
+import signal
+import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import EnvironmentFaultError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 LONGEST = 80
 """Characters of a wrong value that a sentence shows."""
@@ -189,3 +196,48 @@ def old_interface(fault: BaseException) -> str:
     if "values to unpack" in text:
         return ". Gymnasium wants step to return (observation, reward, terminated, truncated, info), and reset (observation, info)."
     return ""
+
+
+BUILDING = 300.0
+"""Seconds for building an environment: some load large models, or start a simulator."""
+
+STEPPING = 60.0
+"""Seconds for one reset or step."""
+
+
+class _LateError(BaseException):
+    """Raised inside the environment's code, which may well catch every ``Exception``."""
+
+
+@contextlib.contextmanager
+def patience(seconds: float, what: str) -> Iterator[None]:
+    """Give up on what takes too long.
+
+    The alarm interrupts Python code and waiting, in the main thread of a process on Unix. Elsewhere, and
+    in compiled code that never returns, there is no limit; rollouts have their own, in worker processes.
+
+    Args:
+        seconds: How long it may take.
+        what: Names it: "a step of CartPole-v1".
+
+    Raises:
+        EnvironmentFaultError: It took longer.
+    """
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(_signal: int, _frame: Any) -> None:
+        raise _LateError
+
+    before = signal.signal(signal.SIGALRM, late)
+    remaining, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except _LateError:
+        raise EnvironmentFaultError(
+            f"{what} took more than {seconds:g} seconds; the environment seems to hang."
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, remaining, interval)
+        signal.signal(signal.SIGALRM, before)

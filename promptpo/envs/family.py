@@ -190,25 +190,21 @@ def united(a: AnySpace, b: AnySpace) -> AnySpace | None:
     """
     if a == b:
         return a
-    if isinstance(a, spaces.Box) and isinstance(b, spaces.Box):
-        if a.shape != b.shape or a.dtype != b.dtype:
-            return None
-        return spaces.Box(
-            np.minimum(a.low, b.low),
-            np.maximum(a.high, b.high),
-            a.shape,
-            a.dtype.type,
-        )
-    if isinstance(a, spaces.Discrete) and isinstance(b, spaces.Discrete):
-        start = min(a.start, b.start)
-        return spaces.Discrete(int(max(a.start + a.n, b.start + b.n) - start), start=int(start))
-    if isinstance(a, spaces.MultiDiscrete) and isinstance(b, spaces.MultiDiscrete) and a.shape == b.shape:
-        start = np.minimum(a.start, b.start)
-        return spaces.MultiDiscrete(np.maximum(a.start + a.nvec, b.start + b.nvec) - start, start=start)
-    if isinstance(a, spaces.Dict) and isinstance(b, spaces.Dict) and set(a.spaces) == set(b.spaces):
-        inner = {key: united(item, b.spaces[key]) for key, item in a.spaces.items()}
-        return None if None in inner.values() else spaces.Dict(inner)  # type: ignore[arg-type] # none is None
-    if isinstance(a, spaces.Tuple) and isinstance(b, spaces.Tuple) and len(a.spaces) == len(b.spaces):
-        parts = [united(x, y) for x, y in zip(a.spaces, b.spaces, strict=True)]
-        return None if None in parts else spaces.Tuple(parts)  # type: ignore[arg-type] # none is None
+    if type(a) is not type(b) or a.shape != b.shape or a.dtype != b.dtype:
+        return None
+    match a, b:
+        case spaces.Box(), spaces.Box():
+            return spaces.Box(np.minimum(a.low, b.low), np.maximum(a.high, b.high), dtype=a.dtype.type)
+        case spaces.Discrete(), spaces.Discrete():
+            start = min(a.start, b.start)
+            return spaces.Discrete(int(max(a.start + a.n, b.start + b.n) - start), start=int(start))
+        case spaces.MultiDiscrete(), spaces.MultiDiscrete():
+            least = np.minimum(a.start, b.start)
+            return spaces.MultiDiscrete(np.maximum(a.start + a.nvec, b.start + b.nvec) - least, start=least)
+        case spaces.Dict(), spaces.Dict() if a.keys() == b.keys():
+            inner = {key: united(item, b[key]) for key, item in a.items()}
+            return None if None in inner.values() else spaces.Dict(inner)  # type: ignore[arg-type] # none is None
+        case spaces.Tuple(), spaces.Tuple() if len(a) == len(b):
+            parts = [united(x, y) for x, y in zip(a, b, strict=True)]
+            return None if None in parts else spaces.Tuple(parts)  # type: ignore[arg-type] # none is None
     return None

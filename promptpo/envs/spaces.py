@@ -44,24 +44,25 @@ def at(value: Any, path: Iterable[Any]) -> Any:
 
 def form_of(space: AnySpace) -> str:
     """What a value of a space looks like in Python."""
-    if isinstance(space, spaces.Box):
-        return f"np.ndarray, shape {space.shape}, {space.dtype}"
-    if isinstance(space, spaces.Discrete):
-        return f"int, {space.start} .. {space.start + space.n - 1}"
-    if isinstance(space, spaces.MultiDiscrete):
-        return f"np.ndarray of ints, shape {space.shape}"
-    if isinstance(space, spaces.MultiBinary):
-        return f"np.ndarray of zeros and ones, shape {space.shape}"
-    if isinstance(space, spaces.Text):
-        return "str"
-    if isinstance(space, spaces.Dict) and all(isinstance(item, spaces.Box) for item in space.spaces.values()):
-        shapes = ", ".join(f'"{key}" {item.shape}' for key, item in space.spaces.items())
-        dtypes = {str(item.dtype) for item in space.spaces.values()}
-        return f"dict of np.ndarray: {shapes}, {'/'.join(sorted(dtypes))}"
-    if isinstance(space, spaces.Dict):
-        return "dict with " + ", ".join(f'"{key}": {form_of(item)}' for key, item in space.spaces.items())
-    if isinstance(space, spaces.Tuple):
-        return "tuple of (" + "; ".join(form_of(item) for item in space.spaces) + ")"
+    match space:
+        case spaces.Box():
+            return f"np.ndarray, shape {space.shape}, {space.dtype}"
+        case spaces.Discrete():
+            return f"int, {space.start} .. {space.start + space.n - 1}"
+        case spaces.MultiDiscrete():
+            return f"np.ndarray of ints, shape {space.shape}"
+        case spaces.MultiBinary():
+            return f"np.ndarray of zeros and ones, shape {space.shape}"
+        case spaces.Text():
+            return "str"
+        case spaces.Dict() if all(isinstance(item, spaces.Box) for item in space.values()):
+            shapes = ", ".join(f'"{key}" {item.shape}' for key, item in space.items())
+            dtypes = {str(item.dtype) for item in space.values()}
+            return f"dict of np.ndarray: {shapes}, {'/'.join(sorted(dtypes))}"
+        case spaces.Dict():
+            return "dict with " + ", ".join(f'"{key}": {form_of(item)}' for key, item in space.items())
+        case spaces.Tuple():
+            return f"tuple of ({'; '.join(map(form_of, space))})"
     return type(space).__name__
 
 
@@ -102,12 +103,7 @@ def _standard(space: AnySpace) -> AnySpace:
         if all(inner[key] is space.spaces[key] for key in inner):
             return space
         return spaces.Dict(inner)
-    if (
-        isinstance(space, spaces.Space)
-        and not isinstance(space, spaces.Text)
-        and space.dtype is not None
-        and space.dtype.kind == "U"
-    ):
+    if not isinstance(space, spaces.Text) and getattr(getattr(space, "dtype", None), "kind", "") == "U":
         return spaces.Text(TEXT_LENGTH, min_length=0, charset=string.printable)
     return space
 
@@ -125,72 +121,43 @@ def equal(a: Any, b: Any) -> bool:
 MOST_VALUES = 1_000_000
 """Of a space that is read back."""
 
+KINDS: Mapping[str, tuple[type[AnySpace], tuple[str, ...]]] = {
+    "discrete": (spaces.Discrete, ("n", "start")),
+    "box": (spaces.Box, ("low", "high")),
+    "multi_discrete": (spaces.MultiDiscrete, ("nvec", "start")),
+    "multi_binary": (spaces.MultiBinary, ("shape",)),
+    "other": (spaces.Space, ()),
+}
+"""Classes of action spaces with what of them is recorded, by name."""
 
-def recorded(space: gymnasium.Space[Any]) -> dict[str, Any]:
+
+def recorded(space: AnySpace) -> dict[str, Any]:
     """What an exported file needs to know of an action space, as a JSON value."""
-    if isinstance(space, spaces.Discrete):
-        return {"kind": "discrete", "n": int(space.n), "start": int(space.start)}
-    if isinstance(space, spaces.Box):
-        bounds = {"low": _bound(space.low), "high": _bound(space.high)}
-        return {"kind": "box", "dtype": str(space.dtype), "shape": list(space.shape), **bounds}
-    if isinstance(space, spaces.MultiDiscrete):
-        nvec, start = np.asarray(space.nvec).tolist(), np.asarray(space.start).tolist()
-        return {"kind": "multi_discrete", "dtype": str(space.dtype), "nvec": nvec, "start": start}
-    if isinstance(space, spaces.MultiBinary):
-        return {"kind": "multi_binary", "shape": list(space.shape)}
-    return {"kind": "other"}
+    kind, names = next((kind, names) for kind, (of, names) in KINDS.items() if isinstance(space, of))
+    parts = {name: np.asarray(getattr(space, name)).tolist() for name in names}
+    return {"kind": kind, "dtype": str(space.dtype or "bool"), **parts}
 
 
-def space_of(data: Mapping[str, Any]) -> gymnasium.Space[Any]:
+def space_of(data: Mapping[str, Any]) -> AnySpace:
     """The space that `recorded` was given; an empty tuple of spaces for those that exporting does not look into.
 
     Raises:
         ValueError: It is no record of a space.
     """
     try:
-        match data["kind"]:
-            case "discrete":
-                return spaces.Discrete(int(data["n"]), start=int(data["start"]))
-            case "box":
-                shape, dtype = _shape(data["shape"]), _dtype(data["dtype"])
-                low, high = (
-                    np.broadcast_to(np.asarray(data[name], np.float64).astype(dtype), shape).copy()
-                    for name in ("low", "high")
-                )
-                return spaces.Box(low, high, shape, dtype.type)
-            case "multi_discrete":
-                nvec = np.asarray(data["nvec"], np.int64)
-                return spaces.MultiDiscrete(nvec, _dtype(data["dtype"]).type, start=np.asarray(data["start"]))
-            case "multi_binary":
-                return spaces.MultiBinary(list(_shape(data["shape"])))
-            case "other":
+        kind, dtype = data["kind"], np.dtype(data["dtype"])
+        parts = [np.asarray(data[name], dtype) for name in KINDS[kind][1] if dtype.kind in "biuf"]
+        match kind, parts:
+            case "discrete", [n, start]:
+                return spaces.Discrete(int(n), start=int(start))
+            case "box", [low, high]:
+                return spaces.Box(low, high, dtype=dtype.type)
+            case "multi_discrete", [nvec, start]:
+                return spaces.MultiDiscrete(nvec, dtype.type, start=start)
+            case "multi_binary", _ if math.prod(data["shape"]) <= MOST_VALUES:
+                return spaces.MultiBinary(data["shape"])
+            case "other", _:
                 return spaces.Tuple(())
     except (KeyError, TypeError, ValueError, AssertionError, OverflowError) as error:
         raise ValueError("this is no record of an action space") from error
     raise ValueError("this is no record of an action space")
-
-
-def _shape(data: Any) -> tuple[int, ...]:
-    """A shape of a bounded number of values, since a record may say anything.
-
-    Raises:
-        ValueError: It is none.
-    """
-    shape = tuple(map(int, data))
-    if math.prod(map(abs, shape)) > MOST_VALUES:
-        raise ValueError("too large")
-    return shape
-
-
-def _dtype(data: Any) -> np.dtype[Any]:
-    dtype: np.dtype[Any] = np.dtype(data)
-    if dtype.kind not in "biuf":
-        raise ValueError("no numbers")
-    return dtype
-
-
-def _bound(bound: Any) -> Any:
-    """Bounds of a box: one number where they are all the same."""
-    values = bound.ravel()
-    same = bool(values.size) and bool((values == values[0]).all())
-    return values[0].item() if same else bound.tolist()

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge
 
 from promptpo.errors import UsageError
 
@@ -134,7 +136,7 @@ class Task:
 
     env_id: str
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    max_episode_steps: int | None = None
+    max_episode_steps: Annotated[int | None, Ge(1)] = None
     wrappers: tuple[Wrapping, ...] = ()
     variants: tuple[Variant, ...] = ()
     held_out: tuple[Variant, ...] = ()

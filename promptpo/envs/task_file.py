@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import (
+    Any,
+    Required,  # pydantic's own
+)
+
+from typing_extensions import TypedDict
 
 from promptpo.envs.task import Variant
 from promptpo.errors import UsageError
 from promptpo.files import read_toml
 
-TABLES = ("task", "held_out")
-KEYS = ("env", "kwargs")
+FORM = (
+    "the file has [[task]] and [[held_out]] with two brackets, once for each variant, where kwargs is a table such as "
+    "{ floors = 6 }, and env a name in quotes."
+)
+
+
+class _Row(TypedDict, total=False):
+    __pydantic_config__ = {"extra": "forbid"}  # type: ignore[misc]  # noqa: RUF012 - so pydantic reads it
+    kwargs: dict[str, Any]
+    env: str
+
+
+class _Tables(TypedDict, total=False):
+    __pydantic_config__ = {"extra": "forbid"}  # type: ignore[misc]  # noqa: RUF012 - so pydantic reads it
+    task: Required[list[_Row]]
+    held_out: list[_Row]
 
 
 def read_tasks(path: Path) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
@@ -22,35 +41,16 @@ def read_tasks(path: Path) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
     Raises:
         UsageError: The file cannot be read, or says something else.
     """
-    content = read_toml(path)
-    unknown = next((name for name in content if name not in TABLES), None)
-    if unknown is not None:
-        raise UsageError(
-            f"{path}: there is no {unknown!r}; it has [[task]] and [[held_out]], each with kwargs or env."
-        )
+    from pydantic import TypeAdapter, ValidationError  # imported when it is needed
+
+    try:
+        tables = TypeAdapter(_Tables).validate_python(read_toml(path), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = " ".join(str(part) for part in first["loc"])
+        raise UsageError(f"{path}: {where}: {first['msg'].lower()}; {FORM}") from error
     training, held_out = (
-        tuple(_variant(path, name, row) for row in _rows(path, name, content)) for name in TABLES
+        tuple(Variant(row.get("kwargs", {}), row.get("env", "")) for row in rows)
+        for rows in (tables["task"], tables.get("held_out", []))
     )
-    if not training:
-        raise UsageError(f"{path} has no [[task]]; write one for each variant, with its kwargs.")
     return training, held_out
-
-
-def _rows(path: Path, name: str, content: dict[str, Any]) -> list[Any]:
-    rows = content.get(name, [])
-    if not isinstance(rows, list):
-        raise UsageError(f"{path}: write [[{name}]] with two brackets, once for each variant.")
-    return rows
-
-
-def _variant(path: Path, name: str, row: Any) -> Variant:
-    if not isinstance(row, dict) or any(key not in KEYS for key in row):
-        raise UsageError(
-            f"{path}: [[{name}]] has kwargs and env, not {', '.join(row) if isinstance(row, dict) else row}."
-        )
-    kwargs, env = row.get("kwargs", {}), row.get("env", "")
-    if not isinstance(kwargs, dict) or not isinstance(env, str):
-        raise UsageError(
-            f"{path}: in [[{name}]], kwargs is a table such as {{ floors = 6 }}, and env a name in quotes."
-        )
-    return Variant(kwargs, env)

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 import struct
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
@@ -15,7 +16,7 @@ from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PL
 from promptpo_sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import gymnasium
 

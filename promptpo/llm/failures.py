@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -184,7 +184,7 @@ def not_an_answer(what: str, service: Service) -> ProviderError:
 def _told(kind: str, said: str, service: Service, **more: Any) -> ProviderError:
     colon = "" if kind == "key" else ":"
     sentence = f"{{provider}}{colon} {_SENTENCES[kind]}".format(
-        **{one.name: getattr(service, one.name) for one in fields(service)},
+        **asdict(service),
         said=_excerpt(said, service),
         **more,
     )

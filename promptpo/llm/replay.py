@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import lzma
-import zlib
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +19,7 @@ if TYPE_CHECKING:
 JOURNAL = "journal.jsonl"
 TEXT_SUFFIXES = (".md", ".txt")
 
-PACKED: Mapping[str, Callable[[io.BytesIO], Any]] = {".xz": lzma.open, ".gz": gzip.open}
-LINES = (".jsonl", *(f".jsonl{ending}" for ending in PACKED))
+LINES = (".jsonl", ".jsonl.xz")
 
 _FORMS = "a run directory, a .jsonl file of answers (or .jsonl.xz), a .md or .txt file, or a directory of .md files"
 
@@ -157,10 +153,9 @@ def _content(path: Path, *, links: bool) -> bytes:
         UsageError: It is damaged, or not compressed as its name says.
     """
     raw = io.BytesIO(read_regular(path, links=links))
-    unpacked = PACKED[path.suffix](raw) if path.suffix in PACKED else raw
     try:
-        return bounded(unpacked.read(MOST_BYTES + 1))
-    except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        return bounded((lzma.open(raw) if path.suffix == ".xz" else raw).read(MOST_BYTES + 1))
+    except (lzma.LZMAError, EOFError) as error:
         raise UsageError(f"{path} is damaged or not compressed as its name says; record it again.") from error
     except ValueError as error:
         raise UsageError(f"{path}: {error}.") from error

@@ -1,15 +1,13 @@
 """Runs of baselines as people look at them: read from what they leave on disk, whatever learnt.
 
 A baseline leaves ``result.json`` when it is done and ``config.json`` when it begins; until it is done its newest
-checkpoint has the curve, and a run of ICPI its journal.
+checkpoint has the curve.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
@@ -18,15 +16,12 @@ from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import read_result
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG
-from promptpo.run.journal import JOURNAL, adapter, read_events
+from promptpo.run.journal import JOURNAL, adapter
 from promptpo.run.origin import SETTINGS
 from promptpo.run.records import Seeds
 from promptpo.telling.feedback import number
 
 CHECKPOINTS, RECORD = "checkpoints", "record.json"
-
-AVERAGED = 20
-"""Training episodes that one point of a curve is of, where nothing was evaluated on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,50 +47,40 @@ class BaselineRun:
 
     Attributes:
         directory: Of the run.
-        result: Content of ``result.json``; None while it is not finished.
+        content: Of ``result.json``; as much of it as is known while it is not finished.
+        finished: Whether it is.
         settings: Content of ``config.json``; empty where there is none.
         curve: Oldest first.
         episodes: Training episodes, with their lengths, where they are recorded.
-        steps: By purpose, as far as known.
-        seconds: That it took so far; None where it is not known.
     """
 
     directory: Path
-    result: Json | None
-    settings: Json = field(default_factory=dict)
-    curve: tuple[BaselinePoint, ...] = ()
-    episodes: tuple[EpisodeRecord, ...] = ()
-    steps: Mapping[str, int] = field(default_factory=dict)
-    seconds: float | None = None
+    content: Json
+    finished: bool
+    settings: Json
+    curve: tuple[BaselinePoint, ...]
+    episodes: tuple[EpisodeRecord, ...]
 
     @property
-    def task(self) -> Json:
-        """What is solved: ``env_id`` and more, from the result or the settings."""
-        return self.result or self.settings.get("task") or self.settings
+    def result(self) -> Json | None:
+        """Content of ``result.json``; None while it is not finished."""
+        return self.content if self.finished else None
 
     @property
-    def env_id(self) -> str:
-        """The environment."""
-        return str(self.task.get("env_id") or "")
+    def best_so_far(self) -> tuple[tuple[float, float], ...]:
+        """(training steps, mean return) of each agent that was better than those before it."""
+        found: list[tuple[float, float]] = []
+        for one in self.curve:
+            if one.mean_return is not None and (not found or one.mean_return > found[-1][1]):
+                found.append((one.steps, one.mean_return))
+        return tuple(found)
 
     @property
-    def method(self) -> str:
-        """The baseline's name."""
-        known = self.result or ({"method": "refine"} if self.settings.get("prior") else {})
-        return str(known.get("method") or self.settings.get("algorithm") or self.settings.get("method") or "")
-
-    @property
-    def seed(self) -> int | None:
-        """As given; None where it is not recorded."""
-        found = (self.result or self.settings).get("seed")
-        return found if isinstance(found, int) else None
-
-    def test_episodes(self) -> Iterator[tuple[int, float]]:
-        """(seed, return) of the held-out episodes."""
-        returns = ((self.result or {}).get("test") or {}).get("returns") or ()
-        for seed, value in zip(Seeds().test(len(returns)), returns, strict=True):
-            if value is not None:
-                yield seed, float(value)
+    def test_returns(self) -> dict[int, float]:
+        """Return by seed of the held-out episodes."""
+        returns = (self.content.get("test") or {}).get("returns") or ()
+        pairs = zip(Seeds().test(len(returns)), returns, strict=True)
+        return {seed: float(value) for seed, value in pairs if value is not None}
 
 
 def is_baseline(directory: Path) -> bool:
@@ -116,30 +101,23 @@ def read_baseline(directory: Path) -> BaselineRun:
     """
     if not is_baseline(directory):
         raise NoSuchRunError(f"{directory} is no run: there is neither {CONFIG} nor {RESULT} in it.")
+    path = directory / RESULT
+    newest = max(
+        (directory / CHECKPOINTS).glob(f"steps-*/{RECORD}"), default=directory / CHECKPOINTS / RECORD
+    )
     try:
-        result = read_result(directory / RESULT) if (directory / RESULT).is_file() else None
-        settings, record = _object(directory / SETTINGS), _record(directory)
-        ended, told = _episodes(directory, record), result
-        if told is not None and not told.get("env_id"):
+        finished, settings, record = path.is_file(), _object(directory / SETTINGS), _object(newest)
+        content = read_result(path) if finished else _so_far(settings, record)
+        if not content.get("env_id"):
             raise KeyError("env_id")
-        if told is None:
-            steps = {"train": int(record.get("steps") or sum(length for *_, length in ended))}
-            steps["validation"] = int(record.get("validation_steps") or 0)
-            parts: list[Any] = [record.get("train_seconds"), record.get("evaluation_seconds")]
-            told = {**record, "steps": steps | {"total": sum(steps.values())}}
-            told |= {"wall_seconds": None if None in parts else sum(parts)}
-        curve = adapter(tuple[BaselinePoint, ...]).validate_python(told.get("curve") or ())
-        return BaselineRun(
-            directory,
-            result,
-            settings,
-            curve or _averages(ended),
-            tuple(EpisodeRecord(-1, return_, length) for _, return_, length in ended),
-            {name: int(count) for name, count in (told.get("steps") or {}).items()},
-            told.get("wall_seconds"),
+        steps = {name: int(count) for name, count in (content.get("steps") or {}).items()}
+        curve = adapter(tuple[BaselinePoint, ...]).validate_python(content.get("curve") or ())
+        episodes = tuple(
+            EpisodeRecord(-1, return_, length) for _, return_, length in record.get("episodes", ())
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
+    return BaselineRun(directory, {**content, "steps": steps}, finished, settings, curve, episodes)
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -147,29 +125,21 @@ def _object(path: Path) -> dict[str, Any]:
     return {**read_json(path)} if path.is_file() else {}
 
 
-def _record(directory: Path) -> Json:
-    """The record of the newest checkpoint; empty where there is none."""
-    return _object(
-        max((directory / CHECKPOINTS).glob(f"steps-*/{RECORD}"), default=directory / CHECKPOINTS / RECORD)
-    )
-
-
-def _episodes(directory: Path, record: Json) -> list[tuple[float, float, int]]:
-    """(training steps at its end, return, length) of training episodes, where they are recorded."""
-    found: list[Any] = list(record.get("episodes") or ())
-    if not record and (directory / JOURNAL).is_file():
-        told = [event.data for event in read_events(directory / JOURNAL) if event.kind == "evaluation"]
-        found = [(one["end_step"], one["return_"], len(one["transitions"])) for one in told]
-    return [(float(steps), float(return_), int(length)) for steps, return_, length in found]
-
-
-def _averages(ended: Sequence[tuple[float, float, int]]) -> tuple[BaselinePoint, ...]:
-    """A curve of training episodes."""
-    points = []
-    for n in range(AVERAGED, len(ended) + 1, AVERAGED):
-        mean = fmean(return_ for _, return_, _ in ended[n - AVERAGED : n])
-        points.append(BaselinePoint(ended[n - 1][0], mean, mean))
-    return tuple(points)
+def _so_far(settings: Json, record: Json) -> dict[str, Any]:
+    """What stands for a result while there is none, by the settings and the record of the newest checkpoint."""
+    steps = {
+        name: record.get(key) or 0 for name, key in (("train", "steps"), ("validation", "validation_steps"))
+    }
+    parts: list[Any] = [record.get("train_seconds"), record.get("evaluation_seconds")]
+    return {
+        **(settings.get("task") or settings),
+        "method": "refine" if settings.get("prior") else settings.get("algorithm") or settings.get("method"),
+        "seed": settings.get("seed"),
+        "steps": {**steps, "total": sum(steps.values())},
+        "wall_seconds": None if None in parts else sum(parts),
+        "curve": record.get("curve"),
+        "finished": False,
+    }
 
 
 def acting_in_words(content: Json) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
 from promptpo.output.report.result import by_reward
-from promptpo.output.report.scores import by_variant
+from promptpo.output.report.scores import by_variant, of_episodes
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -48,13 +47,9 @@ class EvaluatedPolicy:
     def as_json(self) -> dict[str, Any]:
         """The value that ``promptpo evaluate --json`` prints."""
         evaluation = self.evaluation
-        mean = evaluation.mean_return
         return {
             "env": self.env_id,
-            "episodes": len(evaluation.episodes),
-            "returns": list(evaluation.returns),
-            "mean_return": mean if math.isfinite(mean) else None,
-            "success_rate": evaluation.success_rate,
+            **of_episodes(evaluation.episodes),
             **by_reward(evaluation),
             "steps": evaluation.steps,
             "seconds": round(self.seconds, 3),

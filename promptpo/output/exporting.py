@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import json
 import re
-import sys
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.output.report.scores import score_in_words
 from promptpo.program import Program
 from promptpo_sandbox import Limits, check_source
+from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 BEST = "best.py"
 """A run's best policy, in its directory."""
 
-GIVEN = "its user (given to the run at its start)"
-"""Who wrote a policy that a run began with."""
-
-TUNED_FROM_GIVEN = "its user (given to the run at its start; its numbers tuned by promptpo)"
-"""The same, with other numbers."""
+GIVEN = "(given to the run at its start)"
+"""What is said of who wrote a policy that a run began with."""
 
 SEARCH = "program search (no language model)"
 """What stands for its author in a run that asked no language model."""
@@ -99,7 +96,6 @@ def exported(
         gated(provenance.task.reward.source)
     program, task = Program.parse(source).inlined, portable(provenance.task)
     added = _template().render(
-        needs=_needs(program),
         construction=_construction(program),
         action=_action(action_space),
         env_id=task.env_id,
@@ -239,12 +235,6 @@ def beside(program: Program, added: str) -> Program:
     return program
 
 
-def _needs(program: Program) -> str:
-    """The packages without which the file does not run."""
-    packages = {"numpy", *program.imports} - set(sys.stdlib_module_names)
-    return "numpy only" if packages == {"numpy"} else ", ".join(sorted(packages))
-
-
 @cache
 def _template() -> jinja2.Template:
     import jinja2
@@ -263,26 +253,14 @@ def _template() -> jinja2.Template:
 
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
-    author = _line(public(provenance.model))
-    writers = {"program search": "program search", "its user (": "the user of promptpo"}
-    writer = next((w for start, w in writers.items() if author.startswith(start)), "a language model")
     parts = [
-        f"Policy for {_line(provenance.task.name)}, written by {author}.",
+        clean_line(f"Policy for {provenance.task.name}, written by {public(provenance.model)}."),
         _facts(provenance),
-        (
-            f"This is code written by {writer}; it passed promptpo's static gate, "
-            "which is no sandbox, while `promptpo play` and `promptpo evaluate` run it confined."
-        ),
-        f"To play it (needs gymnasium): python {_line(filename)} --episodes 10 --seed 0",
+        "This code passed promptpo's static gate, which is no sandbox; `promptpo play` and `promptpo evaluate` run it confined.",
+        f"To play it (needs gymnasium): python {clean_line(filename)} --episodes 10 --seed 0",
         docstring,
     ]
-    text = "\n\n".join(part for part in parts if part).replace("\\", "\\\\").replace('"""', "'''")
-    return "\n".join(map(_line, text.split("\n")))
-
-
-def _line(value: str) -> str:
-    """A value of a header on one line."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in value.expandtabs(4))
+    return "\n\n".join(part for part in parts if part).replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _facts(provenance: Provenance) -> str:
@@ -292,7 +270,7 @@ def _facts(provenance: Provenance) -> str:
     theirs = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
     goal = " ".join(reward.goal.split()) if reward else ""
     marks = references_in_words(provenance.references)
-    lines = [
+    lines: list[Any] = [
         goal and f"The goal: {goal}.",
         score and f"Held-out mean return {score}{seeds}.",
         failures_in_words(test),
@@ -301,7 +279,7 @@ def _facts(provenance: Provenance) -> str:
         provenance.verdict,
         f"Candidate {provenance.candidate} of run {provenance.run_id}, promptpo {provenance.version}, {provenance.date}.",
     ]
-    return "\n".join(_line(line) for line in lines if line)
+    return clean_lines(*filter(None, lines))
 
 
 def _construction(program: Program) -> dict[str, Any]:

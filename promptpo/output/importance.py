@@ -27,12 +27,12 @@ def tuned_rows(candidate: Candidate) -> list[tuple[str, float, float]]:
     return rows
 
 
-def importances(candidate: Candidate) -> tuple[list[dict[str, Any]], int]:
-    """The parameters that tuning tried, those that mattered most first, and the episodes that this is read from.
+def importance_json(candidate: Candidate) -> dict[str, Any] | None:
+    """The ``parameters`` that tuning tried, those that mattered most first, and the ``episodes`` that this is read from.
 
     Of each: ``name``; ``value`` in the policy, of an array the mean of its sizes; ``low`` and ``high`` of its range; ``share``
     of the differences in return between what was tried that it explains, 0 where noise could as well; ``at_bound``,
-    "lower", "upper" or ""; of an array its ``shape``.
+    "lower", "upper" or ""; of an array its ``shape``. None where nothing is known.
     """
     program, known = Program.parse(candidate.source), candidate.sensitivity
     found = []
@@ -44,29 +44,19 @@ def importances(candidate: Candidate) -> tuple[list[dict[str, Any]], int]:
             if name in program.arrays:
                 told |= {"value": size([value for value, *_ in ranges]), "shape": program.arrays[name]}
             found.append(told | {"share": one.share, "at_bound": one.at_bound})
-    episodes = max((one.episodes for one in known.values()), default=0)
-    return sorted(found, key=lambda one: -one["share"]), episodes
-
-
-def importance_json(candidate: Candidate) -> dict[str, Any] | None:
-    """The same as a JSON value; None where nothing is known."""
-    found, episodes = importances(candidate)
-    return {"episodes": episodes, "parameters": found} if found else None
+    if not found:
+        return None
+    episodes = max(one.episodes for one in known.values())
+    return {"episodes": episodes, "parameters": sorted(found, key=lambda one: -one["share"])}
 
 
 def importance_in_words(candidate: Candidate) -> str:
     """The same as a sentence; empty where nothing is known."""
-    found, episodes = importances(candidate)
-    if not found:
+    known = importance_json(candidate)
+    if known is None:
         return ""
-    named = [one for one in found if one["share"] > 0][:NAMED]
-    bounds = [f" (at its {one['at_bound']} bound)" if one["at_bound"] else "" for one in named]
+    named = [one for one in known["parameters"] if one["share"] > 0 or one["at_bound"]][:NAMED]
+    bounds = [one["at_bound"] and f" (at its {one['at_bound']} bound)" for one in named]
     told = [f"{one['name']} {one['share']:.0%}{bound}" for one, bound in zip(named, bounds, strict=True)]
-    held = [one["name"] for one in found if one["at_bound"] and one not in named][:NAMED]
-    rest = len(found) - len(named)
     text = ", ".join(told) or "none of them clearly"
-    if named and rest:
-        text += f"; {rest} other{'s' if rest > 1 else ''} little or nothing clear"
-    if held:
-        text += f"; also at a bound: {', '.join(held)}"
-    return f"Which numbers moved the return in {episodes:,} tuning episodes: {text}."
+    return f"Which numbers moved the return in {known['episodes']:,} tuning episodes: {text}."

@@ -7,18 +7,14 @@ the page: each page holds a secret that an answer must bring.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from promptpo.errors import RenderingError
 from promptpo.output.film import Film, film
-from promptpo.output.film.strip import in_words
 from promptpo.output.report.templates import rendered
 from promptpo.output.serving import PageServer
 from promptpo.telling.preferences import Preference, told
@@ -39,14 +35,6 @@ class Side:
     film: Film | None
     text: str
 
-    @property
-    def frames(self) -> list[tuple[int, str, str]]:
-        """Of the film: step, picture in base64, place."""
-        if self.film is None:
-            return []
-        places = in_words(self.film.placed)
-        return [(step, data, places.get(step, "")) for step, data in self.film.frames]
-
 
 @dataclass(frozen=True, slots=True)
 class ShownPair:
@@ -58,11 +46,6 @@ class ShownPair:
     answer: asyncio.Future[Preference]
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(16))
 
-    @property
-    def films(self) -> Markup:
-        """For the page's script; base64 and numbers only, so nothing in it can end the element."""
-        return Markup(json.dumps([side.frames for side in self.sides]))  # noqa: S704 - see above
-
 
 class PersonJudge(PageServer):
     """Asks a person, pair by pair; use it as a context manager.
@@ -72,10 +55,9 @@ class PersonJudge(PageServer):
         goal: The sentence.
         names: What the parts of observations are called.
         announce: Told once where the page is.
-        port: Of the address; 0 takes one that is free.
 
     Raises:
-        OSError: The port cannot be had.
+        OSError: No port can be had.
     """
 
     def __init__(
@@ -84,14 +66,13 @@ class PersonJudge(PageServer):
         goal: str,
         names: Mapping[str, str],
         announce: Callable[[str], None],
-        port: int = 0,
     ) -> None:
         self._task, self._goal, self._names = replace(task, reward=None), goal, names
         self._announce = announce
         self._question: ShownPair | None = None
         self._lock = threading.Lock()
         self._sides: dict[str, Side] = {}
-        super().__init__(self._page, port, seconds=WAIT_SECONDS, take=self._answer)
+        super().__init__(self._page, seconds=WAIT_SECONDS, take=self._answer)
 
     async def ask(
         self, number: int, total: int, first: tuple[str, Episode], second: tuple[str, Episode]

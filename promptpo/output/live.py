@@ -44,7 +44,7 @@ def _drawn(run: Path, now: object) -> tuple[str, bool]:
     try:
         if is_baseline(run):
             baseline = read_baseline(run)
-            return page(baseline), baseline.result is None
+            return page(baseline), not baseline.finished
         if not (run / CONFIG).exists() or not (run / JOURNAL).exists():
             return WAITING.format(run.name, "The run has not begun to write yet."), True
         with reading(run):

@@ -75,7 +75,7 @@ def play(
     if finished and file is not None:
         if file.is_symlink():  # it is replaced, not followed
             file.unlink()
-        same = bool(write_video(task, finished, file)["same"])
+        same = write_video(task, finished, file)
     if finished and human:
         same = show(task, finished) and same
     return Watched(evaluation_of(rollout), file if finished else None, same)

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from promptpo.envs.spaces import space_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
 from promptpo.files import Json, StrPath
-from promptpo.output.exporting import BEST, GIVEN, SEARCH, TUNED_FROM_GIVEN, Provenance, exported
+from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, exported
 from promptpo.output.report.result import RESULT, written_by
 from promptpo.output.report.scores import score_in_words
 from promptpo.output.run_view import read_result, read_view
@@ -147,17 +147,8 @@ def load_run(run: StrPath) -> RunResult:
         path = directory / RESULT
         raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error
     best = content["best"]
-    source = best_source(directory, best["candidate"]) if best else ""
+    source = read_view(directory).candidate(best["candidate"]).attempt.candidate.source if best else ""
     return RunResult(directory, content, source)
-
-
-def best_source(directory: Path, candidate: str) -> str:
-    """The module of one candidate, from the journal; "best" names the best.
-
-    Raises:
-        RunError: The run has no such candidate.
-    """
-    return read_view(directory).candidate(candidate).attempt.candidate.source
 
 
 def export(run: StrPath, *, candidate: str | None = None, filename: str = "policy.py") -> str:
@@ -197,7 +188,7 @@ def provenance(directory: Path, content: Json, config: Config) -> Provenance:
     model = content["model"] if content["language_model"] else SEARCH
     best = content["best"]
     if best.get("origin") == "user":
-        model = TUNED_FROM_GIVEN if best.get("tuned") else GIVEN
+        model = f"{written_by(content)} {GIVEN}"
     return Provenance(
         task=config.task,
         model=model,

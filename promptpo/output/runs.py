@@ -6,8 +6,8 @@ A run is here what promptpo works on, or what a baseline left or works on (see `
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ from promptpo.run.records import Seeds
 DEEPEST = 4
 """Folders below the given one in which runs are looked for."""
 
+TASK = ("wrappers", "variants", "max_episode_steps", "reward")
+"""What is part of a task besides its environment and arguments: of a reward its digest."""
+
 Curve = tuple[tuple[float, float], ...]
 """(environment steps, mean return of the best so far) each time it changed."""
 
@@ -37,28 +40,21 @@ class RunLine:
 
     Attributes:
         directory: The run directory.
-        facts: The run as ``--json`` shows it.
-        setting: What was solved, besides environment and arguments: wrappers, variants, the digest of the reward program,
-            and ``max_episode_steps``, the longest episode where one was asked for and is recorded.
+        facts: The run as ``--json`` shows it; of `TASK` what makes it another task than its environment alone.
         returns: Held-out return by test seed; an episode in which the policy failed counts like its worst.
         curve: How the best so far improved.
     """
 
     directory: Path
     facts: Json
-    setting: Json = field(default_factory=dict)
-    returns: Mapping[int, float] = field(default_factory=dict)
-    curve: Curve = ()
+    returns: Mapping[int, float]
+    curve: Curve
 
     @property
     def task(self) -> tuple[str, dict[str, Any]]:
         """What was solved: runs of the same task are compared."""
-        own = {name: value for name, value in self.setting.items() if name != "held_out_variants"}
+        own = {name: self.facts[name] for name in TASK if name in self.facts}
         return self.facts["env_id"], {**self.facts["env_kwargs"], **own}
-
-    def as_json(self) -> dict[str, Any]:
-        """The run as ``--json`` shows it."""
-        return dict(self.facts)
 
     def against(self, other: RunLine) -> Difference | None:
         """How this run's policy differs from another's over the test seeds that both have played.
@@ -80,18 +76,13 @@ def find_runs(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise NoSuchRunError(f"{folder} is no folder; name one that holds runs.")
-    return sorted(_below(folder, DEEPEST))
-
-
-def _below(folder: Path, levels: int) -> Iterator[Path]:
-    if is_run(folder):
-        yield folder
-    elif levels:
-        with os.scandir(folder) as entries:
-            inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        for name in inner:
-            if not name.startswith("."):
-                yield from _below(folder / name, levels - 1)
+    found = []
+    for root, names, _ in os.walk(folder):
+        here = Path(root)
+        inside, deepest = is_run(here), len(here.relative_to(folder).parts) == DEEPEST
+        found += [here] * inside
+        names[:] = [] if inside or deepest else [name for name in names if not name.startswith(".")]
+    return sorted(found)
 
 
 def is_run(folder: Path) -> bool:
@@ -112,16 +103,10 @@ def read_line(directory: Path) -> RunLine:
     if _is_ours(directory):
         return _search(read_view(directory))
     run = read_baseline(directory)
-    begun = {"method": run.method, "seed": run.seed, "steps": run.steps, "wall_seconds": run.seconds}
-    curve: list[tuple[float, float]] = []
-    for one in run.curve:  # a baseline keeps its best agent
-        if one.mean_return is not None and (not curve or one.mean_return > curve[-1][1]):
-            curve.append((one.steps, one.mean_return))
     try:
-        line = _line(directory, run.result or {**run.task, **begun, "finished": False})
+        return _line(directory, run.content, run.test_returns, run.best_so_far)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
-    return replace(line, curve=tuple(curve), returns=dict(run.test_episodes()))
 
 
 def _search(view: RunView) -> RunLine:
@@ -146,17 +131,16 @@ def _search(view: RunView) -> RunLine:
         },
         "finished": False,
     }
-    limit = {"max_episode_steps": config.task.max_episode_steps}
-    line = _line(view.directory, {**(view.result or begun), **limit})
     test = state.test if view.result is not None else None
     returns: dict[int, float] = {}
     if test is not None:
         returns = counted_failures(test, Seeds().test(state.planned_test))
         returns |= {episode.seed: episode.return_ for episode in test.episodes}
-    return replace(line, returns=returns, curve=tuple((float(at.steps), mean) for at, mean in view.so_far))
+    content = {**(view.result or begun), "max_episode_steps": config.task.max_episode_steps}
+    return _line(view.directory, content, returns, tuple((float(at.steps), mean) for at, mean in view.so_far))
 
 
-def _line(directory: Path, result: Json) -> RunLine:
+def _line(directory: Path, result: Json, returns: Mapping[int, float], curve: Curve) -> RunLine:
     """A line by a result, or by what stands for it while there is none."""
     test, llm, steps = (result.get(part) or {} for part in ("test", "llm", "steps"))
     total, program = int(steps.get("total") or 0), int(steps.get("program") or 0)
@@ -181,8 +165,6 @@ def _line(directory: Path, result: Json) -> RunLine:
         **{name: result.get(name) for name in ("seed", "wall_seconds")},
         **{name: test.get(name) for name in ("mean_return", "success_rate")},
     }
-    names = ("wrappers", "variants", "held_out_variants", "max_episode_steps")
-    task = {name: result[name] for name in names if result.get(name)}
-    if digest := (result.get("reward") or {}).get("digest"):
-        task["reward"] = str(digest)
-    return RunLine(directory, facts, task)
+    own = {**result, "reward": (result.get("reward") or {}).get("digest")}
+    facts |= {name: own[name] for name in TASK if own.get(name)}
+    return RunLine(directory, facts, returns, curve)

@@ -25,30 +25,28 @@ class Answer:
     prose: str = ""
 
 
-def extract(text: str, *, class_name: str = "Policy", method: str = "act", cut: bool = False) -> Answer:
+def extract(text: str, *, class_name: str = "Policy", cut: bool = False) -> Answer:
     """Find the module that defines `class_name` in an answer.
 
     Args:
         text: The raw answer.
         class_name: The class that is wanted.
-        method: Its main method, by which a class of another name or a bare function is recognised.
         cut: The provider says that the answer hit its token limit.
     """
     try:
-        return Answer(*read("extract", text, class_name, method, cut))
+        return Answer(*read("extract", text, class_name, cut))
     except UnreadableError:
         return Answer("", "unreadable")
 
 
-def every(text: str, *, class_name: str, method: str) -> tuple[str, ...]:
+def every(text: str, *, class_name: str) -> tuple[str, ...]:
     """All modules of an answer that define a class, or were to define it, in their order.
 
     Args:
         text: The raw answer.
         class_name: The class that is wanted.
-        method: Its main method.
     """
     try:
-        return tuple(read("every", text, class_name, method))
+        return tuple(read("every", text, class_name))
     except UnreadableError:
         return ()

@@ -125,10 +125,6 @@ class Program:
     actions = _Fact[tuple[Any, ...]](tuple, ())
     """What the table may choose from: the ``ACTIONS`` literal, or else the values the table has."""
 
-    def number(self, name: str, default: float) -> float:
-        """A top-level number, or a default where it is missing or no finite number."""
-        return float(self._read("number", name, default, otherwise=default))
-
     # What it is made of
 
     names = _Fact[frozenset[str]](frozenset, ())
@@ -136,9 +132,6 @@ class Program:
 
     reads = _Fact[frozenset[str]](frozenset, ())
     """The names that are read anywhere in it."""
-
-    imports = _Fact[tuple[str, ...]](tuple, ())
-    """The top-level packages that it imports, sorted."""
 
     contract = _Fact(lambda found: Contract(*found), (None, None))
     """How the class ``Policy`` is made for an episode."""
@@ -162,10 +155,7 @@ class Program:
         return list(self._read("class_docstrings", name, otherwise=()))
 
     def text(self, name: str) -> str:
-        """A text of that name, at the top level or in a class; empty where there is none.
-
-        It may be written in parts that are added, or as a list of lines or a dict of labels and their meanings.
-        """
+        """A text of that name, at the top level or in a class; empty where there is none."""
         return str(self._read("text", name, otherwise=""))
 
     @cached_property

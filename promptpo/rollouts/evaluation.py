@@ -59,7 +59,7 @@ class Evaluation:
         failed_at: (seed, step) of the failure, where it has one.
         output: What the policy printed, capped.
         seconds: Wall time.
-        policy_seconds: Time spent inside the policy.
+        policy_seconds: Time spent inside the policy; where others held the processor meanwhile, only its own.
         failed: How many episodes began and ended by a failure of the policy.
     """
 

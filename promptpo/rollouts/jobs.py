@@ -82,7 +82,7 @@ class Settings:
     registration: bytes | None = None
 
 
-class Executor(Protocol):
+class RunsJobs(Protocol):
     """Runs jobs somewhere; several may be in flight.
 
     Attributes:
@@ -100,6 +100,10 @@ class Executor(Protocol):
             WorkerLostError: The executor is closed, or was while this ran.
         """
         ...
+
+
+class Executor(RunsJobs, Protocol):
+    """Runs jobs and all else that policies and world models are asked for."""
 
     async def call(self, call: Call) -> CallResult:
         """Call one method of an untrusted class."""

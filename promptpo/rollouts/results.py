@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence, Sized
 from dataclasses import replace
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.rollouts.jobs import Executor, Job
+from promptpo.rollouts.jobs import Job, RunsJobs
 from promptpo_sandbox import Episode, Limits, Rollout
 
 MIN_CHUNK = 8
@@ -17,7 +18,7 @@ MAX_OUTPUT = Limits().output_bytes
 """Characters of captured prints that a rollout keeps, however many workers it took."""
 
 
-async def roll_out(executor: Executor, job: Job) -> Rollout:
+async def roll_out(executor: RunsJobs, job: Job) -> Rollout:
     """Roll out one job, spread over the executor's workers where it is large enough.
 
     The result is that of a single worker, bit for bit: episodes do not know of each other. Cancelling this
@@ -82,7 +83,7 @@ def evaluation_of(rollout: Rollout, seconds: float = 0.0) -> Evaluation:
         failed_at=None if failure is None else (failure.seed, failure.step),
         output=rollout.output,
         seconds=round(seconds, 4),
-        policy_seconds=round(rollout.policy_seconds, 4),
+        policy_seconds=round(min(rollout.policy_seconds, rollout.guest_cpu_seconds or math.inf), 4),
         failed=failed,
     )
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import base64
 import contextlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from promptpo.errors import RunError
 from promptpo.files import MOST_BYTES, make_folder, read_regular, write_atomically
@@ -91,7 +93,7 @@ class Untold:
 
     def keep(self, key: str, rollout: Rollout) -> None:
         """Write a rollout, where it is not too large."""
-        if values_in(rollout) > MOST_VALUES:
+        if values_in(rollout.episodes) > MOST_VALUES:
             return
         with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
             make_folder(self._folder)
@@ -111,24 +113,19 @@ class Untold:
             self._folder.rmdir()
 
 
-def values_in(rollout: Rollout) -> int:
-    """About how many numbers the trajectories of a rollout hold."""
+def values_in(episodes: Iterable[Episode]) -> int:
+    """About how many numbers the trajectories of some episodes hold."""
+    known = [one.trajectory for one in episodes if one.trajectory is not None]
     return sum(
-        len(episode.trajectory.rewards) * max(1, _size(episode.trajectory.observations[0]))
-        for episode in rollout.episodes
-        if episode.trajectory is not None and len(episode.trajectory.observations)
+        len(one.rewards) * max(1, _size(one.observations[0])) for one in known if len(one.observations)
     )
 
 
 def _size(observation: Any) -> int:
     """How many numbers an observation holds, whose parts may differ in shape."""
-    import numpy as np
-
     if isinstance(observation, Mapping):
-        return sum(map(_size, observation.values()))
-    if isinstance(observation, tuple):
-        return sum(map(_size, observation))
-    return int(np.size(observation))
+        observation = tuple(observation.values())
+    return sum(map(_size, observation)) if isinstance(observation, tuple) else int(np.size(observation))
 
 
 def written(still: Still, folder: Path) -> Still:

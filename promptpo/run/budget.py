@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from promptpo.run.config import MOST_TRAINED, MOST_VALIDATED, Config
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+
 
 Purpose = Literal["training", "validation", "tuning", "experiments", "references", "teacher", "goal", "world"]
 
@@ -32,8 +38,8 @@ class Allotment:
 
 
 TABLE: Mapping[Purpose, Allotment] = {
-    "training": Allotment("try every policy", 0.2, 3, 10, "episodes of each"),
-    "validation": Allotment("choose the best", 0.2, 5, 20, "episodes of each contender"),
+    "training": Allotment("try every policy", 0.2, 3, MOST_TRAINED, "episodes of each"),
+    "validation": Allotment("choose the best", 0.2, 5, MOST_VALIDATED, "episodes of each contender"),
     "tuning": Allotment(
         "tune numbers, with what the others leave", 1.0, 30, 40_000, "episodes a round", optional=True
     ),
@@ -43,10 +49,16 @@ TABLE: Mapping[Purpose, Allotment] = {
     ),
     "teacher": Allotment("watch the trained agent", 0.1, 1, 10, "episodes"),
     "goal": Allotment("try a reward for the goal", 0.02, 50, 10_000, "steps of an episode"),
-    "world": Allotment("learn a world model", 0.1, 0, 100_000, "steps", optional=True),
+    "world": Allotment("learn a world model", 0.1, 1_200, 100_000, "steps"),
 }
 """Test episodes are outside the budget. Training, validation and tuning are what a run is for; the shares of the others are
 small enough that a run without them would not notice."""
+
+ASIDE: tuple[Purpose, ...] = ("experiments", "references", "teacher", "goal", "world")
+"""Purposes that begin nothing more once their own part is taken."""
+
+GOAL_EPISODES = 10
+"""Of policies that know nothing and of a first one, by two rewards that a goal's model may have written."""
 
 TEST_SECONDS = 600.0
 """About how long the final test may take where nobody says of how many episodes it is to be: a planner may think for a
@@ -89,9 +101,18 @@ def units(purpose: Purpose, steps: int | None, each: int, cap: int | None = None
     return max(paid, min(part.floor, most))
 
 
-def allotted(purpose: Purpose, steps: int | None) -> int | None:
-    """Steps that a purpose may take in the whole run beside its floor; None without a limit."""
-    return None if steps is None else int(TABLE[purpose].share * steps)
+def allotted(purpose: Purpose, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
+    """Steps that a purpose may take in the whole run, by its share or, where that is more, by its floor.
+
+    Args:
+        purpose: Which row.
+        steps: Of the whole budget; None without a limit, which gives None.
+        each: As for `units`.
+        parts: Into how many even ones they are divided.
+    """
+    if steps is None:
+        return None
+    return max(int(TABLE[purpose].share * steps), units(purpose, steps, each) * each) // parts
 
 
 def affordable(left: int | None, candidates: int, *, each: int, look: int) -> int:
@@ -111,9 +132,9 @@ def tuning_steps(
 ) -> int:
     """Steps for tuning one round's candidates.
 
-    Rounds get even parts of what later candidates and their judging do not need; a part that is too small to find anything
-    stays for later rounds, of which the last takes what is there. Where nothing learns from the rounds, each gets all that is left: going on is worth more than
-    beginning again.
+    Rounds get even parts of what later candidates and their judging do not need, the last at least half of what is there; a part
+    that is too small to find anything stays for later rounds. Where nothing learns from the rounds, each gets all that is
+    left: going on is worth more than beginning again.
 
     Args:
         left: Of the run; None without a limit.
@@ -129,26 +150,10 @@ def tuning_steps(
     left -= min(left // 4, looks)
     if not learns:
         return min(most, left)
-    paid, least = left // max(1, rounds) - coming, TABLE["tuning"].floor * length
+    paid = left // max(1, rounds) - coming
     if rounds <= 1:
-        paid, least = max(paid, left // 2), 1
-    return min(most, paid) if paid >= least > 0 else 0
-
-
-def longest_episode(steps: int | None, episodes: int, sampled: float) -> int:
-    """Steps after which episodes of an environment without a time limit are cut.
-
-    Args:
-        steps: Of the whole budget; None without a limit.
-        episodes: In which all policies are tried.
-        sampled: Steps of an episode of random actions; infinite where none ended.
-    """
-    if steps is None:
-        return UNBOUNDED_HORIZON
-    found = [int(TABLE["training"].share * steps) // max(1, episodes), SHORT_EPISODE]
-    if math.isfinite(sampled):
-        found += [min(math.ceil(times * sampled), steps // paid) for times, paid in LOOKS.items()]
-    return min(UNBOUNDED_HORIZON, max(found))
+        paid = max(paid, left // 2)
+    return min(most, paid) if paid >= TABLE["tuning"].floor * length > 0 else 0
 
 
 def in_words(steps: int | None, purposes: Mapping[Purpose, int]) -> str:
@@ -168,3 +173,137 @@ def in_words(steps: int | None, purposes: Mapping[Purpose, int]) -> str:
         return f"Steps: at most {', '.join(said)}; {text}."
     said += ["the others tune numbers"] if purposes.get("tuning") else []
     return f"Steps: of {steps:,} at most {', '.join(said)}."
+
+
+PAPER_EPISODES = 5
+"""Training episodes in the published procedure."""
+
+ALIKE = 2
+"""Episodes for each purpose where all are the same."""
+
+FIRST = 3
+"""Experiments of one answer, before the first round; later rounds may bring one each."""
+
+SHORT = 10
+"""Episodes of one, where they end by themselves so early that its steps pay for more than were planned."""
+
+LEAST_CALLS = 10
+"""Where fewer calls are allowed, all of them go into policies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What experiments may take.
+
+    Attributes:
+        episodes: Of each; of those that end early there may be more.
+        steps: Of each in all its episodes, at most, those of a version that was repaired included.
+        rounds: Of the run; all but the first and the last may bring one more.
+        short: Episodes of each at most, where they end by themselves early.
+    """
+
+    episodes: int
+    steps: int
+    rounds: int
+    short: int
+
+    def longest(self, horizon: int) -> int:
+        """Steps of an episode at most: all of it where the steps pay for one; else they are shared out."""
+        return horizon if horizon <= self.steps else self.steps // self.episodes
+
+    @property
+    def experiments(self) -> int:
+        """How many there may be in the whole run."""
+        return FIRST + max(0, self.rounds - 2)
+
+    @property
+    def all_steps(self) -> int:
+        """Environment steps of all of them, at most."""
+        return self.experiments * self.steps
+
+
+def allowance(config: Config, llm: LLM) -> Allowance | None:
+    """What experiments may take in a run; None where none are offered.
+
+    Args:
+        config: What decides the run.
+        llm: Who would be asked; program search writes no experiments.
+    """
+    recipe, budget = config.switches, config.budget
+    if not recipe.probe or not llm.language_model or "probe" not in llm.purposes:
+        return None
+    wished = bool({"probe", "probe_steps"} & set(config.recipe_options))
+    own = "probe_episodes" in config.recipe_options
+    short = recipe.probe_episodes if own else max(SHORT, recipe.probe_episodes)
+    found = Allowance(recipe.probe_episodes, recipe.probe_steps, budget.rounds, short)
+    if wished:
+        return found
+    if budget.calls is not None and budget.calls < LEAST_CALLS:
+        return None
+    steps = units("experiments", budget.steps, found.experiments, found.steps)
+    return replace(found, steps=steps) if steps else None
+
+
+def with_episodes(
+    config: Config,
+    horizon: int | None,
+    sampled: float = math.inf,
+    *,
+    one_episode: bool = False,
+    learns: bool = True,
+) -> Config:
+    """Decide how many episodes judge a candidate, where the user did not: as many as the budget's table pays for.
+
+    A family of variants takes as many more as let every variant be played equally often.
+
+    Args:
+        config: As the user gave it.
+        horizon: Longest episode in steps; None where the environment sets none, which are short ones.
+        sampled: Mean steps of a few episodes of random actions.
+        one_episode: Whether seeds change nothing, so that more episodes tell nothing more.
+        learns: Whether a language or a world model learns from them; what a library writes is tried once before it is tuned,
+            since its programs do the same as long as their numbers are all zero.
+    """
+    if one_episode:
+        return replace(
+            config,
+            episodes=ALIKE,
+            validation_episodes=ALIKE,
+            test_episodes=min(config.most_tested, ALIKE),
+        )
+    tiny = horizon is None and sampled < TINY_EPISODE
+    if horizon is None:
+        horizon = SHORT_EPISODE
+        if math.isfinite(sampled):
+            horizon = math.ceil(2 * sampled) if tiny else max(SHORT_EPISODE, math.ceil(sampled))
+    rounds, steps = config.budget.rounds, config.budget.steps
+
+    def decided(purpose: Literal["training", "validation"], policies: int) -> int:
+        return units(purpose, steps, rounds * policies * horizon, MANY[purpose] if tiny else None)
+
+    train = PAPER_EPISODES if config.recipe == "paper" else decided("training", config.candidates)
+    validation = decided("validation", config.switches.validate)
+    turn = max(1, len(config.task.family))
+    return replace(
+        config,
+        episodes=config.episodes or -(-(train if learns else 1) // turn) * turn,
+        validation_episodes=config.validation_episodes or -(-validation // turn) * turn,
+    )
+
+
+def horizon_within(config: Config, horizon: int | None, sampled: float = math.inf) -> int:
+    """Longest episode in steps: the environment's, or, where it has none, what the budget can pay for.
+
+    Args:
+        config: With its numbers of episodes decided.
+        horizon: The environment's limit, or the user's; None where there is none.
+        sampled: Steps of an episode of random actions; infinite where none ended.
+    """
+    steps = config.budget.steps
+    if horizon is not None or steps is None:
+        return horizon or UNBOUNDED_HORIZON
+    episodes = config.budget.rounds * config.candidates * config.train_episodes
+    found = [int(TABLE["training"].share * steps) // episodes, SHORT_EPISODE]
+    if math.isfinite(sampled):
+        found += [min(math.ceil(times * sampled), steps // paid) for times, paid in LOOKS.items()]
+    return min(UNBOUNDED_HORIZON, max(found))

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,7 @@ from promptpo.llm.prices import check_price
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
-from promptpo.run.settings import settings_of
+from promptpo.run.settings import check_names, settings_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -24,15 +24,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-KINDS = (
-    ("int", "a whole number"),
-    ("float", "a number"),
-    ("bool", "true or false"),
-    ("string", "text"),
-    ("dict", "a mapping of names to values"),
-    ("mapping", "a mapping of names to values"),
-)
-"""What is wanted, in words, by the beginning of pydantic's name for the error."""
+SENTENCES = {
+    "int": "{} must be a whole number, not {!r}.",
+    "float": "{} must be a number, not {!r}.",
+    "bool": "{} must be true or false, not {!r}.",
+    "string": "{} must be text, not {!r}.",
+    "dict": "{} must be a mapping of names to values, not {!r}.",
+    "mapping": "{} must be a mapping of names to values, not {!r}.",
+    "greater_than_equal": "{} must be at least {ge:g}, not {}.",
+    "greater_than": "the limit on {} must be more than {gt:g}, not {}.",
+    "less_than": "{} must be at most {le:,}.",
+    "": "{} cannot be {!r}: {msg}.",
+}
+"""What is said, by the beginning of pydantic's name for the error."""
 
 
 def checked(config: Config) -> Config:
@@ -41,10 +45,6 @@ def checked(config: Config) -> Config:
     Raises:
         UsageError: A value cannot be used; the sentence names it and says what it may be.
     """
-    options = config.recipe_options
-    if not isinstance(options, Mapping):
-        raise UsageError(f"recipe_options must be a mapping of names to values, not {options!r}.")
-    check_names(options, (field.name for field in fields(Recipe)), "recipes have no switch")
     spec = os.fspath(config.spec_file) if isinstance(config.spec_file, os.PathLike) else config.spec_file
     typed = _typed(Config, {**asdict(config), "spec_file": spec})
     try:
@@ -63,11 +63,10 @@ def checked(config: Config) -> Config:
         )
     if typed.stop_at is not None and math.isnan(typed.stop_at):
         raise UsageError("stop_at must be a number, not NaN.")
-    longest = typed.task.max_episode_steps
-    if longest is not None and longest < 1:
-        raise UsageError(f"max_episode_steps must be at least 1, not {longest}.")
     task = typed.task.checked()
-    return replace(typed, task=task, recipe_options={name: getattr(switches, name) for name in options})
+    return replace(
+        typed, task=task, recipe_options={name: getattr(switches, name) for name in typed.recipe_options}
+    )
 
 
 def config_of(task: Task, options: Mapping[str, Any], **fixed: Any) -> Config:
@@ -87,25 +86,6 @@ def config_of(task: Task, options: Mapping[str, Any], **fixed: Any) -> Config:
     given = {known[keyword].name: value for keyword, value in options.items()}
     budget = Budget(**{name: given.pop(name) for name in limits & set(given)})
     return checked(Config(task=task, budget=budget, **given, **fixed))
-
-
-def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Refuse names that are not known.
-
-    Args:
-        given: The names.
-        known: Those that there are.
-        what: How the sentence begins, for example "there is no setting".
-
-    Raises:
-        UsageError: Names the first that is not known, and the nearest that is.
-    """
-    names = sorted(known)
-    for name in given:
-        if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names)}."
-            raise UsageError(f"{what} {name!r}; {hint}")
 
 
 def _typed(of: type[T], values: Mapping[str, Any]) -> T:
@@ -129,17 +109,8 @@ def _sentence(error: Mapping[str, Any]) -> str:
         return f"{name} takes {', '.join(allowed)}, not {given!r}.{hint}"
     if str(given) == "nan":
         return f"{name} must be a number, not NaN."
-    if kind.startswith("greater_than"):
-        least, above = (error["ctx"].get(bound) for bound in ("ge", "gt"))
-        if least is None:
-            return f"the limit on {name} must be more than {above:g}, not {given}."
-        return f"{name} must be at least {least:g}, not {given}."
-    if kind.startswith("less_than"):
-        return f"{name} must be at most {error['ctx']['le']:,}."
-    wanted = next((words for begin, words in KINDS if kind.startswith(begin)), None)
-    if wanted is None:
-        return f"{name} cannot be {given!r}: {error['msg']}."
-    return f"{name} must be {wanted}, not {given!r}."
+    said = next(words for begin, words in SENTENCES.items() if kind.startswith(begin))
+    return said.format(name, given, msg=error["msg"], **error.get("ctx", {}))
 
 
 def check_goal(config: Config, llm: LLM) -> None:

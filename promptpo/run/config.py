@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from promptpo.envs.task import Reveal, Task
-from promptpo.errors import NoSuchRunError, RunError, UsageError
+from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import read_regular
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
-from promptpo.run.budget import TABLE
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import RECIPES, Recipe, RecipeName
-from promptpo.run.settings import RunSetting, options_of
+from promptpo.run.settings import RunSetting, check_names, options_of
 from promptpo_sandbox.errors import SandboxError
 
 CONFIG = "config.toml"
@@ -27,8 +26,8 @@ SMALL = 8_000
 JudgeName = Literal["model", "me"]
 TuneMethod = Literal["cma", "none"]
 
-MOST_TESTED = 100
-"""Test episodes where the user names no number."""
+MOST_TRAINED, MOST_VALIDATED, MOST_TESTED = 10, 20, 100
+"""Episodes of training, validation and test where the user names no number, at most."""
 
 MOST_EPISODES = 100_000
 """Test episodes that a user may name: their seeds are listed, also for a run that somebody else has configured."""
@@ -315,12 +314,12 @@ class Config:
     @property
     def train_episodes(self) -> int:
         """Training episodes per candidate, decided."""
-        return self.episodes or TABLE["training"].cap
+        return self.episodes or MOST_TRAINED
 
     @property
     def score_episodes(self) -> int:
         """Validation episodes, decided."""
-        return self.validation_episodes or TABLE["validation"].cap
+        return self.validation_episodes or MOST_VALIDATED
 
     @property
     def most_tested(self) -> int:
@@ -338,10 +337,7 @@ class Config:
         Raises:
             UsageError: An option that recipes do not have.
         """
-        known = {f.name for f in fields(Recipe)}
-        for name in self.recipe_options:
-            if name not in known:
-                raise UsageError(f"recipes have no switch {name!r}; they have: {', '.join(sorted(known))}.")
+        check_names(self.recipe_options, (one.name for one in fields(Recipe)), "recipes have no switch")
         return replace(RECIPES[self.recipe], **self.recipe_options)
 
 

@@ -179,23 +179,29 @@ class InThread(Generic[T]):
 
     Args:
         work: Makes the coroutine; called in the thread, with the caller's context variables.
+        stop: Asks it to end, with the reason.
 
     Attributes:
         future: Its result, or what it raised.
+        asked: Whether it was asked to end.
     """
 
-    def __init__(self, work: Work[T]) -> None:
+    def __init__(self, work: Work[T], stop: Callable[[str], None] | None) -> None:
         self._task: asyncio.Task[Any] | None = None
+        self._stop = stop
+        self.asked = False
         context = contextvars.copy_context()  # notebooks know by it which cell prints
         pool = ThreadPoolExecutor(1, "promptpo")
         self.future: Future[T] = pool.submit(context.run, asyncio.run, self._watched(work))
         pool.shutdown(wait=False)
 
-    def cancel(self) -> None:
-        """Cancel the work; it is over when `future` is done."""
-        task = self._task
-        if task is not None and not self.future.done():
-            task.get_loop().call_soon_threadsafe(task.cancel)
+    def end(self, reason: str) -> None:
+        """Ask it to end; cancel it the second time, or where it cannot be asked. It is over when `future` is done."""
+        if self._stop is not None and not self.asked:
+            self._stop(reason)
+        elif self._task is not None and not self.future.done():
+            self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+        self.asked = True
 
     async def _watched(self, work: Work[T]) -> T:
         self._task = asyncio.current_task()
@@ -217,17 +223,12 @@ def run_async(work: Work[T], stop: Callable[[str], None] | None = None) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
-    thread = InThread(work)
-    interrupted = False
+    thread = InThread(work, stop)
     while True:
         try:
             return thread.future.result()
         except KeyboardInterrupt:
-            if stop is None or interrupted:
-                thread.cancel()
-            else:
-                stop("interrupted by Ctrl-C")
-            interrupted = True
+            thread.end(INTERRUPTED)
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
 
@@ -242,19 +243,14 @@ async def run_beside(work: Work[T], stop: Callable[[str], None]) -> T:
     Raises:
         CancelledError: The caller was cancelled, and the work is over.
     """
-    thread = InThread(work)
+    thread = InThread(work, stop)
     waiting = asyncio.wrap_future(thread.future)
-    cancelled = False
     while not waiting.done():
         try:
             await asyncio.wait([waiting])
         except asyncio.CancelledError:
-            if cancelled:
-                thread.cancel()
-            else:
-                stop("cancelled")
-            cancelled = True
-    if cancelled:
+            thread.end("cancelled")
+    if thread.asked:
         waiting.exception()  # whatever it was, it is over
         raise asyncio.CancelledError
     return waiting.result()

@@ -161,10 +161,7 @@ class History:
         """Attempts that ran, best first, each program once: the leader, then the others by comparison."""
         left = list({a.candidate.digest or a.id: a for a in reversed(self._running())}.values())[::-1]
         ranked: list[Attempt] = []
-        while left:
-            first = self._first(left)
-            if first is None:
-                break
+        while first := self._first(left):
             ranked.append(first)
             left = [attempt for attempt in left if attempt is not first]
         return ranked

@@ -43,7 +43,8 @@ Kind = Literal[
     "validation",
     "lead",  # another candidate is the best of the run from now on
     "test",
-    "probe",  # rollouts of experiments, and those that a world model learns from
+    "probe",  # rollouts of experiments
+    "look",  # rollouts that a world model learns from
     "experiment",  # an experiment that the model wrote, and what it reported
     "world",  # a world model with its held-out score
     "dream",  # what was worked out inside one

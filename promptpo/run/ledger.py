@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Usage
-from promptpo.run.budget import Purpose, allotted
+from promptpo.run.budget import TABLE, Purpose, allotted
 from promptpo.run.config import Budget
 from promptpo.run.records import REFERENCE_TEST, StepPurpose
 
 if TYPE_CHECKING:
-    from promptpo.run.journal import Event
+    from promptpo.run.journal import Event, Kind
 
 PURPOSES: tuple[StepPurpose, ...] = ("train", "validation", "test", "tune", "spec", "reference", "probe")
 
-COUNTED: Mapping[Purpose, StepPurpose] = {
-    "training": "train",
-    "validation": "validation",
-    "tuning": "tune",
-    "experiments": "probe",
-    "references": "reference",
-    "teacher": "reference",
-    "goal": "probe",
-    "world": "probe",
+ROWS: Mapping[Kind, tuple[Purpose, StepPurpose]] = {
+    "evaluation": ("training", "train"),
+    "validation": ("validation", "validation"),
+    "tuning": ("tuning", "tune"),
+    "probe": ("experiments", "probe"),
+    "reference": ("references", "reference"),
+    "teacher": ("teacher", "reference"),
+    "reward": ("goal", "probe"),
+    "look": ("world", "probe"),
 }
-"""What the steps of each row of the budget's table are counted as."""
+"""Which row of the budget's table pays for the steps of an event, and what they are counted as."""
+
+
+def payer(kind: Kind, key: str) -> tuple[Purpose | None, StepPurpose]:
+    """Which row pays for an event, none for what is on test seeds; and what its steps are counted as."""
+    outside: tuple[None, StepPurpose] = (None, "test")
+    row, counted = ROWS.get(kind, outside)
+    return None if key.endswith(REFERENCE_TEST) else row, counted
 
 
 class Ledger:
@@ -38,6 +46,8 @@ class Ledger:
         events: What the run's journal holds already; feed new ones to `add`.
 
     Attributes:
+        limits: Steps of each purpose beside search and tuning, where the run has said how many.
+        taken: Steps by row of the budget's table; under None what is on test seeds.
         seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
         awaited: Calls that are being answered.
         holds: Steps that are reserved.
@@ -47,12 +57,14 @@ class Ledger:
 
     def __init__(self, budget: Budget, events: Iterable[Event] = ()) -> None:
         self.budget = budget
+        self.limits: Mapping[Purpose, int] = {}
         self.calls = 0
         self.usage = Usage()
         self.cost_usd = 0.0
         self.unpriced_calls = 0
         self.steps: dict[StepPurpose, int] = dict.fromkeys(PURPOSES, 0)
         self.arriving: dict[str, int] = {}
+        self.taken: Counter[Purpose | None] = Counter()
         self._outside = 0
         self.awaited = 0
         self.holds: set[Hold] = set()
@@ -83,9 +95,11 @@ class Ledger:
             else:
                 self.cost_usd += data["cost_usd"]
         elif isinstance(data, dict) and "spent" in data:
+            row, _ = payer(event.kind, event.key)
             for purpose, steps in data["spent"].items():
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps
-                on_test = event.kind == "reference" and event.key.endswith(REFERENCE_TEST)
+                self.taken[row] += steps
+                on_test = event.kind == "reference" and row is None
                 self._outside += steps if purpose == "test" or on_test else 0
 
     @property
@@ -99,12 +113,13 @@ class Ledger:
             return None
         return max(0, self.budget.steps - self.searched_steps - sum(hold.steps for hold in self.holds))
 
-    def room(self, purpose: Purpose) -> int | None:
-        """Steps that a purpose of the budget's table may still take; None without a limit."""
-        left, part = self.steps_left(), allotted(purpose, self.budget.steps)
-        if left is None or part is None:
+    def room(self, purpose: Purpose, parts: int = 1) -> int | None:
+        """Steps that a purpose of the budget's table may still take, in each of so many even parts; None without a limit."""
+        left = self.steps_left()
+        if left is None:
             return None
-        return min(left, max(0, part - self.steps[COUNTED[purpose]]))
+        most = self.limits.get(purpose) or allotted(purpose, self.budget.steps) or 0
+        return min(left, max(0, most - self.taken[purpose])) // parts
 
     def reserve_call(self) -> None:
         """Announce a call.
@@ -130,21 +145,25 @@ class Ledger:
         """A call announced by `reserve_call` has been journaled, or has failed."""
         self.awaited -= 1
 
-    def hold(self) -> Hold:
+    def hold(self, purpose: Purpose | None) -> Hold:
         """Room for reserving steps; leave it when what they gave is in the journal."""
-        return Hold(self)
+        return Hold(self, purpose)
 
 
 class Hold:
     """Steps reserved for one piece of work until its result is in the journal.
+
+    Args:
+        ledger: Of the run.
+        purpose: Which row of the budget's table pays; None for what is outside the budget.
 
     Attributes:
         steps: That are reserved.
         open: How many of them may come back.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Ledger, purpose: Purpose | None) -> None:
+        self._ledger, self._purpose = ledger, purpose
         self.steps = self.open = 0
 
     def __enter__(self) -> Self:
@@ -158,6 +177,8 @@ class Hold:
     async def take(self, wanted: int) -> int:
         """Reserve up to `wanted` steps and return how many were granted; `settle` them when they are taken.
 
+        A purpose beside search and tuning begins nothing more once it has taken what the budget has for it.
+
         Reservations are for the worst case, so near the end of the budget this waits for rollouts that are
         under way to give back what they do not use, instead of granting scraps. It never waits for steps
         that are taken but not in the journal yet: whoever took them may be waiting here as well.
@@ -165,7 +186,12 @@ class Hold:
         Raises:
             BudgetSpentError: None are left.
         """
-        ledger = self._ledger
+        ledger, purpose = self._ledger, self._purpose
+        if purpose is None:
+            return wanted
+        part = ledger.limits.get(purpose)
+        if part is not None and ledger.taken[purpose] >= part:
+            raise BudgetSpentError(f"the {part:,} steps to {TABLE[purpose].what} are taken")
         while (
             (left := ledger.steps_left()) is not None and left < wanted and any(h.open for h in ledger.holds)
         ):
@@ -180,6 +206,7 @@ class Hold:
 
     def settle(self, granted: int, taken: int) -> None:
         """Of `granted` steps only `taken` were needed."""
-        self.steps += taken - granted
-        self.open -= granted
-        self._ledger.released.set()
+        if self._purpose is not None:
+            self.steps += taken - granted
+            self.open -= granted
+            self._ledger.released.set()

@@ -8,11 +8,11 @@ sent a key before the user says so.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import hmac
 import os
 import secrets
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,29 +123,20 @@ def _key(*, create: bool = False) -> bytes:
         OSError: There is none, or it cannot be made.
     """
     path = key_path()
-    if not create:
-        return _key_in(path)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes that begin at once, one makes it
-        with contextlib.suppress(FileNotFoundError):
-            return _key_in(path)
-        mine = path.with_name(f".key.{os.getpid()}")
-        mine.unlink(missing_ok=True)
-        descriptor = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
-        mine.replace(path)
-        return _key_in(path)
-    finally:
-        os.close(lock)
-
-
-def _key_in(path: Path) -> bytes:
-    """A key that is there; what has another length is none."""
+    if create and not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, mine = tempfile.mkstemp(prefix=".key.", dir=path.parent)  # nobody else may read it
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(KEY_BYTES))
+            with contextlib.suppress(
+                FileExistsError
+            ):  # of several processes that begin at once, one makes it
+                os.link(mine, path)
+        finally:
+            Path(mine).unlink()
     found = path.read_bytes()
-    if len(found) != KEY_BYTES:
+    if len(found) != KEY_BYTES:  # what has another length is none
         raise FileNotFoundError(path)
     return found
 

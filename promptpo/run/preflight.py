@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Still, Usage, tokens_of
-from promptpo.run.allowance import allowance
-from promptpo.run.budget import TEST_SECONDS, Purpose, allotted, in_words
+from promptpo.run.budget import GOAL_EPISODES, TEST_SECONDS, Purpose, allotted, allowance, in_words
 from promptpo.run.journal import to_json
 
 if TYPE_CHECKING:
@@ -193,17 +192,17 @@ def division(config: Config, llm: LLM, horizon: int) -> dict[Purpose, int]:
     looks = (
         rounds * max(1, config.switches.validate) + rounds - 1
     )  # from the second round on also at the leader
-    shares: dict[Purpose, bool] = {
-        "references": True,
-        "teacher": config.teacher is not None,
-        "goal": bool(config.goal) and config.task.reward is None,
+    aside: dict[Purpose, int] = {
+        "references": 1,
+        "teacher": horizon * (config.teacher is not None),
+        "goal": GOAL_EPISODES * (bool(config.goal) and config.task.reward is None),
         "world": config.switches.world,
     }
     return {
         "training": rounds * config.candidates * config.train_episodes * horizon,
         "validation": config.score_episodes * looks * horizon,
         "experiments": tried_out.all_steps if tried_out else 0,
-        **{purpose: allotted(purpose, steps) or 0 for purpose, wanted in shares.items() if wanted},
+        **{purpose: allotted(purpose, steps, each) or 0 for purpose, each in aside.items() if each},
         "tuning": int(config.tune != "none" and config.switches.tune),
     }
 

@@ -5,6 +5,7 @@ The flags of `optimize` and `resume`, the keywords of `promptpo.optimize` and it
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
@@ -86,6 +87,25 @@ def settings_of(kind: Any) -> Iterator[RunSetting]:
             )
         if is_dataclass(of) and one.default_factory is not MISSING:
             yield from settings_of(of)
+
+
+def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Refuse names that are not known.
+
+    Args:
+        given: The names.
+        known: Those that there are.
+        what: How the sentence begins, for example "there is no setting".
+
+    Raises:
+        UsageError: Names the first that is not known, and the nearest that is.
+    """
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names)}."
+            raise UsageError(f"{what} {name!r}; {hint}")
 
 
 def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:

@@ -7,27 +7,31 @@ anyone uses it. A spent budget starts nothing new; what was asked is received.
 from __future__ import annotations
 
 import asyncio
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from promptpo.errors import BudgetSpentError, UsageError
-from promptpo.llm.base import Completion, Message, Purpose, Request, Situation, Usage
+from promptpo.llm.base import Completion, Message, Purpose, Request, Situation
 from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.artifacts import PICTURES, Untold, deflate, written
+from promptpo.run.control import together
 from promptpo.run.journal import Kind as EventKind
 from promptpo.run.journal import from_json
-from promptpo.run.records import REFERENCE_TEST, Measured, Played, Remark, StepPurpose, Subject
-from promptpo_sandbox import Record, Rollout, Trial
+from promptpo.run.ledger import payer
+from promptpo.run.records import Measured, Played, Remark, StepPurpose, Subject
+from promptpo_sandbox import Record, Rollout
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
     from promptpo.rollouts import Executor
+    from promptpo.rollouts.jobs import RunsJobs
     from promptpo.run.config import Config
     from promptpo.run.journal import Journal
     from promptpo.run.ledger import Hold, Ledger
@@ -35,12 +39,9 @@ if TYPE_CHECKING:
 RECEIVING_SECONDS = 10.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
 
-Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe"]
+Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe", "look"]
 
 Early: TypeAlias = tuple[int, Callable[[Evaluation], bool]]
-
-PURPOSES: Mapping[Kind, StepPurpose] = {"evaluation": "train", "held_out": "test"}
-"""What steps of a kind of event count for, where the purpose has another name."""
 
 
 def check_wishes(config: Config, llm: LLM) -> None:
@@ -77,6 +78,7 @@ class Spender:
         self._config = config
         self._untold = Untold(journal.directory)
         self._calls: set[asyncio.Task[Completion]] = set()
+        self._player: RunsJobs | None = None
 
     @property
     def executor(self) -> Executor:
@@ -84,6 +86,12 @@ class Spender:
         if self._executor is None:
             raise RuntimeError("this work only asks; it was given no executor")
         return self._executor
+
+    def by(self, player: RunsJobs) -> Spender:
+        """The same, where somebody else plays."""
+        other = copy.copy(self)
+        other._player = player  # noqa: SLF001 - our own
+        return other
 
     def can(self, purpose: Purpose) -> bool:
         """Whether the provider answers this kind of request; program search only writes policies."""
@@ -115,7 +123,7 @@ class Spender:
         """
         found = self.journal.find("completion", key)
         if found is not None:
-            return completion_of(found)
+            return from_json(Completion, found)
         request = Request(
             key=key,
             purpose=purpose,
@@ -181,15 +189,13 @@ class Spender:
         """Write the prompt once, however many samples are drawn from it; returns its name, none where nothing is said."""
         if not request.messages:
             return ""
-        turns: list[dict[str, Any]] = [
-            {"role": message.role, "content": message.content} for message in request.messages
-        ]
-        for turn, message in zip(turns, request.messages, strict=True):
-            if message.stills:
-                turn["pictures"] = [
-                    {"caption": still.caption, "file": f"{PICTURES}/{still.digest}.png"}
-                    for still in message.stills
-                ]
+        turns = []
+        for message in request.messages:
+            shown = [
+                {"caption": one.caption, "file": f"{PICTURES}/{one.digest}.png"} for one in message.stills
+            ]
+            turn = {"role": message.role, "content": message.content}
+            turns.append(turn | ({"pictures": shown} if shown else {}))
         name = text_digest(repr((request.system, turns)))
         self.journal.once("prompt", name, lambda: {"system": request.system, "messages": turns})
         return name
@@ -220,24 +226,34 @@ class Spender:
             BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.
             EnvironmentFaultError: The environment failed.
         """
-        found = self.journal.find(kind, key)
-        if found is not None:
-            return Played(from_json(Measured, found), None)
-        purpose = PURPOSES.get(kind) or cast("StepPurpose", kind)
-        outside = purpose == "test" or (kind == "reference" and key.endswith(REFERENCE_TEST))
-        with self.ledger.hold() as hold:
-            first, go_on = early or (0, None)
-            first = first if 0 < first < len(seeds) else len(seeds)
-            trials = program.trials(seeds, horizon)
-            rollout, evaluation = await self._roll(program, trials[:first], purpose, hold, record, outside)
-            if go_on is not None and first < len(seeds) and go_on(evaluation):
-                more, rest = await self._roll(program, trials[first:], purpose, hold, record, outside)
-                rollout, evaluation = joined(rollout, more), evaluation + rest
-            measured = Measured(evaluation, {purpose: evaluation.steps}, program.candidate, program.repairs)
+        row, counted = payer(kind, key)
+        rollout: Rollout | None = None
+        first, go_on = early or (0, None)
+        first = first if 0 < first < len(seeds) else len(seeds)
+        whole = Job(
+            program.source,
+            program.trials(seeds, horizon),
+            record=record,
+            stop_on_failure=counted != "test",  # a failure in the test is one episode of many
+        )
+
+        async def part(hold: Hold, some: slice) -> tuple[Rollout, Evaluation]:
+            started = time.monotonic()
+            (found,) = await self._rolled([replace(whole, trials=whole.trials[some])], hold, counted)
+            return found, evaluation_of(found, time.monotonic() - started)
+
+        async def measured() -> Measured:
+            nonlocal rollout
+            with self.ledger.hold(row) as hold:
+                rollout, evaluation = await part(hold, slice(first))
+                if go_on is not None and first < len(seeds) and go_on(evaluation):
+                    more, rest = await part(hold, slice(first, None))
+                    rollout, evaluation = joined(rollout, more), evaluation + rest
             if record:
                 self._untold.keep(key, rollout)
-            self.journal.add(kind, key, measured)
-        return Played(measured, rollout)
+            return Measured(evaluation, {counted: evaluation.steps}, program.candidate, program.repairs)
+
+        return Played(await self.journal.once_async(kind, key, measured, Measured), rollout)
 
     async def play(
         self,
@@ -245,97 +261,62 @@ class Spender:
         key: str,
         jobs: Sequence[Job],
         *,
-        purpose: StepPurpose,
         note: Callable[[Sequence[Rollout]], Mapping[str, Any]] = lambda _: {},
-        keep: bool = True,
     ) -> dict[str, Any]:
         """Roll out what is no candidate's evaluation, all jobs at once, and write what came out.
 
         Args:
-            kind: Kind of the journal event.
+            kind: Kind of the journal event, which says what the steps count for.
             key: Its name in the journal.
             jobs: What is rolled out.
-            purpose: What the steps count for; those on test seeds are outside the budget.
-            note: What the event says of the rollouts, one for each job.
-            keep: Whether it has the rollouts too, as ``rollouts``; read them with `promptpo.run.artifacts.inflate`.
+            note: What the event says of the rollouts, one for each job; it has them too, as ``rollouts``, which
+                `promptpo.run.artifacts.inflate` reads.
 
         Raises:
             BudgetSpentError: No environment steps are left.
             EnvironmentFaultError: The environment failed.
         """
-        found = self.journal.find(kind, key)
-        if found is not None:
-            return dict(found)
-        with self.ledger.hold() as hold:
-            worst = sum(trial.horizon or 1 for job in jobs for trial in job.trials)
-            granted = worst if purpose == "test" else await hold.take(worst)
-            play = self._all(jobs, purpose) if granted == worst else self._in_turn(jobs, purpose, granted)
-            rollouts = await play
-            data = {"spent": {purpose: sum(rollout.steps for rollout in rollouts)}, **note(rollouts)}
-            data |= {"rollouts": deflate(rollouts)} if keep else {}
-            self.journal.add(kind, key, data)
-        return data
+        row, counted = payer(kind, key)
 
-    async def _all(self, jobs: Sequence[Job], purpose: StepPurpose) -> list[Rollout]:
-        """Several jobs at once; what they took is counted also where they are ended in the middle."""
-        work = [asyncio.ensure_future(roll_out(self.executor, job)) for job in jobs]
-        try:
-            return list(await asyncio.gather(*work))
-        except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
-            for task in work:
-                task.cancel()
-            ended = await asyncio.gather(*work, return_exceptions=True)
-            self.count_unfinished(
-                purpose, sum(one.steps for one in ended if not isinstance(one, BaseException))
-            )
-            raise
+        async def played() -> dict[str, Any]:
+            with self.ledger.hold(row) as hold:
+                found = await self._rolled(jobs, hold, counted)
+            spent = {counted: sum(rollout.steps for rollout in found)}
+            return {"spent": spent, **note(found), "rollouts": deflate(found)}
 
-    async def _in_turn(self, jobs: Sequence[Job], purpose: StepPurpose, granted: int) -> list[Rollout]:
-        """One job after the other, where the steps may not do for all: most episodes end long before the longest may.
+        return dict(await self.journal.once_async(kind, key, played))
+
+    async def _rolled(self, jobs: Sequence[Job], hold: Hold, counted: StepPurpose) -> list[Rollout]:
+        """Roll out all jobs at once, or in turn where steps may be few: most episodes end long before the longest may.
 
         Raises:
-            BudgetSpentError: They did not do; what was taken is counted.
+            BudgetSpentError: They did not do; what was taken is counted, as it is where this is ended in the middle.
         """
-        rollouts: list[Rollout] = []
-        for job in jobs:
-            left = granted - sum(rollout.steps for rollout in rollouts)
-            rollouts += await self._all([replace(job, step_limit=left)], purpose) if left > 0 else []
-            if left <= 0 or rollouts[-1].unfinished:
-                self.count_unfinished(purpose, sum(rollout.steps for rollout in rollouts))
-                raise BudgetSpentError(
-                    f"the limit of {self.ledger.budget.steps:,} environment steps leaves too few"
-                )
-        return rollouts
+        worst = sum(trial.horizon or 1 for job in jobs for trial in job.trials)
+        granted, done = await hold.take(worst), dict[int, Rollout]()
 
-    async def _roll(
-        self,
-        program: Subject,
-        trials: Sequence[Trial],
-        purpose: StepPurpose,
-        hold: Hold,
-        record: Record,
-        outside: bool,
-    ) -> tuple[Rollout, Evaluation]:
-        """Roll out, within the steps that the ledger grants."""
-        worst = sum(trial.horizon or 0 for trial in trials)
-        granted = worst if outside else await hold.take(worst)
-        limit = granted if granted < worst else None
-        started = time.monotonic()
-        job = Job(
-            program.source,
-            tuple(trials),
-            record=record,
-            step_limit=limit,
-            stop_on_failure=purpose != "test",  # a failure in the test is one episode of many
-        )
-        rollout = await roll_out(self.executor, job)
-        evaluation = evaluation_of(rollout, time.monotonic() - started)
-        if not outside:
-            hold.settle(granted, evaluation.steps)
-        if evaluation.outcome == "ok" and len(evaluation.episodes) < len(trials):
-            self.count_unfinished(purpose, evaluation.steps)
-            raise BudgetSpentError(f"the limit of {self.ledger.budget.steps:,} environment steps is reached")
-        return rollout, evaluation
+        def taken() -> int:
+            return sum(rollout.steps for rollout in done.values())
+
+        async def one(n: int, limit: int | None = None) -> None:
+            done[n] = await roll_out(self._player or self.executor, replace(jobs[n], step_limit=limit))
+
+        try:
+            if granted == worst:
+                await together(one(n) for n in range(len(jobs)))
+            for n in range(len(done), len(jobs)):
+                left = granted - taken()
+                if left > 0:
+                    await one(n, left)
+                if left <= 0 or (done[n].unfinished and not (done[n].failure and jobs[n].stop_on_failure)):
+                    raise BudgetSpentError(
+                        f"the limit of {self.ledger.budget.steps:,} environment steps is reached"
+                    )
+        except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
+            self.count_unfinished(counted, taken())
+            raise
+        hold.settle(granted, taken())
+        return [done[n] for n in range(len(jobs))]
 
     def count_unfinished(self, purpose: StepPurpose, steps: int) -> None:
         """Count steps that led to no result."""
@@ -377,16 +358,3 @@ class Spender:
     def told(self, key: str) -> None:
         """The feedback on these rollouts is written: their trajectories are no longer needed."""
         self._untold.drop(key)
-
-
-def completion_of(data: Mapping[str, Any]) -> Completion:
-    """The answer in a journal event."""
-    return Completion(
-        text=data["text"],
-        model=data["model"],
-        finish=data["finish"],
-        usage=Usage(**data["usage"]),
-        cost_usd=data["cost_usd"],
-        seconds=data["seconds"],
-        provider=data.get("provider", ""),
-    )

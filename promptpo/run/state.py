@@ -167,10 +167,6 @@ class RunState:
         """The calls that were made for a candidate, and those named by their keys, in the order of their answers."""
         return tuple(call for call in self.calls if call.candidate == candidate or call.key in named)
 
-    def failed_programs(self, candidate: str) -> int:
-        """How many programs of a candidate have failed."""
-        return sum(one.candidate == candidate for one in self._failed)
-
     @property
     def stopped(self) -> list[Stopped]:
         """Every program that failed: those that a repair replaced, and candidates that failed in the end."""
@@ -209,20 +205,10 @@ class RunState:
         data = event.data
         if data["purpose"] == "policy" and not self.system and data["prompt"] in self.prompts:
             self.system = self.prompts[data["prompt"]].system
-        call = ModelCall(
-            key=event.key,
-            purpose=data["purpose"],
-            prompt=data["prompt"],
-            answer=data["text"],
-            model=data["model"],
-            finish=data["finish"],
-            tokens=(data["usage"]["input_tokens"], data["usage"]["output_tokens"]),
-            cost_usd=data["cost_usd"],
-            seconds=data["seconds"],
-            candidate=data.get("candidate") or "",
-            provider=data.get("provider") or "",
+        tokens = (data["usage"]["input_tokens"], data["usage"]["output_tokens"])
+        self.calls.append(
+            from_json(ModelCall, {**data, "key": event.key, "answer": data["text"], "tokens": tokens})
         )
-        self.calls.append(call)
 
     def _on_decision(self, event: Event) -> None:
         round_, _, name = event.key.partition(".")
@@ -283,6 +269,7 @@ class RunState:
     def _on_teacher(self, event: Event) -> None:
         if event.key == "episodes":
             self.teacher = event.data["agent"]
+            self.references["teacher"] = evaluation_in(event)
 
     def _on_fidelity(self, event: Event) -> None:
         self.fidelity[event.key] = event.data

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
     from promptpo.run.records import Candidate
     from promptpo.run.spender import Spender
-    from promptpo.search.filming import Camera
+    from promptpo.search.context import Camera
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Episode
 
@@ -162,7 +162,7 @@ async def shown_episodes(
         values = Program.parse(source).values
         trials = tuple(Trial(seed, values, horizon) for seed in seeds.values())
         jobs.append(Job(source, trials, record=record_for(spec), stop_on_failure=False))
-    data = await spender.play("shown", winner.candidate.digest, jobs, purpose="test")
+    data = await spender.play("shown", winner.candidate.digest, jobs)
     return {
         name: episode
         for (_, seeds), rollout in zip(programs, inflate(data["rollouts"]), strict=True)

@@ -1,18 +1,27 @@
-"""What a search knows before it begins: one value that is handed on whole."""
+"""What a search knows before it begins, and the seams of its loop on which features hang."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
+    from promptpo.llm.base import Still
     from promptpo.run.config import Config
+    from promptpo.run.history import History
     from promptpo.run.journal import Journal
+    from promptpo.run.records import Attempt
     from promptpo.run.spender import Spender
-    from promptpo.search.filming import Camera
     from promptpo.spec import TaskSpec
+    from promptpo.telling.plan import Plan, RunStatus
+    from promptpo_sandbox import Episode, Rollout
+
+
+Camera: TypeAlias = Callable[["Episode"], tuple[bytes, tuple[int, ...]]]
+"""Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +61,87 @@ class SearchContext:
     def threshold(self) -> float | None:
         """Mean return at which the search may end; None where none is known."""
         return self.config.stop_at if self.config.stop_at is not None else self.spec.reward_threshold
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSection:
+    """What a feature adds to the request for a policy.
+
+    Attributes:
+        experiment: What an experiment may take, in words, where the answer may bring one.
+        note: A sentence at the end of the prompt.
+        stills: Pictures that are shown with it.
+    """
+
+    experiment: str = ""
+    note: str = ""
+    stills: tuple[Still, ...] = ()
+
+
+# ruff: noqa: ARG002 - a seam has arguments for whoever hangs on it
+
+
+class Feature:
+    """A feature of a run; each method is a seam of the loop, and does nothing here.
+
+    Attributes:
+        learns: Whether it wants the steps of random actions, too.
+    """
+
+    learns = False
+
+    async def before_round(self, number: int, history: History) -> None:
+        """Before a round is planned; number 0 is before the user's own candidates are measured.
+
+        Raises:
+            BudgetSpentError: No environment steps are left, which ends the search.
+        """
+
+    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Further candidates, once those of a round are measured."""
+        return []
+
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
+        """What is added to a request."""
+        return None
+
+    def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
+        """See a training rollout under its name in the journal; None where only its result is known."""
+
+
+class Hooks(Feature):
+    """The features of a run, as one; they have their turn in the order in which they were hung up."""
+
+    def __init__(self) -> None:
+        self._features: list[Feature] = []
+
+    def hang(self, feature: Feature) -> None:
+        """One more."""
+        self._features.append(feature)
+        self.learns = self.learns or feature.learns
+
+    async def before_round(self, number: int, history: History) -> None:
+        """One after the other, so that each finds the budget that the one before has left."""
+        for one in self._features:
+            await one.before_round(number, history)
+
+    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """What all of them add."""
+        found: list[Attempt] = []
+        for one in self._features:
+            found += await one.after_candidates(history, [*attempts, *found])
+        return found
+
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection:
+        """What all of them add."""
+        found = [one for one in (feature.section(plan, where) for feature in self._features) if one]
+        return PromptSection(
+            "".join(one.experiment for one in found),
+            " ".join(one.note for one in found if one.note),
+            tuple(still for one in found for still in one.stills),
+        )
+
+    def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
+        """Each of them."""
+        for one in self._features:
+            one.watch(name, source, rollout)

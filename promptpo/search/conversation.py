@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from promptpo.program.answers import Answer
     from promptpo.run.history import History
     from promptpo.run.records import Attempt
-    from promptpo.search.context import SearchContext
-    from promptpo.search.hooks import Hooks
+    from promptpo.search.context import Hooks, SearchContext
     from promptpo.telling.plan import Plan, RunStatus
 
 

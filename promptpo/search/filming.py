@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from promptpo.llm.base import Still
 from promptpo.program import Program
 from promptpo.run.artifacts import PICTURES, written
 from promptpo.run.records import Subject
-from promptpo.search.hooks import Feature, PromptSection
+from promptpo.search.context import Camera, Feature, PromptSection
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Rollout
 
 logger = logging.getLogger(__name__)
-
-Camera = Callable[["Episode"], tuple[bytes, tuple[int, ...]]]
-"""Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
 
 
 async def strips_of(camera: Camera | None, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
@@ -94,11 +91,12 @@ class Filming(Feature):
             self._strips = ()
             return
         journal = self._spender.journal
-        found: Any = journal.find("frames", leader.id)
-        if found is None:
+
+        async def made() -> list[dict[str, str]]:
             strips = await self._made(leader)
-            found = [{"caption": strip.caption, "picture": strip.digest} for strip in strips]
-            journal.add("frames", leader.id, found)
+            return [{"caption": strip.caption, "picture": strip.digest} for strip in strips]
+
+        found = await journal.once_async("frames", leader.id, made)
         if found:
             self._missing = ""
         elif not self._missing:

@@ -16,7 +16,7 @@ from promptpo.program import Program, answers
 from promptpo.program.reward_program import reward_program
 from promptpo.rollouts import Job
 from promptpo.run.artifacts import inflate
-from promptpo.run.budget import units
+from promptpo.run.budget import GOAL_EPISODES, units
 from promptpo.run.records import Seeds
 from promptpo.search import references
 from promptpo.search.filming import strips_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from promptpo.llm.base import Still
     from promptpo.run.config import Config
     from promptpo.run.spender import Spender
-    from promptpo.search.filming import Camera
+    from promptpo.search.context import Camera
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Episode, Record, Rollout
 
@@ -40,9 +40,6 @@ AsksPerson: TypeAlias = Callable[
     [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]
 ]
 """Given a pair's number, how many there are, and both episodes with their names."""
-
-AT_ONCE = 5
-"""Episodes of such a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +134,7 @@ class GoalReward:
 
     async def _tried(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:
         """The source in an answer, its program, what a few episodes earn by it, and what is wrong with it."""
-        answer = answers.extract(text, class_name="Reward", method="step")
+        answer = answers.extract(text, class_name="Reward")
         if answer.problem:
             said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
             return "", None, {}, f"the answer {said}."
@@ -196,13 +193,13 @@ class GoalReward:
             }
 
         key = f"{reward.digest}.{'+'.join(programs)}"
-        data = await self._spender.play("reward", key, jobs, purpose="probe", note=note)
+        data = await self._spender.play("reward", key, jobs, note=note)
         return ran(inflate(data["rollouts"]))
 
     @property
     def _length(self) -> int:
         """Longest of these episodes."""
-        return units("goal", self._config.budget.steps, AT_ONCE, self._horizon)
+        return units("goal", self._config.budget.steps, GOAL_EPISODES, self._horizon)
 
     # Preferences
 

@@ -17,7 +17,7 @@ from promptpo.program import Program
 from promptpo.run.evidence import ENOUGH
 from promptpo.run.records import Attempt
 from promptpo.search.measuring import subject_of
-from promptpo.search.outlook import block_of
+from promptpo.search.planning import block_of
 from promptpo.search.racing import Course, Race, race
 
 if TYPE_CHECKING:
@@ -55,11 +55,8 @@ class Judge:
             part: Names a judgement that does not close the round, as when only some samples were answered.
         """
         history.find_alike()
-        rounds = max(1, self._config.budget.rounds - round_ + 1)
-        room = self._spender.ledger.room("validation")
-        steps = self._spender.journal.once(
-            "decision", f"r{round_}{part}.looks", lambda: None if room is None else room // rounds
-        )
+        room = self._spender.ledger.room("validation", max(1, self._config.budget.rounds - round_ + 1))
+        steps = self._spender.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
         await self._race(history, self._contenders(history, attempts), self._config.score_episodes, steps)
         leader = history.best()
         if leader is not None and history.reaches(self._threshold):

@@ -14,7 +14,7 @@ from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Subject
-from promptpo.search.hooks import Hooks
+from promptpo.search.context import Hooks
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback
 from promptpo.telling.columns import missing

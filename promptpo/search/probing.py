@@ -17,11 +17,11 @@ from promptpo.llm.base import Message
 from promptpo.program import Program
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import extremes
-from promptpo.run.allowance import FIRST, Allowance, allowance
+from promptpo.run.budget import FIRST, Allowance, allowance
 from promptpo.run.control import together
 from promptpo.run.journal import from_json
 from promptpo.run.records import Experiment, Seeds, Subject
-from promptpo.search.hooks import Feature, PromptSection
+from promptpo.search.context import Feature, PromptSection
 from promptpo.telling import experiment_prompts, experiments, feedback, prompting
 from promptpo.telling.shortening import between_words
 

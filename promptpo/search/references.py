@@ -23,8 +23,7 @@ from promptpo.run.records import REFERENCE_TEST, Subject
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.spender import Spender
-    from promptpo.search.context import SearchContext
-    from promptpo.search.hooks import Feature
+    from promptpo.search.context import Feature, SearchContext
     from promptpo_sandbox import Rollout
 
 Space = spaces.Space[Any]
@@ -70,8 +69,7 @@ async def measured_at_start(context: SearchContext, features: Feature) -> dict[s
     """
     spender, horizon, seeds = context.spender, context.horizon, context.seeds
     steps, wanted = context.config.budget.steps, context.config.train_episodes
-    room = allotted("references", steps)
-    allowed = None if room is None else room // len(MARKS)
+    allowed = allotted("references", steps, parts=len(MARKS))
     certain = units("references", steps, len(MARKS) * horizon, 2 * wanted)
     pairs = zip(seeds.train(wanted), seeds.validation(wanted), strict=True)
     chosen = [seed for pair in pairs for seed in pair]

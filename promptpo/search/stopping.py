@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.search.references import MARKS
-from promptpo.search.samples import Sample, thoughts_of, told_of
+from promptpo.search.sampler import Sample, thoughts_of, told_of
 
 if TYPE_CHECKING:
     from promptpo.run.history import History

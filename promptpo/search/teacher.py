@@ -12,7 +12,7 @@ import hashlib
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +22,14 @@ from gymnasium import spaces
 
 from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.program import Program
-from promptpo.rollouts import evaluation_of
+from promptpo.rollouts import Job, evaluation_of
 from promptpo.rollouts.agents import play_agent
-from promptpo.run.artifacts import deflate, inflate, values_in
+from promptpo.run.artifacts import inflate, values_in
 from promptpo.run.budget import units
 from promptpo.run.evidence import Evidence
-from promptpo.run.journal import from_json
-from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Measured, Seeds, Told
-from promptpo.search.hooks import Feature
+from promptpo.run.journal import to_json
+from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Seeds, Subject, Told
+from promptpo.search.context import Feature
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, scores
 from promptpo.telling.step_table import table
@@ -51,55 +51,51 @@ TEACHER = "teacher"
 MOST_VALUES = 400_000
 """Numbers of observations that are kept of its episodes; later episodes are kept without their steps."""
 
+EPISODES = "episodes"
+"""What its training episodes are called in the journal."""
+
+SUBJECT = Subject("", None, TEACHER)
+
 MOST_STEPS = 5_000
 """Steps on which a program is compared with it."""
 
 logger = logging.getLogger(__name__)
 
 
-async def learnt_from(spender: Spender, spec: TaskSpec, config: Config, horizon: int) -> Rollout | None:
-    """Episodes of the teacher on training seeds, with what it saw and did; None without a teacher.
+async def learnt_from(spender: Spender, spec: TaskSpec, config: Config, horizon: int) -> Rollout:
+    """Episodes of the teacher on training seeds, with what it saw and did.
 
     Raises:
         UsageError: The file cannot be played in this environment.
         BudgetSpentError: No environment steps are left.
     """
-    if config.teacher is None:
-        return None
-    journal, path = spender.journal, Path(config.teacher)
+    path = Path(config.teacher or "")
+    seeds = Seeds(config.seed).train(units("teacher", config.budget.steps, horizon, config.train_episodes))
 
-    async def play() -> dict[str, Any]:
-        seeds = _training(config, horizon)
-        with spender.ledger.hold() as hold:
-            await hold.take(len(seeds) * horizon)
-            rollout = await _played(path, _limited(config.task, spec, horizon), seeds)
-        digest = await asyncio.to_thread(_digest, path)
-        return {"agent": path.name, "digest": digest, "rollout": deflate([rollout])}
+    def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
+        evaluation = to_json(evaluation_of(rollouts[0]))
+        return {"agent": path.name, "digest": _digest(path), "evaluation": evaluation}
 
-    found = await journal.once_async("teacher", "episodes", play)
-    rollout = inflate(found["rollout"])[0]  # the same values as after a resume
-    journal.once("reference", TEACHER, lambda: _measured(evaluation_of(rollout)))
-    return rollout
+    job = Job("", SUBJECT.trials(seeds, horizon), record=True)
+    found = await spender.by(_player(spec, config, horizon)).play("teacher", EPISODES, [job], note=note)
+    return inflate(found["rollouts"])[0]  # the same values as after a resume
 
 
 async def tested(
     spender: Spender, spec: TaskSpec, config: Config, horizon: int, seeds: Sequence[int]
 ) -> Evaluation | None:
     """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
-    key = f"{TEACHER}{REFERENCE_TEST}"
-    found = spender.journal.find("reference", key)
-    if config.teacher is None or found is not None:
-        return from_json(Measured, found).evaluation if found is not None else None
-    path, begun = Path(config.teacher), spender.journal.find("teacher", "episodes")
+    key, path, begun = f"{TEACHER}{REFERENCE_TEST}", config.teacher, spender.journal.find("teacher", EPISODES)
     try:
-        if begun is None or await asyncio.to_thread(_digest, path) != begun["digest"]:
+        changed = begun is None or begun["digest"] != _digest(Path(path or ""))
+        if changed and spender.journal.find("reference", key) is None:
             raise UsageError(f"{path} has changed since the run began")
-        evaluation = await asyncio.to_thread(play_agent, path, _limited(config.task, spec, horizon), seeds)
+        playing = spender.by(_player(spec, config, horizon))
+        played = await playing.roll_out("reference", key, SUBJECT, seeds, horizon=horizon)
     except (UsageError, EnvironmentFaultError, OSError) as error:  # the result is not lost for want of a mark
         logger.warning("the teacher was not tested: %s", error)
         return None
-    spender.journal.add("reference", key, _measured(evaluation))
-    return evaluation
+    return played.evaluation
 
 
 async def told(
@@ -159,7 +155,7 @@ async def fidelity(
         config: Of the run.
         candidate: Which program.
     """
-    taught = spender.journal.find("teacher", "episodes")
+    taught = spender.journal.find("teacher", EPISODES)
     if taught is None:
         return None
 
@@ -168,7 +164,7 @@ async def fidelity(
             agreement,
             candidate.source,
             Program.parse(candidate.source).values,
-            compared(inflate(taught["rollout"])[0].episodes),
+            compared(inflate(taught["rollouts"])[0].episodes),
             spec,
             allow_weaker=config.allow_weaker_sandbox,
         )
@@ -252,36 +248,52 @@ class _Replay(gymnasium.Env[Any, Any]):
         return seen[self._step], 0.0, self._step >= len(seen) - 1, False, {}
 
 
-async def _played(path: Path, task: Task, seeds: Sequence[int]) -> Rollout:
-    """The teacher's episodes, those beyond what is kept without their steps."""
-    episodes: list[Episode] = []
-    held = 0
+class _Agent:
+    """Plays an agent where jobs are asked for, in a thread: their seeds count, not their program.
 
-    def watch(episode: Episode) -> bool:
-        nonlocal held
-        held += values_in(Rollout((episode,), None, 0, "", 0.0))
-        episodes.append(episode if held <= MOST_VALUES or not episodes else replace(episode, trajectory=None))
-        return not stopped
+    Args:
+        path: The file.
+        task: What to play.
+    """
 
-    stopped = False
-    try:
-        await asyncio.to_thread(play_agent, path, task, seeds, watch=watch)
-    finally:
-        stopped = True  # where this is cancelled, the thread ends with its episode
-    return Rollout(tuple(episodes), None, sum(episode.steps for episode in episodes), "", 0.0)
+    jobs = 1
+
+    def __init__(self, path: Path, task: Task) -> None:
+        self._path, self._task = path, task
+
+    async def run(self, job: Job) -> Rollout:
+        """See `RunsJobs.run`; where this is cancelled, the thread ends with its episode.
+
+        Raises:
+            UsageError: As for `play_agent`.
+        """
+        episodes: list[Episode] = []
+        seeds, stopped = [trial.seed for trial in job.trials], False
+
+        def steps() -> int:
+            return sum(episode.steps for episode in episodes)
+
+        def watch(episode: Episode) -> bool:
+            kept = not episodes or values_in([*episodes, episode]) <= MOST_VALUES
+            episodes.append(episode if kept else replace(episode, trajectory=None))
+            return not stopped and (job.step_limit is None or steps() < job.step_limit)
+
+        try:
+            watched = watch if job.record else None
+            found = await asyncio.to_thread(play_agent, self._path, self._task, seeds, watch=watched)
+        finally:
+            stopped = True
+        if not job.record:
+            nothing: Any = {"policy_seconds": 0.0, "trajectory": None, "failure": None}
+            episodes = [Episode(**asdict(one), **nothing) for one in found.episodes]
+        left = tuple(range(len(episodes), len(seeds)))
+        return Rollout(tuple(episodes), None, steps(), "", 0.0, unfinished=left)
 
 
-def _training(config: Config, horizon: int) -> tuple[int, ...]:
-    return Seeds(config.seed).train(units("teacher", config.budget.steps, horizon, config.train_episodes))
-
-
-def _limited(task: Task, spec: TaskSpec, horizon: int) -> Task:
-    """The task with the run's horizon, where the environment has none."""
-    return task if spec.horizon is not None else replace(task, max_episode_steps=horizon)
-
-
-def _measured(evaluation: Evaluation) -> Measured:
-    return Measured(evaluation, {"reference": evaluation.steps}, TEACHER)
+def _player(spec: TaskSpec, config: Config, horizon: int) -> _Agent:
+    """Who plays the teacher, with the run's horizon where the environment has none."""
+    task = config.task if spec.horizon is not None else replace(config.task, max_episode_steps=horizon)
+    return _Agent(Path(config.teacher or ""), task)
 
 
 def _digest(path: Path) -> str:

@@ -13,8 +13,8 @@ from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import extremes
 from promptpo.run.artifacts import inflate
 from promptpo.run.records import Attempt, Remark
-from promptpo.search.outlook import for_tuning
-from promptpo.search.samples import GIVEN, TUNED_FROM_GIVEN
+from promptpo.search.planning import for_tuning
+from promptpo.search.sampler import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuning import Start, Tuning
 from promptpo.telling.tuning_summary import (
     AT_TARGET,
@@ -188,7 +188,7 @@ class Tuner:
                 "earned": extremes(e.extremes for e in ran),
             }
 
-        data = await self._spender.play("tuning", key, jobs, purpose="tune", note=note)
+        data = await self._spender.play("tuning", key, jobs, note=note)
         return inflate(data["rollouts"])  # the same values as after a resume
 
     def _remark(self, history: History, in_vain: Sequence[Tuned]) -> None:

@@ -14,13 +14,12 @@ from promptpo.output.film.strip import camera
 from promptpo.output.observer import Observer
 from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.control import Control
-from promptpo.run.keeping import paid_for, writing
 from promptpo.run.spender import Spender
 from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, asked_for, shown_episodes, unknown
 from promptpo.search.final_test import Outcome
 from promptpo.search.goal import GoalReward
 from promptpo.search.preferring import succeeded_in_words
-from promptpo.session.opened import OpenRun, as_begun, described, keep
+from promptpo.session.opened import OpenRun, as_begun, described, keep, paid_for, writing
 from promptpo.spec import TaskSpec, with_cut
 from promptpo.spec.reading import names_of
 from promptpo.telling.feedback import endings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from collections.abc import Mapping
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import recorded
 from promptpo.envs.task import Task
+from promptpo.errors import RewardFaultError, RunError
 from promptpo.files import write_atomically
+from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.rollouts import Settings
-from promptpo.run.allowance import horizon_within
+from promptpo.run.budget import horizon_within
 from promptpo.run.config import Config
-from promptpo.run.journal import Journal
-from promptpo.run.keeping import writing
+from promptpo.run.journal import JOURNAL, Journal, from_json, read_events
 from promptpo.run.origin import key_path, save_own
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import Spender
@@ -27,8 +29,11 @@ from promptpo.spec.outline import outline
 from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from promptpo.llm.base import LLM
     from promptpo.rollouts import Executor
+
 
 REWARD = "reward.py"
 """What steps earn in a run, where a program says so."""
@@ -127,21 +132,17 @@ def described(config: Config, *, read: bool = True) -> TaskSpec:
 
 def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
     """The spec with the text that the run began with, so that a resumed run's prompts do not change."""
-    found = journal.find("spec", "spec")
-    if found is not None:
-        return replace(spec, text=found["text"], sample_length=found.get("sample_length", spec.sample_length))
-    spec = replace(spec, text=clean(spec.text))
-    journal.add(
+    found = journal.once(
         "spec",
         "spec",
-        {
-            "text": spec.text,
+        lambda: {
+            "text": clean(spec.text),
             "action_space": recorded(spec.action_space),
             "sample_length": spec.sample_length,
             "spent": {"spec": spec.sample_steps},
         },
     )
-    return spec
+    return replace(spec, text=found["text"], sample_length=found["sample_length"])
 
 
 def default_name(task: Task) -> str:
@@ -154,3 +155,48 @@ def settings_for(config: Config) -> Settings:
     from promptpo_sandbox import Limits
 
     return Settings(config.task, Limits(), config.allow_weaker_sandbox, config.clip_actions)
+
+
+def answered(directory: Path) -> tuple[Completion, ...]:
+    """Answers that earlier processes of this run have had."""
+    events = read_events(directory / JOURNAL) if (directory / JOURNAL).exists() else ()
+    return tuple(from_json(Completion, one.data) for one in events if one.kind == "completion")
+
+
+@contextlib.contextmanager
+def writing(directory: Path, then: str) -> Iterator[None]:
+    """Tell what to do where the disk does not take what is written.
+
+    Args:
+        directory: The run.
+        then: The command that goes on when there is room.
+
+    Raises:
+        RunError: It is full, or gone, or not ours.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"cannot write to {directory}: {error.strerror}. Make room, then: {then}") from error
+
+
+@contextlib.contextmanager
+def paid_for(directory: Path, *, asked: bool) -> Iterator[None]:
+    """Say where the answers are that were paid for, when a reward program fails.
+
+    Args:
+        directory: The run.
+        asked: Whether a language model writes in it; a search without one paid for none.
+
+    Raises:
+        RewardFaultError: It does, and there is no result.
+    """
+    try:
+        yield
+    except RewardFaultError as fault:
+        if not asked:
+            raise
+        raise RewardFaultError(
+            f"{fault} The answers so far are in {directory}: a new run hears them again, unpaid, with "
+            f"--model replay:{directory}"
+        ) from fault

@@ -18,13 +18,12 @@ from promptpo.output.report.result import REPORT, refined_before, scored
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.run.journal import Journal
-from promptpo.run.keeping import writing
 from promptpo.run.models import brought, origin_of
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
 from promptpo.search.final_test import Outcome
-from promptpo.session.opened import OpenRun
+from promptpo.session.opened import OpenRun, writing
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM

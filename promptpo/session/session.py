@@ -20,26 +20,33 @@ from promptpo.output.observer import Observer
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
-from promptpo.run.allowance import horizon_within, with_episodes
+from promptpo.run.budget import ASIDE, horizon_within, with_episodes
 from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.control import INTERRUPTED, Control, Interrupts, obey_interrupts, run_async, run_beside
 from promptpo.run.journal import Journal
-from promptpo.run.keeping import answered, paid_for
 from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
 from promptpo.run.state import RunState
-from promptpo.search.context import SearchContext
+from promptpo.search.context import Camera, SearchContext
 from promptpo.search.programs import SearchLLM
-from promptpo.session.opened import OpenRun, as_begun, described, going_on, keep, settings_for
+from promptpo.session.opened import (
+    OpenRun,
+    answered,
+    as_begun,
+    described,
+    going_on,
+    keep,
+    paid_for,
+    settings_for,
+)
 from promptpo.session.results import write_page, write_results
 from promptpo.spec import TaskSpec, with_cut
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
-    from promptpo.search.filming import Camera
 
 READY = "Answer with one word: ready."
 """The small call by which a model is tried whose server lists none."""
@@ -216,7 +223,9 @@ class Session:
                 f"{config.task.label} has no time limit: its episodes are cut after {run.horizon:,} steps, "
                 "which the budget pays for; --max-episode-steps sets another limit."
             )
-        self.observer.prepared(run.ahead())
+        ahead = run.ahead()
+        run.state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
+        self.observer.prepared(ahead)
 
     async def _search(self, run: OpenRun, choice: str) -> RunResult:
         await self._begun(run)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-LONGEST = 4000
+LONGEST = 3500
 """Characters; a robot that takes more, as a humanoid does, would fill the text."""
 
 SHAPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
@@ -31,23 +31,6 @@ def body_of(env: Any) -> str:
         parent = model.body(int(body.parentid[0])).name
         told = [f"{float(body.mass[0]):.3g} kg", *_shapes(model, n), *_joints(model, n)]
         lines.append(f"{body.name or n} on {parent} at {_place(body.pos)}: {'; '.join(told)}")
-    motors = [
-        f"{model.actuator(n).gear[0]:.3g} on {model.joint(int(model.actuator_trnid[n, 0])).name}"
-        for n in range(model.nu)
-        if int(model.actuator_trntype[n]) == 0
-    ]
-    lines += [f"gears of the motors, in their order: {', '.join(motors)}"] if motors else []
-    contact = np.unique(
-        [[*model.geom_solref[n], *model.geom_solimp[n][:3]] for n in range(model.ngeom)], axis=0
-    )
-    if len(contact) == 1:
-        floor = next((n for n in range(model.ngeom) if model.geom_type[n] == 0), None)
-        under = (
-            ""
-            if floor is None
-            else f"; friction of the floor {model.geom_friction[floor, 0]:.3g}, the larger of two counts"
-        )
-        lines.append(f"contacts: solref {_place(contact[0][:2])}, solimp {_place(contact[0][2:])}{under}")
     text = "\n".join([HEAD, *lines])
     return text if len(text) <= LONGEST else ""
 

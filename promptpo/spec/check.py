@@ -5,17 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.building import make_env
-from promptpo.envs.patience import BUILDING, patience
 from promptpo.envs.spaces import form_of
 from promptpo.spec.facts import facts_from
 from promptpo.spec.fields import widest
-from promptpo.spec.observe import observe
+from promptpo.spec.names import root_of, stored_in
+from promptpo.spec.observe import observe, opened
 from promptpo.spec.paths import PathError, walk
 from promptpo.spec.paths import read as read_path
 from promptpo.spec.reading import read
@@ -25,8 +24,10 @@ if TYPE_CHECKING:
 
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
+    from promptpo.spec.facts import TaskFacts
     from promptpo.spec.observe import Observed
     from promptpo.spec.reading import Reading, Said, SpecClass
+    from promptpo.spec.task_spec import TaskSpec
 
 EPISODE_KEYS = ("max_steps", "seconds_per_step", "start", "end", "success", "solved_from_mean_return")
 TOLERANCE = 0.01
@@ -71,32 +72,15 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
         reading = read(text)
     except SyntaxError as error:
         return [Contradiction(error.lineno or 0, f"this is not valid Python: {error.msg}.")]
-    with patience(BUILDING, f"building {task.name}"):
-        env = make_env(task)
-    try:
+    with opened(task) as env:
         observed = observe(env, task.name)
         facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
-    finally:
-        env.close()
     return contradictions_in(reading, task, facts, observed)
 
 
-class Known(Protocol):
-    """What is known of a task, described or not; see `promptpo.spec.facts.TaskFacts`."""
-
-    @property
-    def observation_space(self) -> AnySpace: ...  # noqa: D102 - see there
-    @property
-    def action_space(self) -> AnySpace: ...  # noqa: D102
-    @property
-    def horizon(self) -> int | None: ...  # noqa: D102
-    @property
-    def horizon_source(self) -> str: ...  # noqa: D102
-    @property
-    def reward_threshold(self) -> float | None: ...  # noqa: D102
-
-
-def contradictions_in(reading: Reading, task: Task, facts: Known, observed: Observed) -> list[Contradiction]:
+def contradictions_in(
+    reading: Reading, task: Task, facts: TaskFacts | TaskSpec, observed: Observed
+) -> list[Contradiction]:
     """What a spec says that is not so, in the order of its lines.
 
     Args:
@@ -110,9 +94,9 @@ def contradictions_in(reading: Reading, task: Task, facts: Known, observed: Obse
 
 
 def _contradictions(
-    reading: Reading, task: Task, facts: Known, observed: Observed
+    reading: Reading, task: Task, facts: TaskFacts | TaskSpec, observed: Observed
 ) -> Iterator[Contradiction]:
-    if not (reading.parts or reading.reward or reading.episode is not None):
+    if not reading.blocks:
         yield Contradiction(0, "it is no spec: it defines none of State, Action, reward, EPISODE.")
     named = re.match(r"Task: (\S+?)\.?(?:\s|$)", reading.docstring)
     if named and named[1] not in {task.env_id, task.env_id.rpartition(":")[2]}:
@@ -167,27 +151,29 @@ def _part(root: str, part: SpecClass, space: AnySpace, values: Sequence[Any]) ->
 
 
 def _bounds(said: Said, leaf: Any, values: Sequence[Any]) -> Iterator[Contradiction]:
-    bounds = np.ravel(leaf.low), np.ravel(leaf.high)
-    each = len(said.ranges) == bounds[0].size
-    taken = np.array([np.ravel(np.asarray(leaf.read(value), dtype=float)) for value in values])
+    taken = np.array(
+        [np.ravel(np.asarray(one, dtype=float)) for one in (leaf.low, leaf.high, *map(leaf.read, values))]
+    )
+    each = len(said.ranges) == taken.shape[1]
     for i, (low, high) in enumerate(said.ranges if each else said.ranges[:1]):
-        part = slice(i, i + 1) if each else slice(None)
-        declared, column = widest(bounds[0][part], bounds[1][part]), taken[:, part] if taken.size else taken
+        part = taken[:, i : i + 1] if each else taken
+        declared, column = widest(part[0], part[1]), part[2:]
         if low > high:
             message = f"{said.name}: the lower bound {low:g} is above the upper bound {high:g}."
             yield Contradiction(said.line, message)
-        elif not said.seen and np.isfinite(declared).all():
+        elif said.seen:
+            continue
+        elif np.isfinite(declared).all():
             if not np.allclose(declared, (low, high), rtol=TOLERANCE, atol=1e-6):
                 message = (
                     f"{said.name} lies in {declared[0]:.6g} .. {declared[1]:.6g}, not in {low:g} .. {high:g}."
                 )
                 yield Contradiction(said.line, message)
-        elif not said.seen and column.size:
-            seen = float(column.min()), float(column.max())
-            slack = TOLERANCE * np.nan_to_num(np.abs((low, high)), posinf=0) + 1e-6
-            if seen[0] < low - slack[0] or seen[1] > high + slack[1]:
-                message = f"{said.name} was observed from {seen[0]:.4g} to {seen[1]:.4g}, outside {low:g} .. {high:g}."
-                yield Contradiction(said.line, message, doubtful=True)
+        elif (
+            (column < low - TOLERANCE * (1 + abs(low))) | (column > high + TOLERANCE * (1 + abs(high)))
+        ).any():
+            message = f"{said.name} was observed from {column.min():.4g} to {column.max():.4g}, outside {low:g} .. {high:g}."
+            yield Contradiction(said.line, message, doubtful=True)
 
 
 def _computed(said: Said, space: AnySpace) -> Iterator[Contradiction]:
@@ -210,39 +196,35 @@ def _choices(part: SpecClass, space: AnySpace) -> Iterator[Contradiction]:
         return
     first, last = int(space.start), int(space.start + space.n - 1)
     example = re.search(r"for\s+example\s+(-?\d+)\.?(?:\s|$)", part.docstring)
-    if example and not first <= int(example[1]) <= last:
-        yield Contradiction(
-            part.line, f"the example {example[1]} is no action: actions are {first} .. {last}."
-        )
+    told = [(f"{name} =", value, line) for name, (value, line) in part.constants.items()]
+    for name, value, line in [*told, *([("the example", int(example[1]), part.line)] if example else [])]:
+        if value not in range(first, last + 1):
+            yield Contradiction(line, f"{name} {value} is no action: actions are {first} .. {last}.")
     values: dict[Any, str] = {}
     for name, (value, line) in part.constants.items():
-        if value not in range(first, last + 1):
-            yield Contradiction(line, f"{name} = {value} is no action: actions are {first} .. {last}.")
-        elif value in values:
+        if values.setdefault(value, name) != name:
             yield Contradiction(line, f"{name}: the value {value} is already described as {values[value]}.")
-        values[value] = name
     missing = [value for value in range(first, last + 1) if value not in values]
     if part.constants and missing:
         message = f"it leaves out the action {', '.join(map(str, missing))}; there are {space.n}."
         yield Contradiction(part.line, message, doubtful=True)
 
 
-def _reward(reading: Reading, facts: Known) -> Iterator[Contradiction]:
+def _reward(reading: Reading, facts: TaskFacts | TaskSpec) -> Iterator[Contradiction]:
     """Indices of observation and action inside the reward's code."""
-    seen = facts.observation_space
+    roots = {"action": facts.action_space} | dict.fromkeys(("obs", "next_obs"), facts.observation_space)
     for function in reading.functions:
-        inner = list(ast.walk(function))
-        local = {n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        given = {arg.arg for arg in function.args.args} - local
-        for root, space in (("obs", seen), ("next_obs", seen), ("action", facts.action_space)):
-            for node in (n for n in inner if isinstance(n, ast.Subscript) and root in given):
-                try:
-                    walk(node, root, space)
-                except PathError as error:
-                    yield Contradiction(node.lineno, f"{function.name}: {error}")
+        given = {arg.arg for arg in function.args.args} - stored_in(function)
+        for node in (n for n in ast.walk(function) if isinstance(n, ast.Subscript)):
+            root = ast.unparse(root_of(node))
+            try:
+                if root in given & roots.keys():
+                    walk(node, root, roots[root])
+            except PathError as error:
+                yield Contradiction(node.lineno, f"{function.name}: {error}")
 
 
-def _episode(reading: Reading, facts: Known, observed: Observed) -> Iterator[Contradiction]:
+def _episode(reading: Reading, facts: TaskFacts | TaskSpec, observed: Observed) -> Iterator[Contradiction]:
     episode, line = reading.episode, reading.episode_line
     if episode is None:
         return

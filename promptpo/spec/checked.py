@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from promptpo.spec.parts import NOT_OBSERVED
 from promptpo.spec.trial import RESULTS
 
 if TYPE_CHECKING:
@@ -37,15 +38,14 @@ def checks_of(
                 else "what is said of the end is not checked"
             )
             yield f"{name}: no lines of the environment are shown; {words}."
-    for name, words in (item for code in parts.code.values() for item in code.words.items()):
+    hidden = [(one, NOT_OBSERVED) for code in parts.code.values() for one in code.hidden]
+    told = [item for code in parts.code.values() for item in code.words.items()]
+    for name, words in dict.fromkeys([*told, *hidden]):
         yield f"{name}: {words}: compared with observations and actions in {len(trial.rows) if trial else 0} steps."
-    how = {
-        (True, False): "terminated",
-        (False, True): "truncated",
-        (True, True): "terminated",
-        (False, False): "left",
-    }
-    ended = [f"{one.steps} ({how[one.terminated, one.truncated]})" for one in observed.endings]
+    ended = [
+        f"{one.steps} ({'terminated' if one.terminated else 'truncated' if one.truncated else 'left'})"
+        for one in observed.endings
+    ]
     source = "nothing bounds it" if facts.horizon_source == "none" else f"from: {facts.horizon_source}"
     yield f"max_steps: {facts.horizon}, {source}; episodes were played for {', '.join(ended)} steps."
     yield f"State: shapes and ranges of {len(observed.observations)} observations; its names are from: {sources['State']}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import re
 import textwrap
 from collections.abc import Iterator
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.spec.documentation import first_line
-from promptpo.spec.functions import calls_are_clear, is_fixed, read_in, results_of, stored_in
-from promptpo.spec.parts import NOT_OBSERVED, Code
-from promptpo.spec.render import number
+from promptpo.spec.functions import calls_are_clear, results_of
+from promptpo.spec.names import is_fixed, read_in, stored_in
+from promptpo.spec.parts import Code
 from promptpo.spec.trial import LAST, RESULTS
 from promptpo.spec.values import table_of
 
@@ -62,11 +63,11 @@ def _coded(trial: SpecTrial, passed: Proposal, name: str, sides: Columns) -> Cod
     read = {n.id for n in ast.walk(ast.parse("\n".join(body))) if isinstance(n, ast.Name)}
     results = {name for one in results_of(level) for name in read_in(one, level.me)}
     for one in sorted(read & {*level.arguments, *lines.cut}, key=lambda n: (n in lines.cut, n)):
-        values = [row.get(one) for row in passed.begun]
-        found = trial.tied(values, sided if one in level.arguments else sides)
+        values, argument = [row.get(one) for row in passed.begun], one in level.arguments
+        found = trial.tied(values, sided if argument else sides)
         head += [f"{one} = {found.path}"] if found.path not in {"", one} else []
-        hidden += [one] if found.hidden and not found.path else []
-        unsure = table_of(values) is None or one in results or one in level.arguments
+        hidden += [one] if found.hidden else []
+        unsure = argument or one in results or table_of(values) is None
         if unsure and not found.path and one not in {"action", "info"}:
             return None
     used = " ".join([*head, *body])
@@ -74,16 +75,14 @@ def _coded(trial: SpecTrial, passed: Proposal, name: str, sides: Columns) -> Cod
     entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
     functions = reached([entry, *_helpers(passed)])
     places = _places(trial, passed, "\n".join(functions), (sided, sides))
-    if level.attribute and len({row.get(f".{level.attribute}") for row in passed.begun}) > 1:
-        return None  # it would say that the result is what it was, and something more
     hidden += [path for path, said in places.items() if not said]
-    words = {path: said for path, said in places.items() if said}
-    return Code(functions, words | ({NOT_OBSERVED: ", ".join(hidden)} if hidden else {}))
+    return Code(functions, {path: said for path, said in places.items() if said}, hidden)
 
 
 def _places(trial: SpecTrial, passed: Proposal, text: str, sides: tuple[Columns, Columns]) -> dict[str, str]:
     """What is told of each attribute in code, nothing of those that a policy does not see; and of other modules' functions."""
-    level, helpers, told = passed.lines.level, passed.lines.helpers, dict[str, str]()
+    level, helpers = passed.lines.level, passed.lines.helpers
+    told, unseen = dict[str, str](), dict[str, Any]()
     for one in passed.chains:
         path, base = f"{level.path}.{one}", one.partition("[")[0]
         shown = re.search(rf"\b{re.escape(path)}(?!\w|\(|\[[-\d:])", text)
@@ -91,14 +90,18 @@ def _places(trial: SpecTrial, passed: Proposal, text: str, sides: tuple[Columns,
             continue
         begun, ended = ([row.get(f".{one}") for row in rows] for rows in (passed.begun, passed.ended))
         start, end = trial.tied(begun, sides[0]).path, trial.tied(ended, sides[1])
-        if one == level.attribute:
-            told[path] = f"{begun[0]} before these lines"
-        elif MARK in text and start and end.path:
+        if MARK in text and start and end.path:
             told[path] = f"{start} at the beginning of a step, {end.path} at its end"
         elif end.path or end.hidden:
             told[path] = end.path
+            unseen |= {path: np.array(ended)} if end.hidden else {}
         elif _is_constant(level, one, ended):
-            told[path] = _listed(ended[0])
+            told[path] = str(np.vectorize(lambda one: float(f"{one:.4g}"))(ended[0]).tolist())
+    for (one, x), (other, y) in itertools.permutations(unseen.items(), 2):
+        seen = trial.tied(list(x - y), sides[1]).path if x.shape == y.shape else ""
+        if seen and " " not in seen:  # neither is seen, but how far they are apart
+            told = {path: said for path, said in told.items() if path not in {one, other}}
+            told[f"{one} - {other}"] = seen
     used = (name for name in helpers if re.search(rf"\b{name}\(", text))
     return told | {name: said for name in used if (said := _elsewhere(level, helpers[name]))}
 
@@ -110,26 +113,16 @@ def _is_constant(level: Level, name: str, values: Sequence[Any]) -> bool:
     return same and name.isidentifier() and is_fixed(level.owner, name, ("reset", "_reset"))
 
 
-def _listed(value: Any) -> str:
-    each = [number(float(one)) for one in np.ravel(value)]
-    return f"[{', '.join(each)}]" if np.ndim(value) else each[0]
-
-
 def _with_marks(passed: Proposal) -> list[str]:
     """The lines as text, with a mark where lines that may change what they read are left out between them."""
     level, simple = passed.lines.level, ast.Assign | ast.AugAssign | ast.Expr
     kept = {getattr(n, "lineno", LAST) for one in passed.lines.body for n in ast.walk(one)}
     left_out = [n for n in ast.walk(level.node) if isinstance(n, simple) and n.lineno not in kept]
     moving = [
-        one.lineno
-        for one in left_out
+        n.lineno
+        for n in left_out
         if passed.chains
-        and "render" not in ast.unparse(one)
-        and (
-            isinstance(one, ast.Expr)
-            or any("." in n for n in stored_in(one))
-            or not calls_are_clear(level, one, {})
-        )
+        and (isinstance(n, ast.Expr) or "." in "".join(stored_in(n)) or not calls_are_clear(level, n, {}))
     ]
     shown, last = list[str](), LAST
     for one in passed.lines.body:
@@ -159,30 +152,11 @@ def _helpers(passed: Proposal) -> Iterator[str]:
     for name, level in passed.lines.helpers.items():
         if _elsewhere(passed.lines.level, level):
             continue
-        given = ", ".join(
-            [
-                ast.unparse(
-                    ast.arguments(
-                        [],
-                        [ast.arg(a.arg) for a in level.node.args.args if a.arg != level.me],
-                        None,
-                        [],
-                        [],
-                        None,
-                        level.node.args.defaults,
-                    )
-                )
-            ]
-        )
         computed = isinstance(inspect.getattr_static(type(level.owner), name, None), property)
-        body = [
-            one
-            for one in level.node.body
-            if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
-            and not isinstance(one, ast.Assert)
-        ]
-        text = textwrap.indent("\n".join(_text(passed, level, one) for one in body), "    ")
-        yield f"def {_called(name)}({given}):{f'  # {level.path}.{name}' if computed else ''}\n{text}"
+        body = level.node.body[1 if ast.get_docstring(level.node) else 0 :]
+        said = [_text(passed, level, one) for one in body if not isinstance(one, ast.Assert)]
+        text = textwrap.indent("\n".join(said), "    ")
+        yield f"def {_called(name)}({ast.unparse(level.node.args)}):{f'  # {level.path}.{name}' if computed else ''}\n{text}"
 
 
 def _elsewhere(level: Level, helper: Level) -> str:

@@ -23,7 +23,6 @@ from promptpo.spec.own_source import source_block
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.prose import TRUNCATION, told
-from promptpo.spec.reading import read
 from promptpo.spec.render import render
 from promptpo.spec.reveal import anonymous, bare
 from promptpo.spec.reward import reward_parts, with_values
@@ -32,7 +31,7 @@ from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.task_spec import TaskSpec
 from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
-from promptpo.spec.variants import VARIANTS, variants_of, with_number, without_number
+from promptpo.spec.variants import variants_of, with_number, without_number
 from promptpo.spec.wrapped import with_wrappers
 from promptpo_sandbox.rewards import numbers_in
 
@@ -84,15 +83,13 @@ def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) ->
     Raises:
         UsageError: The file contradicts the environment.
     """
-    reading = read(user.text)
-    found = contradictions_in(reading, task, spec, observed)
-    wrong = [item for item in found if not item.doubtful]
-    if wrong:
-        others = f" There are {len(wrong) - 1} more." if len(wrong) > 1 else ""
+    found = contradictions_in(user.reading, task, spec, observed)
+    wrong = next((item for item in found if not item.doubtful), None)
+    if wrong is not None:
         raise UsageError(
-            f"{user.path}, {wrong[0]}{others} Correct it; promptpo spec --check {user.path} {task.env_id} lists all."
+            f"{user.path}, {wrong} Correct it; promptpo spec --check {user.path} {task.env_id} lists all."
         )
-    told = (reading.episode or {}).get("max_steps")
+    told = (user.reading.episode or {}).get("max_steps")
     if spec.horizon is None and isinstance(told, int) and told > 0:
         spec = replace(spec, horizon=told, horizon_source="spec file")
     return replace(spec, warnings=(*spec.warnings, *(f"{user.path}, {item}" for item in found)))
@@ -121,8 +118,7 @@ def describe_env(
         The spec, and the steps that were observed for it.
     """
     observed = observe(env, task.name, checking=code and reveal != "source")
-    counted = observed.trial.limit() if observed.trial is not None else None
-    facts = facts_from(env, observed.steps[-1].info, task, observed.endings, counted)
+    facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
     facts = with_other_reward(facts, task.reward)
     shown = env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
@@ -132,13 +128,13 @@ def describe_env(
         parts = _with_step_time(with_texts(parts, within.observation_space, seen), within)
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
-    blocks = dict(parts.blocks) | variants_of(within, task, reveal)
+    variants = variants_of(within, task, reveal)
+    blocks = dict(parts.blocks) | variants
     if reveal in {"source", "named"} and (body := body_of(env.unwrapped)):
         blocks["BODY"] = body
     parts = replace(parts, blocks=blocks)
     if reveal == "bare":
-        kept = {name: text for name, text in blocks.items() if name == VARIANTS}
-        parts = replace(bare(parts, within), blocks=kept)
+        parts = replace(bare(parts, within), blocks=variants)
     elif reveal == "anonymous":
         parts = replace(parts, title="", description="")
     parts = parts if shown is None else with_number(parts, shown)
@@ -147,14 +143,13 @@ def describe_env(
         text = f"{text.rstrip()}\n\n\n{source_block(env.unwrapped)}\n"
     checks = tuple(checks_of(parts, facts, observed, sources))
     if user is not None:
-        text, written = merged(user, text)
-        sources |= dict.fromkeys(written, "user")
+        text = merged(user, text)
+        sources |= dict.fromkeys(user.reading.blocks, "user")
     if task.reward is not None:
         text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
     named = bool(parts.choices or parts.action_note)
     spec = replace(
-        outlined(facts, observed, text),
-        reports_success=facts.success_key is not None if task.reward is None else task.reward.says_success,
+        outlined(facts, observed, task, text),
         sources=sources,
         gaps=gaps_in(facts, sources, observed.observations, named_actions=named),
         info=_numbers_of_info(observed),
@@ -180,12 +175,10 @@ def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
 
 def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
     """Numeric entries of ``info`` with the least and the most that was seen."""
-    found: dict[str, tuple[float, float]] = {}
-    for step in observed.steps:
-        for name, value in numbers_in(step.info).items():
-            low, high = found.get(name, (value, value))
-            found[name] = (min(low, value), max(high, value))
-    return found
+    told: dict[str, list[float]] = {}
+    for name, value in (item for step in observed.steps for item in numbers_in(step.info).items()):
+        told.setdefault(name, []).append(value)
+    return {name: (min(values), max(values)) for name, values in told.items()}
 
 
 def _parts(

@@ -103,7 +103,7 @@ _OTHER = re.compile(
     r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
 )
 _FIELD = re.compile(r"(?m)^[ \t]*:(?:param|type|return|rtype|raise)\w*[^\n]*(?:\n[ \t]+\S[^\n]*)*")
-_ITEM = re.compile(r"( *)([-*+]|\d+[.)]) +(.*)")
+_ITEM = re.compile(r" *([-*+]|\d+[.)]) +(.*)")
 
 
 def parse(text: str) -> Documentation:
@@ -122,9 +122,7 @@ def parse(text: str) -> Documentation:
             said = f"{heading[2]}:" if deeper else ""
         elif title and (_part_of(title[3]) != HIDDEN or (_OTHER.match(title[3]) and not title[4])):
             part, indent, inline, said = _part_of(title[3]), own, bool(title[4]), title[4] or ""
-        elif (
-            indent >= 0 and line.strip() and own <= indent and (blank or not inline) and not _ITEM.match(line)
-        ):
+        elif line.strip() and own <= indent and (blank or not inline) and not _ITEM.match(line):
             part, indent = "description", -1
         blank = not line.strip()
         lines.setdefault(part, []).append(said)
@@ -140,22 +138,20 @@ def _section(lines: Sequence[str]) -> Section:
     """Paragraphs, items and tables of a section."""
     told: list[str] = []
     tables: list[Table] = []
-    key, joins, base = "", False, 0
+    key, joins = "", False
     for at, line in enumerate(lines):
         item, named = _ITEM.match(line), re.match(r"\W*`(\w+)`\s*:", line)
         key = named[1] if named else key
         cells = _cells(line)
         if cells is not None:
-            if _cells(lines[at - 1]) is None or not at:
-                tables.append(Table([], key))
-                titles = [cell.lower() for cell in cells]
+            if not at or _cells(lines[at - 1]) is None:
+                titles, rows = [cell.lower() for cell in cells], list[Row]()
+                tables.append(Table(rows, key))
             elif not re.fullmatch(r"[\s|:+-]+", line):
-                tables[-1] = Table([*tables[-1].rows, dict(zip(titles, cells, strict=False))], key)
+                rows.append(dict(zip(titles, cells, strict=False)))
         elif item:
-            mark = f"{item[2][:-1]}." if item[2][0].isdigit() else "-"
-            within = joins and _ITEM.match(told[-1])
-            base = min(base, len(item[1])) if within else len(item[1])
-            told.append(f"{'  ' if len(item[1]) > base else ''}{mark} {item[3]}")
+            mark = f"{item[1][:-1]}." if item[1][0].isdigit() else "-"
+            told.append(f"{mark} {item[2]}")
         elif line.strip().startswith((">", "import ", "+-", "|")):
             continue
         elif line.strip() and joins and told:
@@ -164,13 +160,12 @@ def _section(lines: Sequence[str]) -> Section:
             told.append(line.strip())
         joins = bool(line.strip() and told) and cells is None
     plain = [text for text in map(_plain, told) if text.strip()]
-    listed = (match for text in plain if (match := re.match(r"\s*- (\d+)\s*[:=]\s*(.+)", text)))
-    choices: list[dict[int, str]] = []
-    for match in listed:
-        if not choices or int(match[1]) in choices[-1]:
+    choices: list[dict[int, str]] = [{}]
+    for match in filter(None, (re.match(r"\s*- (\d+)\s*[:=]\s*(.+)", text) for text in plain)):
+        if int(match[1]) in choices[-1]:
             choices.append({})
         choices[-1][int(match[1])] = match[2]
-    return Section("\n".join(plain), tuple(tables), tuple(choices))
+    return Section("\n".join(plain), tuple(tables), tuple(filter(None, choices)))
 
 
 def _cells(line: str) -> list[str] | None:

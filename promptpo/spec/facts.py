@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,10 +80,9 @@ def facts_from(
     info: Mapping[str, Any],
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
-    counted: int | None = None,
 ) -> TaskFacts:
-    """What is known about an environment, given the ``info`` of some step, how episodes ended, and the limit in its code."""
-    horizon, source = horizon_and_source(env, task, endings, counted)
+    """What is known about an environment, given the ``info`` of some step, and how episodes ended."""
+    horizon, source = horizon_and_source(env, task, endings)
     return TaskFacts(
         observation_space=env.observation_space,
         action_space=env.action_space,
@@ -102,7 +102,6 @@ def horizon_and_source(
     env: gymnasium.Env[Any, Any],
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
-    counted: int | None = None,
 ) -> tuple[int | None, HorizonSource]:
     """Longest episode in steps, and who says so; (None, "none") where nothing bounds it.
 
@@ -110,25 +109,24 @@ def horizon_and_source(
         env: The environment, with its wrappers.
         task: Whether the user set a limit.
         endings: Of episodes that were played.
-        counted: The limit that its own code compares a counter of steps with, where there is one.
     """
     family = family_of(env)
     if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
         found = [horizon_and_source(one, task) for one in family.everyone()]
         return max(found, key=lambda each: math.inf if each[0] is None else each[0])
-    longest = max((ending.steps for ending in endings), default=0)
-    found_in: tuple[int | None, HorizonSource] = (counted, "environment") if counted else (None, "none")
-    stated, source = next(((n, who) for n, who in _stated(env, task) if n >= longest), found_in)
-    common = common_length(endings)
-    if (
-        common is not None
-        and not any(ending.truncated for ending in endings)
-        and not _counted_to(env.unwrapped, common)
-    ):
-        common = None
-    if common is not None and (stated is None or common < stated):
-        return common, "observed"
-    return stated, source
+    limit, longest = (
+        env.spec.max_episode_steps if env.spec else None,
+        max((one.steps for one in endings), default=0),
+    )
+    who: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
+    stated: list[tuple[int, HorizonSource]] = [(limit, who)] if limit is not None else []
+    stated += [(n, "environment") for n in itertools.islice(_own_limits(env.unwrapped), 1)]
+    least, source = min(stated, key=lambda one: one[0], default=(math.inf, who))
+    least = math.inf if least < longest else least  # one that was passed is none
+    common = common_length(endings) or math.inf
+    if common < least and (any(one.truncated for one in endings) or _counted_to(env.unwrapped, common)):
+        return int(common), "observed"
+    return (None, "none") if least == math.inf else (int(least), source)
 
 
 def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
@@ -141,19 +139,9 @@ def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
     return longest if len(ended) >= COMMON and set(ended) == {longest} else None
 
 
-def _counted_to(env: gymnasium.Env[Any, Any], length: int) -> bool:
+def _counted_to(env: gymnasium.Env[Any, Any], length: float) -> bool:
     """Whether an attribute holds a length at which all episodes terminated: without one it may be how bad actions end."""
     return any(type(value) is int and value == length for value in vars(env).values())
-
-
-def _stated(env: gymnasium.Env[Any, Any], task: Task | None) -> Iterator[tuple[int, HorizonSource]]:
-    limit = env.spec.max_episode_steps if env.spec else None
-    own = next(_own_limits(env.unwrapped), None)
-    if limit is not None and (own is None or limit <= own):
-        yield limit, "user" if task is not None and limit == task.max_episode_steps else "time limit"
-        return
-    if own is not None:
-        yield own, "environment"
 
 
 def _own_limits(env: gymnasium.Env[Any, Any]) -> Iterator[int]:

@@ -19,7 +19,7 @@ from gymnasium import spaces
 
 from promptpo.spec.documentation import Section
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
-from promptpo.spec.paths import limits, reader
+from promptpo.spec.paths import limits, walk
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
@@ -33,6 +33,9 @@ TOGETHER = 5
 
 LISTED = 48
 """Undocumented arrays up to this length are listed number by number, longer ones as a whole."""
+
+FEWEST = 2
+"""A list of two names in brackets may be bounds."""
 
 NO_BOUND = 1e30
 """A float32's largest number means that there is no bound."""
@@ -141,15 +144,14 @@ def _array(
     """The numbers of a flat array: from a table, from documented groups, under names that are kept, or by number."""
     low, high = (np.asarray(bound, dtype=float) for bound in limits(space))
     rows, start = _documented(key, low.size, section), 0
-    prefix = key.removesuffix("_goal") if key.endswith("_goal") else ""
     while start in rows:
-        yield _from_row(f"{path}[{start}]", rows[start], finite(low[start]), finite(high[start]), prefix)
+        yield _from_row(f"{path}[{start}]", rows[start], finite(low[start]), finite(high[start]))
         start += 1
     names = kept.get(low.size, ())
     if names and not start:
         for i, name in enumerate(names):
-            called = re.sub(r"\W+", "_", f"{prefix}_{name}" if prefix else name)
-            yield Field(called, f"{path}[{i}]", finite(low[i]), finite(high[i]))
+            called = f"{key.removesuffix('goal')}{name}" if key.endswith("_goal") else name
+            yield Field(re.sub(r"\W+", "_", called), f"{path}[{i}]", finite(low[i]), finite(high[i]))
     elif start < low.size:
         yield from _numbered(path, key, low, high, start, whole=not isinstance(space, spaces.Box))
 
@@ -176,32 +178,41 @@ def _documented(key: str, size: int, section: Section) -> Mapping[int, Row]:
         rows = table.numbered()
         if table.key in {"", key} and rows and max(rows) < size and 0 in rows:
             return rows
-    listed = next((one for one in section.choices if set(one) == set(range(size))), {})
+    listed = next((one for one in section.choices if set(one) == set(range(size))), None)
+    listed = listed or dict(enumerate(_named_in(section.text, size)))
     return {n: {"num": str(n), "observation": text} for n, text in listed.items()}
 
 
-def _from_row(path: str, row: Row, low: float, high: float, prefix: str) -> Field:
+def _named_in(text: str, size: int) -> Sequence[str]:
+    """Names in a sentence, as "0: angle, 1: speed, 2: load" or as "[angle, speed, load]"; none where they are not so many."""
+    counted = re.findall(r"(?<![\w.])(\d+)\s*[:=]\s*([A-Za-z][^,;\n]*)", text)
+    if size > 1 and [int(n) for n, _ in counted] == list(range(size)):
+        return [name for _, name in counted]
+    lists = [one.split(",") for one in re.findall(r"\[([^\[\]]+)\]", text)]
+    fitting = [
+        one for one in lists if len(one) == size > FEWEST and all(re.match(r"\s*[A-Za-z]", n) for n in one)
+    ]
+    return fitting[0] if len(fitting) == 1 else ()
+
+
+def _from_row(path: str, row: Row, low: float, high: float) -> Field:
     cells = list(row.values())
     meaning = row.get("observation") or row.get("action") or (cells[1] if len(cells) > 1 else "")
     meaning = re.sub(r"\s*Equals to .*", "", meaning).strip(". ")
     meaning = "unused" if meaning in {"", "-"} else meaning
     plain = re.sub(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b| \([^()]*\)$", r"\1", meaning)
     name = identifier(plain)
-    if prefix and not name.startswith(prefix):
-        name = f"{prefix}_{name}"
-    unit = _unit(row, meaning)
-    return Field(name, path, low, high, unit=unit, meaning="" if says_all(name, plain) else meaning)
+    return Field(
+        name, path, low, high, unit=_unit(row, meaning), meaning="" if says_all(name, plain) else meaning
+    )
 
 
 def _unit(row: Row, meaning: str) -> str:
     cell = next((text for title, text in row.items() if "unit" in title), "")
     inner = re.search(r"\(([^)]*)\)", cell)
     unit = inner[1] if inner else cell
-    if unit == "rad" and "velocity" in meaning:
-        unit = "rad/s"  # some tables call every joint's unit an angle
-    if not unit and re.search(r"\brad\b", row.get("min", "")):
-        unit = "rad"
-    return unit if unit in _UNITS and "orientation" not in meaning else ""
+    wrong = "orientation" in meaning or (unit == "rad" and "velocity" in meaning)
+    return unit if unit in _UNITS and not wrong else ""
 
 
 def finite(bound: float) -> float:
@@ -209,19 +220,16 @@ def finite(bound: float) -> float:
     return math.copysign(math.inf, bound) if abs(bound) > NO_BOUND else float(bound)
 
 
-def choices_of(env: Any, space: spaces.Discrete, section: Section) -> list[ActionValue]:
+def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
     """The values of a discrete action, named by the documentation or by the environment; empty where nothing names them."""
     values = range(int(space.start), int(space.start + space.n))
-    told = next((dict(one) for one in section.choices if set(one) == set(values)), {})
-    names: dict[int, str] = {}
-    for rows in (table.numbered() for table in section.tables):
-        if set(rows) == set(values):
-            for value, row in rows.items():
-                cells = [text for title, text in row.items() if title not in {"num", "unit"}]
-                told[value] = row.get("action") or cells[-1]
-                names[value] = row.get("name", told[value])
-    told = told or _listed_choices(section.text, values) or _own_choices(env, values)
-    called = unique([identifier(names.get(v, told[v])).upper() or f"ACTION_{v}" for v in sorted(told)])
+    rows = _documented("", len(values), section)
+    told = {
+        n: row.get("action") or row.get("observation") or list(row.values())[1] for n, row in rows.items()
+    }
+    if set(told) != set(values):
+        told = _listed_choices(section.text, values) or _own_choices(env, values)
+    called = unique([identifier(told[v]).upper() or f"ACTION_{v}" for v in sorted(told)])
     return [
         ActionValue(name, value, "" if says_all(name.lower(), told[value]) else told[value])
         for name, value in zip(called, sorted(told), strict=True)
@@ -251,15 +259,16 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
     named = [one for one in held if all(isinstance(text, str) for text in one.values())]
     if named:
         return dict(named[0])
-    kinds = [
+    kinds: list[Any] = [
         one for one in vars(sys.modules[type(env).__module__]).values() if isinstance(one, enum.EnumMeta)
     ]
-    fitting = {
-        one
+    used: list[dict[Any, str]] = [
+        {value.value: name for name, value in one.__members__.items()}
         for one in kinds
-        if [member.value for member in one] == list(values) and re.search(rf"\b{one.__name__}\b", source)  # type: ignore[var-annotated]
-    }
-    return {member.value: member.name for member in fitting.pop()} if len(fitting) == 1 else {}  # type: ignore[var-annotated]
+        if re.search(rf"\b{one.__name__}\b", source)
+    ]
+    fitting = [one for one in used if list(one) == list(values)]
+    return fitting[0] if len(fitting) == 1 else {}
 
 
 def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
@@ -270,20 +279,19 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
         space: Of observations.
         values: Observed ones.
     """
-    read = reader(ast.parse(item.path, mode="eval").body, "obs")
-    if read is None or item.whole or item.form == "str" or "always" in item.meaning:
+    bounded = math.isfinite(item.low) and math.isfinite(item.high)
+    leaf = None if bounded or item.whole else walk(ast.parse(item.path, mode="eval").body, "obs", space)
+    if leaf is None or leaf.low is None or "always" in item.meaning:
         return item
-    if math.isfinite(item.low) and math.isfinite(item.high):
+    table = np.array(
+        [np.ravel(np.asarray(one, dtype=float)) for one in (leaf.low, leaf.high, *map(leaf.read, values))]
+    )
+    declared = np.abs(table[:2]).max() <= NO_BOUND
+    spans = [
+        (float(column.min()), float(column.max())) for column in (table[:2] if declared else table[2:]).T
+    ]
+    if len(spans) > SPANNED or not np.isfinite(spans).all():
         return item
-    ends = [read(bound) for bound in limits(space)]
-    if ends[0] is None:  # a text
-        return item
-    low, high = (np.ravel(np.asarray(end, dtype=float)) for end in ends)
-    if low.size <= SPANNED and all(math.isfinite(finite(one)) for one in (*low, *high)):
-        spans = tuple(zip(low.tolist(), high.tolist(), strict=True))
-        return replace(item, low=spans[0][0], high=spans[0][1], spans=spans if low.size > 1 else ())
-    table = np.array([np.ravel(np.asarray(read(value), dtype=float)) for value in values])
-    if low.size > SPANNED or not np.isfinite(table).all():
-        return item
-    spans = tuple(zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True))
-    return replace(item, spans=spans if low.size > 1 else (), seen=(float(table.min()), float(table.max())))
+    ends = widest(*zip(*spans, strict=True))
+    item = replace(item, low=ends[0], high=ends[1]) if declared else replace(item, seen=ends)
+    return replace(item, spans=spans if len(spans) > 1 else ())

@@ -9,34 +9,27 @@ import enum
 import inspect
 import math
 import re
-import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from promptpo.envs.family import differing
 from promptpo.spec.known import evaluated
+from promptpo.spec.names import CHANGING, is_fixed, locals_of, stored_in
 
 DEEPEST = 4
 """Functions that call one another on the way to the one that computes the result."""
 
-SHORT = 40
-"""Characters of a constant that is written out."""
-
 LONG = 10
 """Characters from which on a number is rounded to six digits."""
 
-MOST_TREES = 4096
-"""Trees whose names are remembered: a slice asks for those of one many times."""
-
-CHANGING = {"step", "reset", "append", "extend", "pop", "remove", "clear", "update", "add", "seed", "popleft"}
-"""Methods that change their object, whatever its class; of local names they are part of a slice."""
+SHORT = 40
+"""Characters of a constant that is written out."""
 
 OPERATING = (
     ast.Constant,
@@ -56,18 +49,16 @@ DRAWS = re.compile(r"np_random|\brandom\b|\brng\b|^super\(")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A function of the environment that gives, or sets, what is looked for.
+    """A function of the environment that gives what is looked for.
 
     Attributes:
-        node: Its syntax tree, with constants as numbers and without branches that cannot run.
+        node: Its syntax tree, with constants as numbers, without branches that cannot run and without its object's argument.
         code: Its code object.
         names: Its module's names.
         me: What it calls its own object; empty where it is no method.
         owner: That object.
         path: How the environment reaches it, from "env" on.
-        home: The class that defines it.
         index: Which element of the returned tuple is meant; None: all that is returned.
-        attribute: The attribute of the object that it sets instead.
     """
 
     node: ast.FunctionDef
@@ -76,19 +67,15 @@ class Level:
     me: str
     owner: Any
     path: str
-    home: type[Any] | None
     index: int | None = None
-    attribute: str = ""
 
     @property
     def arguments(self) -> list[str]:
         """Their names, without its object's."""
-        return [n.arg for n in ast.walk(self.node.args) if isinstance(n, ast.arg) and n.arg != self.me]
+        return [n.arg for n in ast.walk(self.node.args) if isinstance(n, ast.arg)]
 
     def result(self, value: ast.expr | None) -> ast.expr | None:
         """The part of a returned expression that is meant; None where it cannot be told apart."""
-        if self.attribute:
-            return ast.Attribute(ast.Name(self.me, ast.Load()), self.attribute, ast.Load())
         if self.index is None or value is None:
             return value
         if isinstance(value, ast.Tuple) and self.index < len(value.elts):
@@ -96,9 +83,7 @@ class Level:
         return None
 
 
-def function_of(
-    call: Any, path: str, index: int | None = None, attribute: str = "", home: type[Any] | None = None
-) -> Level | None:
+def function_of(call: Any, path: str, index: int | None = None) -> Level | None:
     """A function or bound method with its source; None where it has none."""
     owner = call.__self__ if isinstance(call, MethodType) else None
     plain = inspect.unwrap(call.__func__ if isinstance(call, MethodType) else call)
@@ -113,10 +98,10 @@ def function_of(
         return None
     if not isinstance(node, ast.FunctionDef):
         return None
-    me = node.args.args[0].arg if owner is not None and node.args.args else ""
-    classes = type(owner).__mro__ if owner is not None else ()
-    home = home or next((one for one in classes if plain.__name__ in vars(one)), None)
-    level = Level(node, plain.__code__, plain.__globals__, me, owner, path, home, index, attribute)
+    me = node.args.args.pop(0).arg if owner is not None and node.args.args else ""
+    for one in (n for n in ast.walk(node.args) if isinstance(n, ast.arg)):
+        one.annotation = None
+    level = Level(node, plain.__code__, plain.__globals__, me, owner, path, index)
     _Constants(level).visit(node)
     return level
 
@@ -142,58 +127,35 @@ def results_of(level: Level) -> list[ast.expr]:
 
 def _below(level: Level) -> Iterator[Level]:
     """Functions that a level takes its result from as it is."""
-    calls = [n for n in ast.walk(level.node) if isinstance(n, ast.Call)]
     for returned in (n for n in ast.walk(level.node) if isinstance(n, ast.Return)):
         value, index = level.result(returned.value), None
         if value is None:
             value, index = returned.value, level.index
-        given = [(value, index)]
-        if isinstance(value, ast.Name):
-            given = list(_assigned(level.node, value.id))
+        given = list(_assigned(level.node, value.id)) if isinstance(value, ast.Name) else [(value, index)]
         for call, at in given if len(given) == 1 else ():
             found = called(level, call, at) if isinstance(call, ast.Call) else None
             if found is not None:
                 yield found
-        if isinstance(value, ast.Attribute) and ast.unparse(value.value) == level.me:
-            for call in calls:
-                found = called(level, call, None, value.attr)
-                if (
-                    found
-                    and found.owner is level.owner
-                    and f"{found.me}.{value.attr}" in stored_in(found.node)
-                ):
-                    yield found
 
 
 def _assigned(node: ast.AST, name: str) -> Iterator[tuple[ast.expr | None, int | None]]:
     """What a name is assigned, and which element of it."""
     for one in ast.walk(node):
         if isinstance(one, ast.Assign) and name in stored_in(one):
-            target = one.targets[0]
-            parts = target.elts if isinstance(target, ast.Tuple) else []
-            at = next((i for i, part in enumerate(parts) if ast.unparse(part) == name), None)
-            yield one.value, at
+            names = list(map(ast.unparse, getattr(one.targets[0], "elts", ())))
+            yield one.value, names.index(name) if name in names else None
         elif isinstance(one, ast.AugAssign | ast.AnnAssign | ast.For) and name in stored_in(one.target):
             yield None, None
 
 
-def called(level: Level, call: ast.Call, index: int | None = None, attribute: str = "") -> Level | None:
+def called(level: Level, call: ast.Call, index: int | None = None) -> Level | None:
     """The function that a call within a level calls; None where it is not known or not Python."""
-    function = call.func
-    if isinstance(function, ast.Attribute) and ast.unparse(function.value).startswith("super("):
-        order = list(type(level.owner).__mro__)
-        rest = order[order.index(level.home) + 1 :] if level.home in order else []
-        home = next((one for one in rest if function.attr in vars(one)), None)
-        if home is None or not isinstance(vars(home)[function.attr], FunctionType):
-            return None
-        bound = MethodType(vars(home)[function.attr], level.owner)
-        return function_of(bound, level.path, index, attribute, home)
-    found, path = value_of(level, function), level.path
-    if isinstance(function, ast.Attribute) and isinstance(found, MethodType):
-        path = re.sub(rf"^{level.me}\b", level.path, ast.unparse(function.value))
-    return (
-        function_of(found, path, index, attribute) if isinstance(found, MethodType | FunctionType) else None
-    )
+    found = value_of(level, call.func)
+    if not isinstance(found, MethodType | FunctionType):
+        return None
+    base = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else level.me
+    owned = isinstance(found, MethodType)
+    return function_of(found, re.sub(rf"^{level.me}\b", level.path, base) if owned else level.path, index)
 
 
 def is_clear(found: Level, helpers: dict[str, Level], depth: int = 0) -> bool:
@@ -241,7 +203,7 @@ def _call_is_clear(level: Level, call: ast.Call, helpers: dict[str, Level], dept
 def value_of(level: Level, expression: ast.expr) -> Any:
     """What a chain of attributes of a level's object or module stands for now; None where it is no such thing."""
     if isinstance(expression, ast.Name):
-        if expression.id == level.me and level.me:
+        if expression.id == level.me:
             return level.owner
         local = expression.id in locals_of(level.node)
         return None if local else level.names.get(expression.id, getattr(builtins, expression.id, None))
@@ -251,94 +213,6 @@ def value_of(level: Level, expression: ast.expr) -> Any:
         return getattr(value_of(level, expression.value), expression.attr, None)
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
-
-
-@lru_cache(maxsize=MOST_TREES)
-def locals_of(node: ast.FunctionDef) -> frozenset[str]:
-    """The names that a function assigns, its arguments included."""
-    names = frozenset(
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    )
-    return names | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-
-
-@lru_cache(maxsize=MOST_TREES)
-def stored_in(node: ast.AST) -> frozenset[str]:
-    """Names and attributes that a tree assigns, deletes, or changes in place by an index or a method."""
-    found = set()
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name | ast.Attribute | ast.Subscript) and not isinstance(
-            inner.ctx, ast.Load
-        ):
-            found.add(ast.unparse(root_of(inner)))
-        elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
-            found |= {ast.unparse(inner.func.value)} if inner.func.attr in CHANGING else set()
-    return frozenset(found)
-
-
-def root_of(node: ast.expr) -> ast.expr:
-    """What is indexed."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node
-
-
-@lru_cache(maxsize=MOST_TREES)
-def read_in(node: ast.AST, me: str) -> frozenset[str]:
-    """Names and attributes of the own object that a tree reads."""
-    found = set()
-    for inner in ast.walk(node):
-        one = root_of(inner.target) if isinstance(inner, ast.AugAssign) else inner
-        read = isinstance(one, ast.Name | ast.Attribute) and (
-            one is not inner or isinstance(one.ctx, ast.Load)
-        )
-        if read and ((isinstance(one, ast.Name) and one.id != me) or _is_own(one, me)):
-            found.add(ast.unparse(one))
-    return frozenset(found)
-
-
-def _is_own(node: Any, me: str) -> bool:
-    return isinstance(node, ast.Attribute) and ast.unparse(node.value) == me
-
-
-def is_fixed(owner: Any, name: str, also: tuple[str, ...] = ()) -> bool:
-    """Whether an attribute of an object is a constant: set by nothing but its construction, the same in all variants.
-
-    Args:
-        owner: The object.
-        name: The attribute.
-        also: How the names of other methods begin that may set it.
-    """
-    varies = isinstance(owner, gymnasium.Env) and name in differing(owner)
-    kind: Any = type(owner)
-    return name not in changed_attributes(kind, ("__init__", "configure", *also)) and not varies
-
-
-@cache
-def changed_attributes(cls: Any, apart: tuple[str, ...]) -> frozenset[str]:
-    """Attributes that its methods, those apart whose names begin so, and others of its modules assign or change."""
-    found: set[str] = set()
-    for base in cls.__mro__[:-1]:
-        for home, node in _methods(base.__module__):
-            stored = [name.split(".") for name in stored_in(node)]
-            if home != base.__qualname__:
-                found |= {one[-1] for one in stored if len(one) > 2 or (len(one) == 2 and one[0] != "self")}  # noqa: PLR2004 - of another's object
-            elif not node.name.startswith(apart):
-                found |= {one[1] for one in stored if len(one) > 1}
-    return frozenset(found)
-
-
-@cache
-def _methods(module: str) -> Sequence[tuple[str, ast.FunctionDef]]:
-    """The functions of a module, each with its class; none where it has no source."""
-    try:
-        tree = ast.parse(inspect.getsource(sys.modules[module]))
-    except (OSError, TypeError, SyntaxError, KeyError):
-        return ()
-    homes: list[Any] = [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef))]
-    return [
-        (getattr(home, "name", ""), n) for home in homes for n in home.body if isinstance(n, ast.FunctionDef)
-    ]
 
 
 class _Constants(ast.NodeTransformer):
@@ -361,10 +235,12 @@ class _Constants(ast.NodeTransformer):
             return (node.body if node.test.value else node.orelse) or None
         if isinstance(node, ast.BoolOp):
             neutral = isinstance(node.op, ast.And)
-            decided = [bool(one.value) for one in node.values if isinstance(one, ast.Constant)]
-            rest = [one for one in node.values if not isinstance(one, ast.Constant)]
-            if (not neutral) in decided or not rest:
-                return ast.Constant(((not neutral) in decided) != neutral)
+            values = {
+                one: getattr(one, "value", None) for one in node.values if isinstance(one, ast.Constant)
+            }
+            if any(bool(value) != neutral for value in values.values()):
+                return ast.Constant(not neutral)
+            rest = [one for one in node.values if one not in values] or [ast.Constant(neutral)]
             return rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
         return node
 
@@ -388,13 +264,12 @@ class _Constants(ast.NodeTransformer):
 
 
 def _literal(value: Any) -> ast.expr | None:
-    """A constant as it is written, numbers with six digits; None for what is none, or long."""
+    """A constant as it is written; None for what is none, or long."""
     plain = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, bool | int | float | str | tuple | list) or len(str(plain)) >= SHORT:
         return None
     text = repr(int(plain) if isinstance(plain, enum.IntEnum) else plain)
-    if isinstance(plain, float) and len(text) > LONG:
-        text = f"{plain:.6g}"
+    text = f"{plain:.6g}" if isinstance(plain, float) and len(text) > LONG else text
     text = text if isinstance(plain, str) else re.sub(r"\b(inf|nan)\b", r"np.\1", text)
     try:
         return ast.parse(text, mode="eval").body

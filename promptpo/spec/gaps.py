@@ -52,12 +52,8 @@ def _outside(space: spaces.Space[Any], observations: Sequence[Any]) -> Iterator[
             continue
         table = np.asarray(seen, dtype=float)
         low, high = table.min(axis=0), table.max(axis=0)
-        bounds = leaf.low.astype(float), leaf.high.astype(float)
-        near = [
-            np.isclose(low, bounds[0], TOLERANCE, TOLERANCE),
-            np.isclose(high, bounds[1], TOLERANCE, TOLERANCE),
-        ]
-        wrong = np.argwhere(((low < bounds[0]) & ~near[0]) | ((high > bounds[1]) & ~near[1]))
+        slack = TOLERANCE * (1 + np.minimum(abs(leaf.low), abs(leaf.high)))
+        wrong = np.argwhere((low < leaf.low - slack) | (high > leaf.high + slack))
         if len(wrong):
             first = tuple(int(index) for index in wrong[0])
             name = "obs" + "".join(f"[{key!r}]" for key in (*path, *first))

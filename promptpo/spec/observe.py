@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
-from promptpo.envs.contract import ReturnContract, old_interface
+from promptpo.envs.contract import BUILDING, STEPPING, ReturnContract, old_interface, patience
 from promptpo.envs.family import family_of
-from promptpo.envs.patience import BUILDING, STEPPING, patience
 from promptpo.envs.spaces import equal, leaves
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.facts import EpisodeEnd
@@ -191,17 +190,21 @@ def _whole(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None) -> 
     endings, left = [], MOST_OF_WHOLE
     until = time.process_time() + LOOKING_SECONDS
     for seed in SEEDS[:WHOLE]:
-        length, last = 0, None
-        for step in itertools.islice(steps_of(env, seed, name, trial), left):
-            length, last = length + 1, step
-            if time.process_time() > until:
-                break
-        left -= length
-        if last is not None:
-            endings.append(EpisodeEnd(length, last.terminated, last.truncated))
-        if not left or time.process_time() > until:
-            break
+        if left and time.process_time() <= until:
+            played = _soon(steps_of(env, seed, name, trial), left, until)
+            endings.append(_ending(played))
+            left -= len(played)
     return endings
+
+
+def _soon(steps: Iterator[Step], most: int, until: float) -> list[Step]:
+    """So many steps at most, and none after a time of this process."""
+    played = []
+    for step in itertools.islice(steps, most):
+        played.append(step)
+        if time.process_time() > until:
+            break
+    return played
 
 
 def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
@@ -309,12 +312,7 @@ def _changes_nothing(
     taken = len(begun)
     if not _alike(env, SEEDS[1], begun, name):
         return False, taken
-    until = time.process_time() + LOOKING_SECONDS
-    whole: list[Step] = []
-    for step in itertools.islice(steps_of(env, SEEDS[0], name), MOST_OF_WHOLE):
-        whole.append(step)
-        if time.process_time() > until:
-            break
+    whole = _soon(steps_of(env, SEEDS[0], name), MOST_OF_WHOLE, time.process_time() + LOOKING_SECONDS)
     if not (whole[-1].terminated or whole[-1].truncated) and len(whole) < MOST_OF_WHOLE:
         return False, taken + len(whole)
     return all(_alike(env, seed, whole, name) for seed in SEEDS[1:3]), taken + 3 * len(whole)

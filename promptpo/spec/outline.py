@@ -40,22 +40,20 @@ def outline(task: Task, *, clip_actions: bool = True) -> TaskSpec:
         parts = Parts(title=task.name, horizon=facts.horizon, sampling=sampling)
         parts = with_observation(parts, env, docs, extra, observed, {})
         parts = with_action(parts, env, docs, extra, {}, clip_actions=clip_actions)
-        spec = outlined(facts, observed, render(parts))
-        if task.reward is not None:
-            spec = replace(spec, reward_threshold=None, reports_success=task.reward.says_success)
-        return seeded(spec, env, task, observed)
+        return seeded(outlined(facts, observed, task, render(parts)), env, task, observed)
 
 
-def outlined(facts: TaskFacts, observed: Observed, text: str) -> TaskSpec:
+def outlined(facts: TaskFacts, observed: Observed, task: Task, text: str) -> TaskSpec:
     """What facts and observed steps say of a task, with a text about it."""
+    own = task.reward
     return TaskSpec(
         text=text,
         observation_space=facts.observation_space,
         action_space=facts.action_space,
         horizon=facts.horizon,
         horizon_source=facts.horizon_source,
-        reward_threshold=facts.reward_threshold,
-        reports_success=facts.success_key is not None,
+        reward_threshold=facts.reward_threshold if own is None else None,
+        reports_success=facts.success_key is not None if own is None else own.says_success,
         sample_steps=observed.spent,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=float(observed.whole or len(observed.steps) / max(1, observed.episodes)),

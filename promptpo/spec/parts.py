@@ -61,10 +61,12 @@ class Code:
     Attributes:
         functions: Source of each function, the entry first.
         words: Name that occurs in them to what it means.
+        hidden: Names of what a policy does not see.
     """
 
     functions: Sequence[str]
     words: Mapping[str, str] = field(default_factory=dict)
+    hidden: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

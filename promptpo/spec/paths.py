@@ -43,21 +43,16 @@ def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
     Raises:
         PathError: There is no such key, index or slice.
     """
-    read = reader(expression, root)
-    if read is None:
+    plain = all(isinstance(n, OF_PATHS) and getattr(n, "id", root) == root for n in ast.walk(expression))
+    if not plain or not isinstance(expression, ast.Subscript | ast.Name):
         return None
-    low, high = map(read, limits(space))
-    plain = not isinstance(low, dict | tuple)
-    return PathEnd(low if plain else None, high if plain else None, read)
 
+    def told(value: Any) -> Any:
+        return read(expression, value)
 
-def reader(expression: ast.expr, root: str) -> Callable[[Any], Any] | None:
-    """A function that reads a path such as ``obs["goal"][0:3]`` from a value; None where it computes something else."""
-    inner = list(ast.walk(expression))
-    path = isinstance(expression, ast.Subscript | ast.Name) and all(
-        isinstance(n, OF_PATHS) and getattr(n, "id", root) == root for n in inner
-    )
-    return (lambda value: read(expression, value)) if path else None
+    low, high = map(told, limits(space))
+    text = isinstance(low, dict | tuple)
+    return PathEnd(None if text else low, None if text else high, told)
 
 
 def read(expression: ast.expr, value: Any) -> Any:
@@ -87,11 +82,8 @@ def read(expression: ast.expr, value: Any) -> Any:
             raise IndexError
         return whole[key]
     except (LookupError, TypeError, ValueError):
-        has = f"the array has shape {np.shape(whole)}" if parts else "there is one value, which has no parts"
-        if isinstance(whole, dict):
-            has = f"it has the keys {', '.join(map(repr, whole))}"
-        elif isinstance(whole, tuple):
-            has = f"there are {len(whole)} parts"
+        keys = f"it has the keys {', '.join(map(repr, whole))}" if isinstance(whole, dict) else ""
+        has = keys or (f"there are {len(whole)} parts" if parts else "there is one value, which has no parts")
         raise PathError(f"{told} does not exist: {has}.") from None
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,15 +37,13 @@ def with_pictures(parts: Parts, env: gymnasium.Env[Any, Any], observed: Observed
     fields = [
         _explained(item, by_path[item.path]) if item.path in by_path else item for item in parts.observation
     ]
-    seeds = dict.fromkeys(step.seed for step in observed.steps)
-    blocks = dict(parts.blocks)
-    for n, picture in enumerate(found):
-        firsts = [picture.latest(obs) for obs in observed.observations[: len(seeds)]]
-        first_seed = observed.steps[0].seed
-        course = [picture.latest(step.next_observation) for step in observed.steps if step.seed == first_seed]
-        name = f"{BLOCK}_{n + 1}" if len(found) > 1 else BLOCK
-        blocks[name] = "\n".join(_lines(picture, firsts, course))
-    return replace(parts, observation=fields, blocks=blocks)
+    blocks = {
+        f"{BLOCK}_{n + 1}" if n else BLOCK: "\n".join(
+            _lines(picture, picture.latest(observed.observations[0]))
+        )
+        for n, picture in enumerate(found)
+    }
+    return replace(parts, observation=fields, blocks=dict(parts.blocks) | blocks)
 
 
 def first_frames(env: gymnasium.Env[Any, Any], observed: Observed) -> tuple[tuple[str, bytes], ...]:
@@ -109,9 +106,8 @@ def _explained(item: Field, picture: Picture) -> Field:
     return replace(item, meaning=f"{text}. {item.meaning}" if item.meaning else text)
 
 
-def _lines(picture: Picture, firsts: Sequence[Any], course: Sequence[Any]) -> Iterator[str]:
-    """What stands out in first frames, one line each, and where pictures change."""
-    first = firsts[0]
+def _lines(picture: Picture, first: Any) -> Iterator[str]:
+    """What stands out in a first frame, one line each."""
     height, width = first.shape[:2]
     kind = "(red, green, blue)" if picture.channels in COLOUR else "grey values"
     which = f" ({picture.expression})" if picture.path else ""
@@ -126,15 +122,6 @@ def _lines(picture: Picture, firsts: Sequence[Any], course: Sequence[Any]) -> It
         yield f"{named}: {counts[at] / counts.sum():.1%} of the pixels, {places}"
     if len(colours) > MOST_COLOURS:
         yield f"{len(colours) - MOST_COLOURS} more colours"
-    if len(firsts) > 1:
-        yield f"the first frames of {len(firsts)} starts {_differing([(one, first) for one in firsts[1:]])}"
-    yield f"in {len(course)} steps of random actions frames {_differing(itertools.pairwise([first, *course]))}"
-
-
-def _differing(pairs: Iterable[tuple[Any, Any]]) -> str:
-    """Where the pictures of pairs differ."""
-    changed = np.any([(a != b).any(axis=2) for a, b in pairs], axis=0)
-    return f"differ within {_boxes(changed)}" if changed.any() else "are all the same"
 
 
 def _boxes(mask: NDArray[np.bool_]) -> str:

@@ -68,8 +68,7 @@ class Reading:
     Attributes:
         docstring: Of the module.
         parts: "State" and "Action", where they are described.
-        reward: The function that describes the reward; None where there is none.
-        functions: All functions, the reward's included.
+        functions: All functions.
         episode: The literal dictionary; None where there is none.
         episode_line: Where it stands.
         classes: Every class name, with its line.
@@ -78,7 +77,6 @@ class Reading:
 
     docstring: str
     parts: Mapping[str, SpecClass]
-    reward: ast.FunctionDef | None
     functions: Sequence[ast.FunctionDef]
     episode: Mapping[Any, Any] | None
     episode_line: int
@@ -121,7 +119,6 @@ def read(text: str) -> Reading:
     return Reading(
         docstring=ast.get_docstring(tree) or "",
         parts={node.name: _part(node, comments) for node in classes if node.name in {"State", "Action"}},
-        reward=next((node for node in functions if node.name == "reward"), None),
         functions=functions,
         episode=episode,
         episode_line=line,
@@ -131,23 +128,17 @@ def read(text: str) -> Reading:
 
 
 def _blocks(tree: ast.Module, text: str) -> dict[str, str]:
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {name: [] for name in BLOCKS}
     lines = text.split("\n")
     for node in tree.body:
-        names = {ast.unparse(target) for target, _ in _assigned(node)}
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            names = {node.name}
-        owner = next((name for name in BLOCKS if name in names), None)
-        if owner is None and isinstance(node, ast.FunctionDef):
-            owner = "reward"
-        elif owner is None:
-            continue
-        source = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        parts = found.setdefault(owner, [])
-        parts.insert(0 if owner in names else len(parts), source)
-    if not any(isinstance(node, ast.FunctionDef) and node.name == "reward" for node in tree.body):
-        found.pop("reward", None)
-    return {name: "\n\n\n".join(found[name]) for name in BLOCKS if name in found}
+        called = getattr(node, "name", "") or next((ast.unparse(target) for target, _ in _assigned(node)), "")
+        name = "reward" if isinstance(node, ast.FunctionDef) else called
+        if name in found:
+            place = 0 if called == name else len(found[name])
+            found[name].insert(place, "\n".join(lines[node.lineno - 1 : node.end_lineno]))
+    if not any(source.startswith("def reward(") for source in found["reward"]):
+        del found["reward"]
+    return {name: "\n\n\n".join(sources) for name, sources in found.items() if sources}
 
 
 @lru_cache(maxsize=16)
@@ -194,19 +185,13 @@ def _assigned(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
     """Targets with their values: ``a, b = obs[0], obs[1]`` and ``a, b = obs[0:2]`` assign two."""
     if isinstance(statement, ast.AnnAssign) and statement.value is not None:
         return [(statement.target, statement.value)]
-    if not isinstance(statement, ast.Assign):
-        return []
     found: list[tuple[ast.expr, ast.expr]] = []
-    for target in statement.targets:
-        if not isinstance(target, ast.Tuple | ast.List):
-            found.append((target, statement.value))
-        elif isinstance(statement.value, ast.Tuple | ast.List):
-            found += zip(target.elts, statement.value.elts, strict=False)
-        else:
-            found += [
-                (item, ast.Subscript(statement.value, ast.Constant(index), ast.Load()))
-                for index, item in enumerate(target.elts)
-            ]
+    for target in statement.targets if isinstance(statement, ast.Assign) else ():
+        value, inner = statement.value, getattr(target, "elts", None)  # type: ignore[attr-defined]
+        each = getattr(value, "elts", None) or [
+            ast.Subscript(value, ast.Constant(index), ast.Load()) for index in range(len(inner or ()))
+        ]
+        found += [(target, value)] if inner is None else zip(inner, each, strict=False)
     return found
 
 
@@ -234,9 +219,8 @@ def _literal(node: ast.expr) -> Any:
 
 def _episode(tree: ast.Module) -> tuple[dict[Any, Any] | None, int]:
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == "EPISODE" for t in node.targets
-        ):
-            value = _literal(node.value)
-            return (value if isinstance(value, dict) else {}), node.lineno
+        for target, value in _assigned(node):
+            if ast.unparse(target) == "EPISODE":
+                told = _literal(value)
+                return (told if isinstance(told, dict) else {}), node.lineno
     return None, 0

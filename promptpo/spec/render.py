@@ -152,21 +152,18 @@ def _action(parts: Parts) -> str:
 def _reward(parts: Parts) -> str:
     first, _, rest = parts.reward_text.strip().partition("\n")
     told = _docstring(first, rest.strip("\n")) if first else ""
-    found: dict[str, list[str]] = {name: list(code.functions) for name, code in parts.code.items()}
-    if told and "reward" in found:
-        head, _, body = found["reward"][0].partition("\n")
-        found["reward"][0] = f"{head}\n{told}\n{body}"
+    functions = list(dict.fromkeys(one for code in parts.code.values() for one in code.functions))
+    if told and "reward" not in parts.code:
+        functions.insert(0, f"def reward(obs, action, next_obs):\n{told}")
     elif told:
-        found = {"": [f"def reward(obs, action, next_obs):\n{told}"]} | found
-    functions = dict.fromkeys(function for each in found.values() for function in each)
-    said: dict[str, str] = {}
+        functions[0] = functions[0].replace(":\n", f":\n{told}\n", 1)
+    words: dict[str, str] = {}
     for name, text in (item for code in parts.code.values() for item in code.words.items()):
-        known = said.get(name, text)
-        said[name] = (
-            known if name != NOT_OBSERVED else ", ".join(dict.fromkeys(f"{known}, {text}".split(", ")))
-        )
-    words = [line for name, text in said.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)]
-    return "\n\n\n".join(filter(None, [*functions, "\n".join(f"# {line}" for line in words)]))
+        words.setdefault(name, text)
+    hidden = dict.fromkeys(one for code in parts.code.values() for one in code.hidden)
+    words |= {NOT_OBSERVED: ", ".join(hidden)} if hidden else {}
+    lines = [line for name, text in words.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)]
+    return "\n\n\n".join(filter(None, [*functions, "\n".join(f"# {line}" for line in lines)]))
 
 
 def _episode(parts: Parts) -> str:

@@ -52,7 +52,7 @@ def anonymous(text: str, env: gymnasium.Env[Any, Any]) -> str:
     known_words = "|".join(re.escape(word) for word in sorted(table, key=len, reverse=True))
     word = re.compile(rf"(?<![A-Za-z])({known_words})(s?)(?![A-Za-z])", re.IGNORECASE)
     drawn = {c for line in text.splitlines() if _is_drawn(line) for c in line if c.isupper()}
-    letters = {letter: chr(ord("a") + i) for i, letter in enumerate(sorted(drawn))}
+    letters = {ord(letter): chr(ord("a") + i) for i, letter in enumerate(sorted(drawn))}
     parts: dict[str, str] = {}
 
     def neutral(match: re.Match[str]) -> str:
@@ -66,14 +66,15 @@ def anonymous(text: str, env: gymnasium.Env[Any, Any]) -> str:
 
     def hidden(line: str) -> str:
         if _is_drawn(line):
-            return "".join(letters.get(c, c) for c in line)
+            return line.translate(letters)
         line = _CALLED.sub(
             lambda m: f"{m[1]}{m[2]}{parts.setdefault(m[3], f'part{len(parts) + 1}')}{m[2]})", line
         )
         pieces = _READ.split(line)
-        told = [word.sub(neutral, piece) for piece in pieces[::2]]
-        if letters:
-            told = [re.sub(r"\b[A-Z]\b", lambda m: letters.get(m[0], m[0]), piece) for piece in told]
+        told = [
+            re.sub(r"\b[A-Z]\b", lambda m: m[0].translate(letters), word.sub(neutral, piece))
+            for piece in pieces[::2]
+        ]
         kept = ["" if piece.startswith("http") else piece for piece in pieces[1::2]]
         return "".join(piece for pair in zip(told, [*kept, ""], strict=True) for piece in pair)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.coded import coded
-from promptpo.spec.functions import function_of, is_fixed
+from promptpo.spec.names import is_fixed
 from promptpo.spec.parts import Code
 from promptpo.spec.prose import sentences_of, told
 from promptpo.spec.render import rough_span
@@ -64,13 +63,13 @@ def reward_parts(
 
 def with_values(text: str, owner: Any) -> str:
     """Prose followed by the values of the parameters of an environment that it names: "reset_noise_scale = 0.1"."""
-    found: dict[str, Any] = {}
-    for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
-        kept = next((one for one in (f"_{name}", name) if one in vars(owner)), "")
-        value = vars(owner).get(kept)
-        if isinstance(value, bool | int | float | tuple | list) and is_fixed(owner, kept):
-            found[name] = tuple(value) if isinstance(value, list) else value
-    return "\n".join([text, *(f"{name} = {value}" for name, value in found.items())])
+    names = dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text))
+    kept = {name: one for name in names for one in (name, f"_{name}") if one in vars(owner)}
+    told = {name: vars(owner)[one] for name, one in kept.items() if is_fixed(owner, one)}
+    plain = {
+        name: value for name, value in told.items() if isinstance(value, bool | int | float | tuple | list)
+    }
+    return "\n".join([text, *(f"{name} = {value}" for name, value in plain.items())])
 
 
 _TITLES = re.compile(r"^\s*(?::\w+|Args:|Parameters|Returns:$)", re.MULTILINE)
@@ -79,8 +78,8 @@ _TITLES = re.compile(r"^\s*(?::\w+|Args:|Parameters|Returns:$)", re.MULTILINE)
 def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation, known: str) -> str:
     """Sentences on the reward that are not `known`, where no section is about it: of ``step`` and of what computes it."""
     names = ("step", "_reward", "_get_reward", "compute_reward", "_compute_reward")
-    methods = [function_of(getattr(env.unwrapped, name, None), "env") for name in names]
-    texts = [_TITLES.split(ast.get_docstring(m.node) or "")[0] for m in methods if m is not None]
+    methods = [getattr(env.unwrapped, name) for name in names if hasattr(env.unwrapped, name)]
+    texts = [_TITLES.split(one.__doc__ or "")[0] for one in methods]
     sentences = [s for text in (*texts, docs["description"].text) for s in sentences_of(text)]
     earned = (s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE) and s not in known)
     return " ".join(dict.fromkeys(earned))

@@ -45,11 +45,10 @@ def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
     if reward.reads_environment:
         text = "\n".join(filter(None, [ENV_REWARD, parts.reward_text]))
         return replace(parts, reward_text=text, success=success)
-    hidden = parts.code["reward"].words.get(NOT_OBSERVED, "") if "reward" in parts.code else ""
-    state = ", ".join(one for one in hidden.split(", ") if one.startswith("env.data."))
-    line = f"{NOT_OBSERVED}: {state}." if state else ""
-    note = "\n".join(filter(None, [parts.observation_note, line]))
-    code = {name: one for name, one in parts.code.items() if name != "reward"}
+    code = dict(parts.code)
+    own = code.pop("reward", None)
+    hidden = ", ".join(one for one in (own.hidden if own else ()) if one.startswith("env."))
+    note = "\n".join(filter(None, [parts.observation_note, hidden and f"{NOT_OBSERVED}: {hidden}."]))
     return replace(parts, code=code, reward_text="", success=success, observation_note=note)
 
 

@@ -90,11 +90,8 @@ def with_action(
 ) -> Parts:
     """The parts with what a policy returns."""
     space, section, own = env.action_space, docs["action"], env.unwrapped.action_space
-    choices = (
-        list(extra.choices) or choices_of(env.unwrapped, space, section)
-        if isinstance(space, spaces.Discrete)
-        else []
-    )
+    discrete = isinstance(space, spaces.Discrete)
+    choices = list(extra.choices) or (choices_of(env.unwrapped, space, section) if discrete else [])
     notes = [extra.action_note if extra.action_note is not None else told(section.text, NOTE)]
     if choices and not extra.choices:
         listed = [f"- {value}: " for value in range(len(choices))]
@@ -105,11 +102,7 @@ def with_action(
             if clip_actions
             else "Values outside the bounds are not allowed."
         )
-    found = (
-        []
-        if isinstance(space, spaces.Discrete)
-        else list(extra.action) or fields_of("action", space, section)
-    )
+    found = [] if discrete else list(extra.action) or fields_of("action", space, section)
     found = _geared(found, getattr(env.unwrapped, "model", None))
     if found and space != own and space.shape == own.shape and isinstance(space, spaces.Box):
         low, high = widest(space.low, space.high)
@@ -130,13 +123,11 @@ def with_action(
 
 
 def _geared(found: Sequence[Field], model: Any) -> list[Field]:
-    """Forces and torques with the factor by which MuJoCo's motors multiply an action."""
+    """Actions with the factor by which MuJoCo's motors multiply them."""
     if getattr(model, "nu", None) != len(found):
         return list(found)
     gears = [float(gear) for gear in model.actuator_gear[:, 0]]
     return [
-        replace(item, unit=f"* {number(gear)} {item.unit}")
-        if item.unit in {"N", "N m"} and gear != 1
-        else item
+        replace(item, unit=f"* {number(gear)} {item.unit}".rstrip()) if gear != 1 else item
         for item, gear in zip(found, gears, strict=True)
     ]

@@ -9,19 +9,11 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptpo.spec.functions import (
-    Level,
-    called,
-    calls_are_clear,
-    read_in,
-    results_of,
-    root_of,
-    stored_in,
-    value_of,
-)
+from promptpo.spec.functions import Level, called, calls_are_clear, results_of, value_of
+from promptpo.spec.names import read_in, root_of, stored_in
 
 
 @dataclass(frozen=True)
@@ -49,19 +41,16 @@ def sliced(level: Level, cut: set[str]) -> Sliced | None:
         cut: Names that need no explaining.
     """
     found = _Slice(level, cut | _carriers(level))
-    results, ends = results_of(level), [n for n in ast.walk(level.node) if isinstance(n, ast.Return)]
-    while found.again:
-        found.again = False
-        found.look(level.node.body)
-    if found.unclear or len(results) < len(ends) or not (ends or level.attribute):
+    body, results = found.lines(), results_of(level)
+    ends = [n for n in ast.walk(level.node) if isinstance(n, ast.Return)]
+    if found.unclear or len(results) < len(ends) or not ends:
         return None
-    if found.cut & set(map(ast.unparse, results)):
+    if found.cut & found.results:
         return None  # it would say that the result is the result
-    body = found.filtered(level.node.body)
     for node in (n for one in body for n in ast.walk(one) if isinstance(n, ast.Return)):
         node.value = level.result(node.value)
-    body += [ast.Return(level.result(None))] if level.attribute else []
-    return Sliced(level, body, found.cut & found.wanted, found.helpers)
+    read = {name for one in body for name in read_in(one, level.me)}
+    return Sliced(level, body, found.cut & read, found.helpers)
 
 
 def _carriers(level: Level) -> set[str]:
@@ -70,12 +59,8 @@ def _carriers(level: Level) -> set[str]:
     for statement in (n for n in ast.walk(level.node) if isinstance(n, ast.Assign)):
         kept = {name for target in statement.targets if "." in (name := ast.unparse(root_of(target)))}
         inner = list(ast.walk(statement.value))
-        calls = [n.func for n in inner if isinstance(n, ast.Call)]
-        if (
-            kept
-            and not any(isinstance(n, ast.BinOp) for n in inner)
-            and None not in [value_of(level, c) for c in calls]
-        ):
+        plain = not any(isinstance(n, ast.BinOp) for n in inner)
+        if kept and plain and all(value_of(level, n.func) for n in inner if isinstance(n, ast.Call)):
             names = {n.id for n in inner if isinstance(n, ast.Name)} - {level.me}
             found |= {name for name in names if kept & _sources(level, name)}
     return found
@@ -83,110 +68,74 @@ def _carriers(level: Level) -> set[str]:
 
 def _sources(level: Level, name: str) -> set[str]:
     """Names and attributes that a local name is computed from, in methods of the same object too."""
-    found: set[str] = set()
-    waiting = {name}
+    found, waiting = set[str](), {name}
+    assigning = [n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign)]
     while waiting:
-        one = waiting.pop()
-        found.add(one)
-        for statement in ast.walk(level.node):
-            if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) or one not in stored_in(
-                statement
-            ):
-                continue
+        found.add(one := waiting.pop())
+        for statement in (n for n in assigning if one in stored_in(n)):
             reads = set(read_in(statement, level.me))
             for call in (n for n in ast.walk(statement) if isinstance(n, ast.Call)):
                 method = called(level, call)
-                if method is not None and method.owner is level.owner and method.me:
-                    reads |= {
-                        f"{level.me}.{r.split('.')[1]}" for r in read_in(method.node, method.me) if "." in r
-                    }
-            waiting |= {r for r in reads if r.isidentifier()} - found
-            found |= {r for r in reads if not r.isidentifier()}
+                if method is not None and method.owner is level.owner:
+                    reads |= {r for r in read_in(method.node, method.me) if "." in r}
+            found |= {r for r in reads if "." in r}
+            waiting |= reads - found
     return found
 
 
 class _Slice:
-    """Lines that are kept, to a fixed point."""
+    """Lines that are kept, found by passes until one finds no more."""
 
     def __init__(self, level: Level, cut: set[str]) -> None:
         self.level, self.cut = level, cut
         self.helpers: dict[str, Level] = {}
-        self.again, self.unclear = True, False
-        self._results = results_of(level) or [r for r in [level.result(None)] if r is not None]
-        self.wanted = {name for one in self._results for name in read_in(one, level.me)}
-        self._kept: set[ast.stmt] = set()
+        self.unclear = self._looping = False
+        results = results_of(level)
+        self.results = set(map(ast.unparse, results))
+        self._wanted = {name for one in results for name in read_in(one, level.me)}
 
-    def look(self, statements: Sequence[ast.stmt]) -> bool:
-        """Whether any of these statements is kept."""
-        any_kept = False
+    def lines(self) -> list[ast.stmt]:
+        """Copies of the lines, nested as they stand."""
+        known: tuple[int, ...] = ()
+        while known != (now := (len(self._wanted), len(self.cut), self._looping)):
+            known, body = now, self._kept_of(self.level.node.body)
+        return body
+
+    def _kept_of(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        found = []
         for one in statements:
-            kept = one in self._kept or self._is_needed(one)
-            for inner in _blocks(one):
-                kept = self.look(inner) or kept
-            if kept and one not in self._kept:
-                self._keep(one)
-            any_kept = any_kept or kept
-        return any_kept
-
-    def _keep(self, one: ast.stmt) -> None:
-        self._kept.add(one)
-        self.again = True
-        self.unclear = self.unclear or isinstance(one, ast.Try)
-        for part in _own_parts(self.level, one):
-            if not calls_are_clear(self.level, part, self.helpers):
-                self.unclear = True
-            self.wanted |= read_in(part, self.level.me)
+            names = () if isinstance(one, ast.FunctionDef) else ("body", "orelse")
+            inner = {name: self._kept_of(getattr(one, name)) for name in names if hasattr(one, name)}
+            if not any(inner.values()) and not self._is_needed(one):
+                continue
+            self.unclear |= isinstance(one, ast.Try)
+            self._looping |= isinstance(one, ast.For | ast.While)
+            for part in _own_parts(self.level, one):
+                self.unclear |= not calls_are_clear(self.level, part, self.helpers)
+                self._wanted |= read_in(part, self.level.me)
+            kept = copy.copy(one)
+            for name, lines in inner.items():
+                setattr(kept, name, lines or ([ast.Pass()] if name == "body" else []))
+            found.append(kept)
+        return found
 
     def _is_needed(self, one: ast.stmt) -> bool:
         if isinstance(one, ast.Return):
             return True
         if isinstance(one, ast.Break | ast.Continue):
-            return any(isinstance(kept, ast.For | ast.While) for kept in self._kept)
+            return self._looping
         if not isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.For):
             return False
-        stored = {name for part in _own_parts(self.level, one) for name in stored_in(part)} & self.wanted
-        stored = {n for n in stored - self.cut if "." not in n or self._is_remembered(one, n)}
-        if (
-            stored
-            and isinstance(one, ast.Assign | ast.AnnAssign)
-            and not calls_are_clear(self.level, one, {})
-        ):
-            names = {name for name in stored if "." not in name}
-            self.cut |= names  # what moves the environment, or draws, is not run again
-            self.again = self.again or bool(names)
-            return False
-        return bool(stored)
-
-    def _is_remembered(self, one: ast.stmt, attribute: str) -> bool:
-        """Whether a line that sets an attribute sets the result, or only keeps a value for the next step."""
-        if attribute in map(ast.unparse, self._results):
-            return True
-        after = [n for n in self._kept if n.lineno >= one.lineno and n is not one]
-        parts = [
-            *([one.value] if isinstance(one, ast.Assign) else [one]),
-            *(p for n in after for p in _own_parts(self.level, n)),
-        ]
-        reads = read_in(parts[0], self.level.me) & self.cut
-        return not reads and not any(attribute in read_in(part, self.level.me) for part in parts)
-
-    def filtered(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """Copies of the statements that are kept, without those in them that are not."""
-        found = []
-        for one in (one for one in statements if one in self._kept):
-            one = copy.copy(one)  # noqa: PLW2901 - a copy of it
-            for name in ("body", "orelse"):
-                if isinstance(getattr(one, name, None), list) and not isinstance(one, ast.FunctionDef):
-                    inner = self.filtered(getattr(one, name))
-                    setattr(one, name, inner or ([ast.Pass()] if name == "body" else []))
-            found.append(
-                one if isinstance(one, ast.If | ast.For | ast.While | ast.With) else copy.deepcopy(one)
-            )
-        return found
-
-
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    if not isinstance(statement, ast.FunctionDef):
-        yield from (getattr(statement, name) for name in ("body", "orelse") if getattr(statement, name, None))
+        stored = {name for part in _own_parts(self.level, one) for name in stored_in(part)}
+        told = self._wanted - self.cut
+        keeps = isinstance(one, ast.Assign) and ast.unparse(one.value) in told  # a value for the next step
+        stored = {n for n in stored & told if "." not in n or n in self.results or keeps}
+        moves = isinstance(one, ast.Assign | ast.AnnAssign) and not calls_are_clear(self.level, one, {})
+        if stored and moves:
+            self.cut |= {
+                n for n in stored if "." not in n
+            }  # what moves the environment, or draws, is not run again
+        return bool(stored) and not moves
 
 
 def _own_parts(level: Level, statement: ast.stmt) -> list[ast.AST]:

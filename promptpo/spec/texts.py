@@ -39,8 +39,7 @@ def with_texts(parts: Parts, space: AnySpace, observed: Observed) -> Parts:
 def _told(texts: Sequence[str]) -> Iterator[str]:
     if all(text.lstrip().startswith(("{", "[")) for text in texts):
         yield "each is JSON: from json import loads; loads(text) gives its value"
-    step = max(1, len(texts) // MOST_TEXTS)
-    for text in texts[::step][:MOST_TEXTS]:
+    for text in texts[:MOST_TEXTS]:
         line = " ".join(text.split())
         yield f"- {line if len(line) <= LONGEST else f'{line[:LONGEST]}...'}"
     words = sorted({word for text in texts for word in text.split()})

@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
-import itertools
-import math
 import re
 import sys
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import equal
-from promptpo.spec.functions import levels_of, locals_of, read_in
+from promptpo.spec.functions import levels_of, results_of
 from promptpo.spec.known import evaluated
+from promptpo.spec.names import locals_of, read_in
 from promptpo.spec.slicing import Sliced, sliced
 from promptpo.spec.values import Columns, Tie, columns, table_of, tie
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 RESULTS = {"reward": 1, "terminated": 2, "truncated": 3}
 CLOSE = 1e-4
 """Of the largest result the most, and of the median the median, by which arithmetic in 32 bits may be off."""
+
+PLAIN = (bool, int, float, str, list, tuple, dict, set, np.ndarray, np.generic)
 
 WIDEST = 8
 """Numbers of an attribute that may name a part of the observation."""
@@ -81,7 +83,7 @@ class Proposal:
     def _beside(self) -> Any:
         """The lines as a generator that waits before each of them, for the names that are cut."""
         level, space = self.lines.level, dict(self.lines.level.names)
-        text = [f"def beside({', '.join(filter(None, [level.me, *level.arguments]))}):"]
+        text = [f"def beside({', '.join([level.me or '_', *level.arguments])}):"]
         for one, reads in zip(self.lines.body, self._reads, strict=True):
             text.append(f"    {''.join(f'{name}, ' for name in reads)}{'= ' if reads else ''}yield")
             text.append(textwrap.indent(ast.unparse(one), "    "))
@@ -92,9 +94,8 @@ class Proposal:
         """The function is called."""
         level = self.lines.level
         given = {name: _kept(names[name]) for name in level.arguments}
-        own = {level.me: _View(level.owner)} if level.me else {}
         self._now, self._value = {"begun": given | self._attributes(), "ended": {}}, None
-        self._running, self._waiting = self._function(**own, **given), 0
+        self._running, self._waiting = self._function(_View(level.owner), **given), 0
         next(self._running)
 
     def reach(self, line: int, names: Mapping[str, Any]) -> None:
@@ -152,8 +153,7 @@ class SpecTrial:
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         self.env = env
         self.found = {
-            name: [p for level in levels_of(env, index) for p in _proposals(level)]
-            for name, index in RESULTS.items()
+            name: list(filter(None, map(_proposal, levels_of(env, index)))) for name, index in RESULTS.items()
         }
         self.rows, self.own = list[tuple[Any, Any, Any]](), list[dict[str, Any]]()
         self._every = [one for found in self.found.values() for one in found]
@@ -190,7 +190,7 @@ class SpecTrial:
             for one in self._every
             if one.lines.level.code is code
             and not one.failed
-            and (not one.lines.level.me or frame.f_locals.get(one.lines.level.me) is one.lines.level.owner)
+            and frame.f_locals.get(one.lines.level.me) is one.lines.level.owner
         ]
         for one in running:
             one.begin(frame.f_locals)
@@ -225,22 +225,6 @@ class SpecTrial:
         """The first proposal that gave every recorded result; None where none did."""
         return next((one for one in self.found[name] if one.right), None)
 
-    def limit(self) -> int | None:
-        """The step at which the environment says that it truncates, by a counter of its own that has counted every step."""
-        passed = self.passed("truncated")
-        body: Sequence[Any] = passed.lines.body if passed is not None else ()
-        told = {ast.unparse(one.targets[0]): one.value for one in body if isinstance(one, ast.Assign)}
-        value = body[-1].value if body and isinstance(body[-1], ast.Return) else None
-        value = told.get(ast.unparse(value), value) if value is not None else None
-        match value.args[0] if isinstance(value, ast.Call) and value.args else value:
-            case ast.Compare(
-                ast.Attribute(ast.Name(), name), [ast.GtE() | ast.Gt() as op], [ast.Constant(int(n))]
-            ):
-                counted = [float(np.sum(own.get(name, math.nan))) for own in self.own]
-                follows = (two in {one + 1, 1} for one, two in itertools.pairwise([0.0, *counted]))
-                return n + isinstance(op, ast.Gt) if all(follows) else None
-        return None
-
     def sides(self, observation_space: Any, action_space: Any) -> Columns:
         """What a policy saw after each step, saw before it, and did."""
         before, actions, after = zip(*self.rows, strict=True)
@@ -260,23 +244,19 @@ class SpecTrial:
     def names(self, observation_space: Any) -> dict[str, str]:
         """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
         seen = columns(observation_space, _within(observation_space, [row[2] for row in self.rows]), "obs")
-        found: dict[str, list[str]] = {}
-        for name in {name for own in self.own for name in own}:
-            path = tie([own.get(name) for own in self.own], seen).path
-            if path and " " not in path:
-                found.setdefault(path, []).append(name)
-        return {path: names[0] for path, names in found.items() if len(names) == 1}
+        names = {name for own in self.own for name in own}
+        ties = [(tie([own.get(name) for own in self.own], seen).path, name) for name in names]
+        often = Counter(path for path, _ in ties)
+        return {path: name for path, name in ties if path and " " not in path and often[path] == 1}
 
 
-def _proposals(level: Level) -> Iterator[Proposal]:
-    """Lines cut at the names that make up the observation, and lines that are not."""
+def _proposal(level: Level) -> Proposal | None:
+    """Lines cut at the names that make up the observation."""
     ends = [n.value for n in ast.walk(level.node) if isinstance(n, ast.Return)]
     observed = {name for one in ends if isinstance(one, ast.Tuple) for name in read_in(one.elts[0], level.me)}
-    observed &= locals_of(level.node) - {level.me}
-    for cut in (observed, set[str]()) if observed else (observed,):
-        lines = sliced(level, cut)
-        if lines is not None:
-            yield Proposal(lines)
+    observed -= {name for one in results_of(level) for name in read_in(one, level.me)}
+    lines = sliced(level, observed & locals_of(level.node))
+    return Proposal(lines) if lines is not None else None
 
 
 def _within(space: Any, values: Sequence[Any]) -> Sequence[Any]:
@@ -307,13 +287,9 @@ def _at(owner: Any, chain: str) -> Any:
     return None if found is None else found[0]
 
 
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, bool | int | float | str | list | tuple | dict | set | np.ndarray | np.generic)
-
-
 def _kept(value: Any) -> Any:
     """A copy of a plain value; objects stay what they are."""
     try:
-        return copy.deepcopy(value) if _is_plain(value) else value
+        return copy.deepcopy(value) if isinstance(value, PLAIN) else value
     except Exception:  # noqa: BLE001 - a container of foreign objects
         return value

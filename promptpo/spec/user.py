@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from promptpo.errors import UsageError
 from promptpo.files import read_text
-from promptpo.spec.reading import BLOCKS, read
+from promptpo.spec.reading import BLOCKS, Reading, read
 
 
-@dataclass(frozen=True, slots=True)
-class UserSpec:
+class UserSpec(NamedTuple):
     """A spec file as the user wrote it; it is parsed and never executed.
 
     Attributes:
-        text: The whole file.
-        defined: Which of `BLOCKS` it defines.
         path: The file, for error messages.
+        text: All of it.
+        reading: What it says.
     """
 
+    path: str
     text: str
-    defined: tuple[str, ...]
-    path: str = "the spec"
+    reading: Reading
 
 
 def read_spec_file(path: str) -> UserSpec:
@@ -33,31 +32,18 @@ def read_spec_file(path: str) -> UserSpec:
     """
     text = read_text(Path(path))
     try:
-        found = parse_spec(text, path)
+        found = UserSpec(path, text, read(text))
     except SyntaxError as error:
         where = f", line {error.lineno}" if error.lineno else ""
         raise UsageError(f"{path}{where}: a spec has to be valid Python ({error.msg}).") from error
-    if not found.defined:
+    if not found.reading.blocks:
         raise UsageError(
             f"{path} is no spec: it defines none of {', '.join(BLOCKS)}; promptpo spec ENV_ID -o FILE writes one."
         )
     return found
 
 
-def parse_spec(text: str, path: str = "the spec") -> UserSpec:
-    """Find out what a spec's text defines.
-
-    Args:
-        text: The spec.
-        path: Where it stands.
-
-    Raises:
-        SyntaxError: It is no valid Python.
-    """
-    return UserSpec(text, tuple(read(text).blocks), path)
-
-
-def merged(user: UserSpec, text: str) -> tuple[str, tuple[str, ...]]:
-    """The user's file, followed by the generated definitions that it lacks, and what the user wrote."""
-    missing = [block for name, block in read(text).blocks.items() if name not in user.defined]
-    return "\n\n\n".join([user.text.rstrip(), *missing]) + "\n", user.defined
+def merged(user: UserSpec, text: str) -> str:
+    """The user's file, followed by the generated definitions that it lacks."""
+    missing = [block for name, block in read(text).blocks.items() if name not in user.reading.blocks]
+    return "\n\n\n".join([user.text.rstrip(), *missing]) + "\n"

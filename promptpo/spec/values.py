@@ -85,19 +85,15 @@ def _on_a_line(y: NDArray[Any], sides: Columns) -> str | None:
     """How a number is computed from one that is seen, empty where too few values say so; None where it lies on no line."""
     for path, rows, single in sides:
         for n, x in enumerate(rows.T):
-            low, high = int(x.argmin()), int(x.argmax())
-            if x[low] == x[high]:
+            if not np.ptp(x) or not np.ptp(y):
                 continue
-            slope = float((y[high] - y[low]) / (x[high] - x[low]))
-            offset = float(y[low] - slope * x[low])
-            if not slope or not np.allclose(
-                slope * x + offset, y, rtol=0, atol=1e-4 * float(np.ptp(y)) + 1e-9
-            ):
+            slope, offset = map(float, np.polyfit(x, y, 1))
+            if not np.allclose(slope * x + offset, y, rtol=0, atol=1e-4 * float(np.ptp(y)) + 1e-9):
                 continue
             if len(np.unique(x)) < FEWEST:
                 return ""
-            head = "" if slope == 1 else f"{slope:.6g} * "
+            factor, added = f"{slope:.6g}", f" {'-' if offset < 0 else '+'} {abs(offset):.6g}"
             told = abs(offset) > 1e-6 * float(np.abs(y).max())
-            tail = f" {'-' if offset < 0 else '+'} {abs(offset):.6g}" if told else ""
-            return f"{head}{path}{'' if single else f'[{n}]'}{tail}"
+            place = path if single else f"{path}[{n}]"
+            return f"{'' if factor == '1' else f'{factor} * '}{place}{added if told else ''}"
     return None

@@ -21,22 +21,13 @@ def with_wrappers(parts: Parts, env: gymnasium.Env[Any, Any], task: Task) -> Par
     reward is known from its own documentation alone.
     """
     names = {wrapping.name.rpartition(":")[2].rpartition(".")[2] for wrapping in task.wrappers}
-    found: dict[str, list[str]] = {"observation": [], "reward": []}
+    told = list[str]()
     while isinstance(env, gymnasium.Wrapper):
-        kind, said = type(env), first_line(type(env).__doc__ or "").rstrip(" ,;:.")
-        own = {name for cls in kind.__mro__ if cls.__module__ != "gymnasium.core" for name in vars(cls)}
-        for what, methods in (
-            ("observation", {"observation", "reset", "step"}),
-            ("reward", {"reward", "step"}),
-        ):
-            if kind.__name__ in names and own & methods:
-                found[what].insert(0, f"{kind.__name__}{f' ({said})' if said else ''}")
+        kind, said = type(env), first_line(type(env).__doc__).rstrip(" ,;:.")
+        if kind.__name__ in names:
+            told.insert(0, f"{kind.__name__}{f' ({said})' if said else ''}")
         env = env.env
-    seen, earned = (", in ".join(found[what]) for what in ("observation", "reward"))
-    note = f"Around the environment is {seen}: observations are what that gives." if seen else ""
-    told = f"This is the reward inside {earned}, which may change it." if earned else ""
-    return replace(
-        parts,
-        observation_note="\n".join(filter(None, [note, parts.observation_note])),
-        reward_text="\n".join(filter(None, [told, parts.reward_text])),
-    )
+    if not told:
+        return parts
+    note = f"Around the environment is {', in '.join(told)}: it may change observations and rewards; meanings and code are those of the environment inside."
+    return replace(parts, observation_note="\n".join(filter(None, [note, parts.observation_note])))

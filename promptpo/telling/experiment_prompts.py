@@ -8,13 +8,13 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of
-from promptpo.run.allowance import FIRST
+from promptpo.run.budget import FIRST
 from promptpo.telling.experiments import FIT
 from promptpo.telling.limits import PICTURE, REPORT
 from promptpo.telling.prompting import form_of_trajectory, render
 
 if TYPE_CHECKING:
-    from promptpo.run.allowance import Allowance
+    from promptpo.run.budget import Allowance
     from promptpo.spec import TaskSpec
 
 
@@ -48,11 +48,10 @@ def in_words(allowed: Allowance, horizon: int) -> str:
     """What an experiment may take, where no episode is longer than `horizon` steps."""
     longest = allowed.longest(horizon)
     sure = min(allowed.episodes, allowed.steps // longest)
-    many = f"{sure}" if sure == allowed.short else f"{sure} to {allowed.short}"
-    return (
-        f"{many} episode{'' if many == '1' else 's, one after the other'}, none longer than {longest:,} steps, "
-        f"{allowed.steps:,} steps at most in all"
-    )
+    many = "1 episode" if sure == 1 else f"{sure} episodes, one after the other"
+    if sure < allowed.short:
+        many += f" (up to {allowed.short} where they end by themselves early; a `Probe` cannot end one)"
+    return f"{many}, none longer than {longest:,} steps, {allowed.steps:,} steps at most in all"
 
 
 def example(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> str:

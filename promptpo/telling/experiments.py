@@ -26,7 +26,7 @@ FIT = "FIT:"
 
 def modules_in(text: str) -> tuple[str, ...]:
     """The experiments that an answer brings, each as a module."""
-    return answers.every(text, class_name="Probe", method="act")
+    return answers.every(text, class_name="Probe")
 
 
 def as_policy(source: str, episode: int) -> str:

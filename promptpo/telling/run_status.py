@@ -50,10 +50,7 @@ def in_words(where: RunStatus) -> str:
 def _tuning(where: RunStatus) -> str:
     """What is planned for tuning."""
     if not where.number_of_episodes:
-        return (
-            "This round's PARAMS are tuned only if its episodes turn out shorter than "
-            f"{round(where.length):,} steps: write the values that you believe in."
-        )
+        return "This round's steps are probably too few to tune its PARAMS: write the values that you believe in."
     too = " and of the best so far" if where.round > 1 else ""
     each = "1 step" if round(where.length) == 1 else f"{round(where.length):,} steps"
     solved = ", unless one solves the task as written" if where.threshold is not None else ""
@@ -83,6 +80,6 @@ def seconds_in_words(attempt: Attempt) -> str:
     if each < QUICK:
         return ""
     return (
-        f"A call of `act` took about {each:.0f} ms by the clock (allowed: {LIMITS.step_seconds:g} s, and "
-        f"{LIMITS.episode_seconds:g} s an episode, of computing time)."
+        f"A call of `act` took about {each:.0f} ms (allowed: {LIMITS.step_seconds:g} s, and "
+        f"{LIMITS.episode_seconds:g} s an episode)."
     )

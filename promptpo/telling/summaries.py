@@ -179,4 +179,4 @@ def with_steps(diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str])
 
 
 def _class_in(text: str) -> str:
-    return answers.extract(text, class_name="Feedback", method="summarize_trajectory").source
+    return answers.extract(text, class_name="Feedback").source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -106,12 +106,13 @@ class Dreamer:
         """A model with what its episodes start from."""
         return Dream(world.source, world.params, self._modeller.experience.starts())
 
-    def keep(self, key: str, data: object) -> None:
-        """Write down what was worked out, and the steps that it took."""
-        self._journal.add("dream", key, data)
+    async def once(self, key: str, compute: Callable[[], Awaitable[Any]], of: type[Any] | None = None) -> Any:
+        """As `Journal.once_async`, of what is worked out in a model; the steps that it took are written down, too."""
+        found = await self._journal.once_async("dream", key, compute, of)
         if self._imagined > self._written:
             self._journal.add("imagined", key, self._imagined - self._written)
         self._written = self._imagined
+        return found
 
     def held(self, name: str, promised: float, earned: float, *, kept: bool) -> None:
         """Write down what came of a promise.

@@ -102,7 +102,7 @@ class Modeller:
             return
         if rollout is None:
             rollout = self._shelf.get(key)
-        elif values_in(rollout) <= MOST_VALUES:
+        elif values_in(rollout.episodes) <= MOST_VALUES:
             self._shelf.put(key, rollout)
         if rollout is not None:
             self.experience.add([rollout])
@@ -113,17 +113,16 @@ class Modeller:
         Args:
             key: Its name in the journal.
         """
-        found = self._journal.find("world", key)
-        if found is not None:
-            best = Modelled(found["source"], found["score"], found["by"])
-        else:
+
+        async def made() -> dict[str, Any]:
             best = await self._scored(write_world(*self.spaces, self.experience.fitting))
             if self._written is not None:  # there are new steps to fit it to and to hold it against
                 again = await self._fitted(self._written.source, self._written.by)
                 best = max(best, again, key=lambda one: one.worth)
-            if self._spender.can("world"):
-                best = await self._asked(key, best)
-            self._journal.add("world", key, self._recorded(best))
+            return self._recorded(await self._asked(key, best) if self._spender.can("world") else best)
+
+        found = await self._journal.once_async("world", key, made)
+        best = Modelled(found["source"], found["score"], found["by"])
         self._written = best if best.by else self._written
         return best
 
@@ -161,7 +160,7 @@ class Modeller:
                 text = await self._answer(name, told)
             except (ProviderError, BudgetSpentError):
                 break
-            answer = answers.extract(text, class_name="World", method="step")
+            answer = answers.extract(text, class_name="World")
             if answer.problem:
                 break
             latest = await self._fitted(answer.source, name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
@@ -85,14 +85,14 @@ class ModelRounds:
         self, number: int, world: Modelled, history: History, attempts: Sequence[Attempt], nothing: float
     ) -> tuple[Candidate, float] | None:
         """A candidate that the model promises more of than of what there is; worked out once in a run."""
-        key = f"r{number}"
-        recorded = self._journal.find("dream", key)
-        if recorded is None:
-            found: tuple[Candidate, float] | None = None
+
+        async def proposed() -> list[Any]:
             with contextlib.suppress(WorldFailedError):
                 found = await self._worked_out(number, world, history, attempts, nothing)
-            self._dreamer.keep(key, [to_json(found[0]), found[1]] if found else [])
-            return found
+                return [to_json(found[0]), found[1]] if found else []
+            return []
+
+        recorded = await self._dreamer.once(f"r{number}", proposed)
         return (from_json(Candidate, recorded[0]), float(recorded[1])) if recorded else None
 
     async def _worked_out(

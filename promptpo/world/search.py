@@ -7,16 +7,18 @@ not enough plans are made, which costs no step of the environment. What comes ou
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
-from promptpo.run.budget import allotted
 from promptpo.run.records import Attempt, Candidate, Seeds, Subject
-from promptpo.search.hooks import Feature
+from promptpo.search.context import Feature
 from promptpo.search.references import MARKS, programs, random_policy
 from promptpo.world.baseline.writer import suits_formulas
 from promptpo.world.dreaming import PLANNED_EPISODES, Dreamer, better, disappoints, plans
@@ -108,7 +110,7 @@ class WorldSearch(Feature):
     async def before_round(self, number: int, history: History) -> None:
         """Before the first round: learn how the task moves and, without a language model, what a policy can do with that.
 
-        What is found are candidates of round 0. A budget that ends in it ends the run as usual.
+        What is found are candidates of round 0.
         """
         if number != 1:
             return
@@ -118,9 +120,10 @@ class WorldSearch(Feature):
         elif not language_model and not suits_formulas(*self._spaces):
             self._note(0, "program search writes no world model for such observations or actions")
         else:
-            await self._look_around(history.references)
-            if not language_model:
-                await self._studies(history)
+            with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
+                await self._look_around(history.references)
+                if not language_model:
+                    await self._studies(history)
 
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:  # noqa: ARG002 - one of the seams
         """Learn from each training rollout."""
@@ -150,10 +153,9 @@ class WorldSearch(Feature):
 
     def _goes_on(self, fruitless: int) -> bool:
         """Whether another study is worth its steps and its computing time."""
-        allowed = allotted("world", self._config.budget.steps)
-        paid = self._spender.ledger.steps["probe"]
-        within = allowed is None or paid <= max(allowed, 2 * FIRST_STEPS)
-        return within and fruitless < FRUITLESS and self._dreamer.work <= EFFORT
+        return (
+            self._spender.ledger.room("world") != 0 and fruitless < FRUITLESS and self._dreamer.work <= EFFORT
+        )
 
     def _reached(self, mean: float) -> bool:
         return self._threshold is not None and mean >= self._threshold
@@ -167,9 +169,7 @@ class WorldSearch(Feature):
     async def _play(self, key: str, source: str, seeds: Sequence[int]) -> list[float]:
         """Returns of real episodes whose steps are learnt from."""
         subject = Subject(source, Program.parse(source).values, "")
-        played = await self._spender.roll_out(
-            "probe", key, subject, seeds, horizon=self._horizon, record=True
-        )
+        played = await self._spender.roll_out("look", key, subject, seeds, horizon=self._horizon, record=True)
         self.modeller.take(key, played.rollout)
         self._spender.told(key)
         evaluation = played.evaluation
@@ -217,10 +217,9 @@ class WorldSearch(Feature):
         if found.source:
             return None
         key = f"w{n}.elsewhere"
-        source = self._journal.find("dream", key)
-        if source is None:
-            source = await self._dreamer.curious(n) if world.worth > LEADS else ""
-            self._dreamer.keep(key, source)
+        source = ""
+        if world.worth > LEADS:
+            source = await self._dreamer.once(key, functools.partial(self._dreamer.curious, n))
         why = (
             "the model promises nothing better than chance"
             if world.usable
@@ -243,16 +242,15 @@ class WorldSearch(Feature):
 
     async def _found(self, n: int, world: Modelled) -> Found:
         """The best policy that the model promises."""
-        recorded = self._journal.find("dream", f"w{n}")
-        if recorded is not None:
-            return Found(**recorded)
-        try:
-            usable = world.usable and not self.modeller.experience.is_flat
-            found = await self._dreamt_up(n, world) if usable else Found("", 0.0)
-        except WorldFailedError:
-            found = Found("", 0.0)
-        self._dreamer.keep(f"w{n}", {"source": found.source, "promised": found.promised})
-        return found
+
+        async def found() -> Found:
+            with contextlib.suppress(WorldFailedError):
+                if world.usable and not self.modeller.experience.is_flat:
+                    return await self._dreamt_up(n, world)
+            return Found("", 0.0)
+
+        best: Found = await self._dreamer.once(f"w{n}", found, Found)
+        return best
 
     async def _dreamt_up(self, n: int, world: Modelled) -> Found:
         """Numbers that are tuned, or plans where those promise clearly more and no threshold is in reach."""

@@ -39,7 +39,7 @@ def test_all_are_found_and_told(runs: Path, capsys: pytest.CaptureFixture[str]) 
     lines = {path.name: read_line(path) for path in find_runs(runs)}
     assert not lines["going"].facts["finished"]
     assert lines["going"].facts["method"] == "ppo"
-    assert lines["going"].facts["steps"] == 512 + read_baseline(runs / "ppo").steps["validation"]
+    assert lines["going"].facts["steps"] == 512 + read_baseline(runs / "ppo").content["steps"]["validation"]
     assert lines["going"].curve == lines["ppo"].curve
     for name in ("icpi", "ppo", "random"):
         assert lines[name].facts["mean_return"] is not None

@@ -60,8 +60,9 @@ def test_its_held_out_return_is_the_mark(taught: tuple[Any, Any], capsys: pytest
     assert mark["episodes"] == result.data["test"]["episodes"]
     assert f"the teacher: {number(result.mean_return)} against " in result.data["verdict"]
     assert "the teacher " in result.policy_path.read_text()
-    reference = read_run(result.directory)["reference"]
-    steps = {event.key: event.data["spent"]["reference"] for event in reference}
+    events = read_run(result.directory)
+    played = [*events["reference"], *(one for one in events["teacher"] if one.key == "episodes")]
+    steps = {event.key: event.data["spent"]["reference"] for event in played}
     assert steps["teacher.test"] == sum(mark["returns"])
     assert result.data["steps"]["reference"] == sum(steps.values())
     outside = sum(taken for key, taken in steps.items() if key.endswith(".test"))
@@ -83,7 +84,7 @@ def test_the_best_is_compared_with_it_on_its_own_states(taught: tuple[Any, Any])
     fidelity = result.data["teacher"]["fidelity"]
     assert fidelity["measure"] == "equal actions"
     assert 0 < fidelity["values"][0] < 1
-    trained = next(e for e in read_run(result.directory)["reference"] if e.key == "teacher")
+    trained = next(e for e in read_run(result.directory)["teacher"] if e.key == "episodes")
     assert fidelity["steps"] == trained.data["spent"]["reference"]
 
 

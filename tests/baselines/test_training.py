@@ -99,7 +99,9 @@ def test_evaluations_do_not_change_what_is_learned(small: Any, tmp_path: Path) -
     weights = []
     for name, every in (("a", 512), ("b", 128)):
         run(tiny(small, eval_every=every), tmp_path / name)
-        policy = load_agent(tmp_path / name / "final" / "model.zip").model.policy
+        latest = Checkpoints(tmp_path / name).latest()
+        assert latest is not None
+        policy = load_agent(latest / "model.zip").model.policy
         weights.append(np.concatenate([p.detach().numpy().ravel() for p in policy.parameters()]))
     assert np.array_equal(*weights)
 
@@ -182,7 +184,7 @@ def test_a_directory_is_never_overwritten(small: Any, tmp_path: Path) -> None:
 )
 def test_actions_of_another_kind_are_refused(algorithm: Any, env: str, instead: str, tmp_path: Path) -> None:
     """The sentence says what to take instead."""
-    with pytest.raises(UnsupportedSpaceError, match=f"take ppo, trpo.*{instead}"):
+    with pytest.raises(UnsupportedSpaceError, match=f"take one of ppo, trpo.*{instead}"):
         run(TrainingSettings(algorithm, Task(env), 100, hyperparameters="default"), tmp_path / "run")
 
 

@@ -94,7 +94,7 @@ def test_a_family_survives_its_config(family: Any) -> None:
     assert line.against(line) is not None
     from dataclasses import replace
 
-    assert line.against(replace(line, setting={**line.setting, "variants": []})) is None
+    assert line.against(replace(line, facts={**line.facts, "variants": []})) is None
 
 
 def test_the_exported_file_plays_all_variants_in_their_wrappers(family: Any, tmp_path: Path) -> None:

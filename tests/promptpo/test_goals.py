@@ -19,10 +19,10 @@ from promptpo.cli.show import overview
 from promptpo.display.outcome import outcome
 from promptpo.display.terminal import PlainDisplay
 from promptpo.errors import RewardFaultError, UsageError
-from promptpo.llm.base import Request
+from promptpo.llm.base import PNG, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
-from promptpo.output.report.page import PNG, page
+from promptpo.output.report.page import page
 from promptpo.output.report.result import goal_in_words
 from promptpo.output.run_view import read_view
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation

@@ -25,7 +25,7 @@ from promptpo.output.run_view import read_view
 from promptpo.output.runs import read_line
 from promptpo.program.reward_program import read_reward, reward_program
 from promptpo.run.config import load_config
-from promptpo.run.keeping import paid_for
+from promptpo.session.opened import paid_for
 from promptpo.spec.describe import describe
 from promptpo.spec.rewarded import without_purpose
 from promptpo.telling.feedback import number

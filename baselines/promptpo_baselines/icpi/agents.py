@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from promptpo_baselines.icpi.model import Tally
 from promptpo_baselines.icpi.profile import WARM_UP
 from promptpo_baselines.icpi.prompts import Question
 from promptpo_baselines.icpi.rollout import best
-from promptpo_baselines.icpi.values import Decision
 
 if TYPE_CHECKING:
-    from promptpo_baselines.icpi.examples import ExampleBook
+    from collections.abc import Sequence
+
     from promptpo_baselines.icpi.memory import Episode, Memory
     from promptpo_baselines.icpi.model import InContextModel
     from promptpo_baselines.icpi.profile import Profile
@@ -49,11 +50,10 @@ class Randomness:
         """Whether the next action is drawn at random."""
         return bool(self.warm_up.random() >= own_choice_probability(experience))
 
-    def among_best(self, values: tuple[float, ...], ends: tuple[str, ...] = ()) -> Decision:
+    def among_best(self, values: Sequence[float]) -> int:
         """The best action; equally good ones are drawn from uniformly."""
         tied = best(values)
-        action = tied[int(self.ties.integers(len(tied)))] if len(tied) > 1 else tied[0]
-        return Decision(action, values, len(tied), ends=ends)
+        return tied[int(self.ties.integers(len(tied)))]
 
 
 class Agent:
@@ -62,15 +62,23 @@ class Agent:
     Args:
         setting: What it acts in.
         randomness: Where the draws come from.
+        model: The in-context model that it asks, to keep up to date; None for agents that ask none.
+
+    Attributes:
+        tally: Calls and invalid answers.
     """
 
-    def __init__(self, setting: Setting, randomness: Randomness) -> None:
+    def __init__(self, setting: Setting, randomness: Randomness, model: InContextModel | None = None) -> None:
         self._setting, self._codec, self._randomness = setting, setting.codec, randomness
+        self._model = model
+        self.tally = model.tally if model else Tally()
 
     def begin_episode(self) -> None:
-        """An episode begins."""
+        """An episode begins; frozen examples are drawn anew."""
+        if self._model is not None:
+            self._model.builder.begin_episode()
 
-    def act(self, obs: Obs) -> Decision:
+    def act(self, obs: Obs) -> int:
         """Choose an action."""
         del obs
         return self._any_action()
@@ -81,9 +89,8 @@ class Agent:
     def end_episode(self, episode: Episode) -> None:
         """Learn from a finished episode; not called in test episodes."""
 
-    def _any_action(self) -> Decision:
-        drawn = self._randomness.warm_up.integers(self._setting.n_actions)
-        return Decision(int(drawn), warm_up=True)
+    def _any_action(self) -> int:
+        return int(self._randomness.warm_up.integers(self._setting.n_actions))
 
 
 class PlanningAgent(Agent):
@@ -96,8 +103,8 @@ class PlanningAgent(Agent):
         randomness: Warm-up and ties.
         memory: What it has lived through.
         imagination: Makes the rollouts.
-        hint: State lines have hints.
-        model: The in-context model to keep up to date; None for models that read the memory itself.
+        profile: Latest episodes that count, and whether a language model sees hints.
+        model: See `Agent`.
     """
 
     def __init__(
@@ -106,28 +113,22 @@ class PlanningAgent(Agent):
         randomness: Randomness,
         memory: Memory,
         imagination: Imagination,
-        *,
-        hint: bool,
+        profile: Profile,
         model: InContextModel | None = None,
     ) -> None:
-        super().__init__(setting, randomness)
-        self._memory, self._imagination, self._hint, self._model = memory, imagination, hint, model
+        super().__init__(setting, randomness, model)
+        self._memory, self._imagination, self._context = memory, imagination, profile.context
+        self._hint = model is not None and profile.hint
 
-    def begin_episode(self) -> None:
-        """Draw frozen examples anew."""
-        if self._model is not None:
-            self._model.builder.begin_episode()
-
-    def act(self, obs: Obs) -> Decision:
+    def act(self, obs: Obs) -> int:
         """Plan, or act at random while there is little to plan from."""
-        at_random = self._randomness.acts_at_random(len(self._memory.recent))
+        at_random = self._randomness.acts_at_random(min(self._memory.episodes, self._context))
         if at_random or not self._memory.ready(self._setting.n_actions):
             return self._any_action()
         if self._model is not None:
             self._model.builder.begin_decision()
         estimates = self._imagination.values(self._codec.obs(obs, hint=self._hint))
-        values = tuple(estimate.value for estimate in estimates)
-        return self._randomness.among_best(values, tuple(estimate.end for estimate in estimates))
+        return self._randomness.among_best([estimate.value for estimate in estimates])
 
     def end_episode(self, episode: Episode) -> None:
         """Remember the episode."""
@@ -149,29 +150,24 @@ class NoArgMaxAgent(Agent):
     def __init__(
         self, setting: Setting, randomness: Randomness, profile: Profile, model: InContextModel
     ) -> None:
-        super().__init__(setting, randomness)
-        self._profile, self._model = profile, model
-        self._book: ExampleBook = model.book
+        super().__init__(setting, randomness, model)
+        self._profile, self._asked = profile, model
         self._successes = 0
 
-    def begin_episode(self) -> None:
-        """Draw frozen examples anew."""
-        self._model.builder.begin_episode()
-
-    def act(self, obs: Obs) -> Decision:
+    def act(self, obs: Obs) -> int:
         """Imitate what succeeded, or act at random while little has."""
         at_random = self._randomness.acts_at_random(min(self._successes, self._profile.context))
-        if at_random or not self._book.pool("policy").texts:
+        if at_random or not self._asked.book.pool("policy").texts:
             return self._any_action()
-        (answer,) = self._model.ask([Question("policy", self._codec.obs(obs, hint=self._profile.hint))])
+        (answer,) = self._asked.ask([Question("policy", self._codec.obs(obs, hint=self._profile.hint))])
         action = None if answer is None else self._codec.parse_action(answer)
-        return self._any_action() if action is None else Decision(action)
+        return self._any_action() if action is None else action
 
     def end_episode(self, episode: Episode) -> None:
         """Remember a successful episode."""
         if sum(step.reward for step in episode) > self._setting.rules.success_threshold:
             self._successes += 1
-            self._book.add_episode(episode)
+            self._asked.book.add_episode(episode)
 
 
 class TabularQAgent(Agent):
@@ -192,11 +188,11 @@ class TabularQAgent(Agent):
         self._experience = 0
         self._table: dict[str, np.ndarray] = {}
 
-    def act(self, obs: Obs) -> Decision:
+    def act(self, obs: Obs) -> int:
         """The best action of the table, or a random one early on."""
         if self._randomness.acts_at_random(self._experience):
             return self._any_action()
-        return self._randomness.among_best(tuple(self._values(obs).tolist()))
+        return self._randomness.among_best(self._values(obs).tolist())
 
     def observe(self, step: Transition) -> None:
         """One update."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from promptpo_baselines.icpi.codecs import Codec
     from promptpo_baselines.icpi.memory import Memory
     from promptpo_baselines.icpi.prompts import Question
-    from promptpo_baselines.icpi.values import Transition
+    from promptpo_baselines.icpi.values import Kind, Transition
 
 
 class MatchingModel:
@@ -28,26 +28,18 @@ class MatchingModel:
         self._codec, self._memory = codec, memory
         self._latest: dict[tuple[str, int | None], Transition] = {}
         self._known = 0
+        self._lines: dict[Kind, Callable[[Transition], str]] = {
+            "policy": lambda step: codec.actions[step.action],
+            "done": lambda step: codec.done(step.terminal),
+            "reward": lambda step: codec.reward(step.reward),
+            "next": lambda step: codec.obs(step.next_obs, hint=False),
+        }
 
     def ask(self, questions: Sequence[Question]) -> list[str | None]:
         """One line per question, in order; None where nothing matches."""
-        self._catch_up()
-        return [self._answer(question) for question in questions]
-
-    def _catch_up(self) -> None:
         for step in self._memory.transitions[self._known :]:
             state = self._codec.obs(step.obs, hint=False)
             self._latest[state, step.action] = self._latest[state, None] = step
         self._known = len(self._memory.transitions)
-
-    def _answer(self, question: Question) -> str | None:
-        step = self._latest.get((question.state, question.action))
-        if step is None:
-            return None
-        if question.kind == "policy":
-            return self._codec.actions[step.action]
-        if question.kind == "done":
-            return self._codec.done(step.terminal)
-        if question.kind == "reward":
-            return self._codec.reward(step.reward)
-        return self._codec.obs(step.next_obs, hint=False)
+        found = ((one, self._latest.get((one.state, one.action))) for one in questions)
+        return [None if step is None else self._lines[one.kind](step) for one, step in found]

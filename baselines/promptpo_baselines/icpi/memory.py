@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -12,24 +11,21 @@ Episode: TypeAlias = Sequence[Transition]
 
 
 class Memory:
-    """All transitions, and the latest episodes.
-
-    Args:
-        context: How many latest episodes are kept whole.
+    """All transitions of all episodes.
 
     Attributes:
-        transitions: Of all episodes, oldest first.
-        recent: The latest episodes, oldest first.
+        transitions: Oldest first.
+        episodes: How many.
     """
 
-    def __init__(self, context: int) -> None:
+    def __init__(self) -> None:
         self.transitions: list[Transition] = []
-        self.recent: deque[Episode] = deque(maxlen=context)
+        self.episodes = 0
 
     def add_episode(self, episode: Episode) -> None:
         """Remember a finished episode."""
         self.transitions.extend(episode)
-        self.recent.append(tuple(episode))
+        self.episodes += 1
 
     def ready(self, n_actions: int) -> bool:
         """Whether there is an example of everything that a rollout asks about."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from promptpo.run.records import Seeds
 from promptpo_baselines.icpi.codecs import flatten
-from promptpo_baselines.icpi.values import Decision, EpisodeLog, Transition
+from promptpo_baselines.icpi.values import EpisodeLog, Transition
 
 if TYPE_CHECKING:
     import gymnasium
@@ -19,57 +20,36 @@ if TYPE_CHECKING:
 LAST_QUARTER = 0.75
 
 
-def train(
-    setting: Setting,
-    agent: Agent,
-    steps: int,
-    seed: int,
-    on_episode: Callable[[EpisodeLog], None] = lambda _: None,
-) -> list[EpisodeLog]:
-    """Act and learn for a number of environment steps.
+def train(setting: Setting, agent: Agent, steps: int, seed: int) -> Iterator[EpisodeLog]:
+    """Act and learn for a number of environment steps; yields each finished episode before the agent learns from it.
 
-    An episode that the last step cuts off is not logged, and not learned from.
+    An episode that the last step cuts off is not finished, and not learned from.
 
     Args:
         setting: The environment.
         agent: Acts and learns.
         steps: Environment steps in total.
         seed: Of the run; decides the episodes' seeds.
-        on_episode: Told of each finished episode before the agent learns from it.
-
-    Returns:
-        The finished episodes.
     """
-    logs: list[EpisodeLog] = []
     taken = 0
-    env = setting.make_env()
-    try:
+    with contextlib.closing(setting.make_env()) as env:
         for n in count():
             (episode_seed,) = Seeds(seed).train(1, start=n)
-            log, finished = _episode(
-                setting, env, agent, episode_seed, taken, limit=steps - taken, learn=True
-            )
+            log = _episode(setting, env, agent, episode_seed, taken, steps)
+            if log is None:
+                return
             taken = log.end_step
-            if not finished:
-                return logs
-            on_episode(log)
+            yield log
             agent.end_episode(log.transitions)
-            logs.append(log)
-            if taken >= steps:
-                return logs
-    finally:
-        env.close()
-    return logs
 
 
 def test(setting: Setting, agent: Agent, seeds: Iterable[int]) -> Iterator[EpisodeLog]:
     """Act without learning, one episode per seed."""
-    env = setting.make_env()
-    try:
+    with contextlib.closing(setting.make_env()) as env:
         for seed in seeds:
-            yield _episode(setting, env, agent, seed, 0, limit=None, learn=False)[0]
-    finally:
-        env.close()
+            log = _episode(setting, env, agent, seed, 0, None)
+            if log is not None:
+                yield log
 
 
 def last_quarter(logs: Sequence[EpisodeLog], steps: int) -> float | None:
@@ -79,38 +59,30 @@ def last_quarter(logs: Sequence[EpisodeLog], steps: int) -> float | None:
 
 
 def _episode(
-    setting: Setting,
-    env: gymnasium.Env[Any, Any],
-    agent: Agent,
-    seed: int,
-    taken: int,
-    *,
-    limit: int | None,
-    learn: bool,
-) -> tuple[EpisodeLog, bool]:
-    """One episode, and whether it came to its end within `limit` steps."""
+    setting: Setting, env: gymnasium.Env[Any, Any], agent: Agent, seed: int, taken: int, limit: int | None
+) -> EpisodeLog | None:
+    """One episode after so many steps; None where the last one cuts it off. Without a limit nothing is learned."""
     first_action = int(getattr(env.action_space, "start", 0))
     observation, _ = env.reset(seed=seed)
     start = obs = flatten(observation)
     agent.begin_episode()
     steps: list[Transition] = []
-    decisions: list[Decision] = []
-    return_ = discounted = 0.0
-    ended = False
-    while not ended and (limit is None or len(steps) < limit):
-        decision = agent.act(obs)
-        observation, reward, terminal, truncated, _ = env.step(first_action + decision.action)
-        after = flatten(observation)
-        return_ += float(reward)
-        discounted += setting.rules.gamma_eval ** len(steps) * float(reward)
-        step = Transition(obs, decision.action, float(reward), bool(terminal), after, bool(truncated))
+    while limit is None or taken + len(steps) < limit:
+        action = agent.act(obs)
+        observation, reward, terminal, truncated, _ = env.step(first_action + action)
+        step = Transition(obs, action, float(reward), bool(terminal), flatten(observation))
         steps.append(step)
-        decisions.append(decision)
-        if learn:
+        if limit is not None:
             agent.observe(step)
-        obs = after
-        ended = bool(terminal or truncated)
-    log = EpisodeLog(
-        seed, taken + len(steps), return_, discounted, setting.regret(start, discounted), steps, decisions
-    )
-    return log, ended
+        obs = step.next_obs
+        if terminal or truncated:
+            discounted = sum(setting.rules.gamma_eval**n * step.reward for n, step in enumerate(steps))
+            return EpisodeLog(
+                seed,
+                taken + len(steps),
+                sum(step.reward for step in steps),
+                discounted,
+                setting.regret(start, discounted),
+                steps,
+            )
+    return None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from promptpo_baselines.icpi.codecs import Codec
-    from promptpo_baselines.icpi.examples import ExampleBook, Measure
+    from promptpo_baselines.icpi.examples import ExampleBook
     from promptpo_baselines.icpi.profile import Profile
 
 
@@ -46,20 +46,11 @@ class PromptBuilder:
         book: The examples.
         profile: Budget, balancing, freezing, choices and sampling.
         rng: Decides which examples are shown, and in which order.
-        measure: Size of a text in tokens; None estimates it from its length.
     """
 
-    def __init__(
-        self,
-        codec: Codec,
-        book: ExampleBook,
-        profile: Profile,
-        rng: np.random.Generator,
-        measure: Measure | None = None,
-    ) -> None:
-        self._codec, self._book, self._profile, self._rng = codec, book, profile, rng
-        self._measure = measure or len
-        self._budget = profile.prompt_tokens if measure else int(profile.prompt_tokens * CHARACTERS_PER_TOKEN)
+    def __init__(self, codec: Codec, book: ExampleBook, profile: Profile, rng: np.random.Generator) -> None:
+        self.codec, self.book, self.profile, self._rng = codec, book, profile, rng
+        self._budget = int(profile.prompt_tokens * CHARACTERS_PER_TOKEN)
         self._frozen: dict[tuple[Kind, int | None, bool | None], str] = {}
 
     def begin_episode(self) -> None:
@@ -73,8 +64,8 @@ class PromptBuilder:
     def query(self, question: Question) -> str:
         """The end of the prompt, which the completion continues."""
         if question.action is None:
-            return f"{self._codec.header}\n{question.state}\n"
-        return f"{question.state}\n{self._codec.action(question.action)}\n"
+            return f"{self.codec.header}\n{question.state}\n"
+        return f"{question.state}\n{self.codec.action(question.action)}\n"
 
     def request(self, question: Question, attempt: int, used: set[str]) -> CompletionRequest | None:
         """The request for one try at a question; None where there is no example to show.
@@ -92,39 +83,35 @@ class PromptBuilder:
             examples,
             query,
             question.kind,
-            choices=self._choices(question.kind) if self._profile.fast else None,
+            choices=self._choices(question.kind) if self.profile.fast else None,
             attempt=attempt,
-            shared=self._profile.fast and attempt == 0,
+            shared=self.profile.fast and attempt == 0,
         )
 
     def _examples(self, question: Question, query: str, attempt: int, used: set[str]) -> str:
-        key = (question.kind, question.action, question.done)
-        if self._profile.fast and attempt == 0:
+        if self.profile.fast and attempt == 0:  # room is left for longer questions than the first
+            key = (question.kind, question.action, question.done)
             if key not in self._frozen:
-                self._frozen[key] = self._draw(question, 2 * self._measure(query))
-            used.add(self._frozen[key])
-            return self._frozen[key]
-        examples = ""
-        for _ in range(PROMPT_TRIES):
-            examples = self._draw(question, self._measure(query))
-            if examples not in used:
-                break
+                self._frozen[key] = self._draw(question, 2 * len(query))
+            examples = self._frozen[key]
+        else:
+            for _ in range(PROMPT_TRIES):
+                examples = self._draw(question, len(query))
+                if examples not in used:
+                    break
         used.add(examples)
         return examples
 
     def _draw(self, question: Question, reserved: int) -> str:
-        """A fresh selection; frozen ones leave room for longer questions than the first."""
-        pool = self._book.pool(question.kind, question.action, question.done)
-        if not pool.texts:
-            return ""
-        balance = self._profile.balance and question.kind in ("done", "reward")
-        kept = pool.draw(self._budget - reserved, self._rng, balance=balance)
-        texts = pool.texts
-        return "".join([texts[index] for index in kept])
+        """A fresh selection."""
+        pool = self.book.pool(question.kind, question.action, question.done)
+        balance = self.profile.balance and question.kind in ("done", "reward")
+        kept = pool.draw(self._budget - reserved, self._rng, balance=balance) if pool.texts else []
+        return "".join(pool.texts[index] for index in kept)
 
     def _choices(self, kind: Kind) -> tuple[str, ...] | None:
         if kind == "done":
             return (DONE, NOT_DONE)
         if kind == "policy":
-            return tuple(self._codec.actions)
-        return self._book.rewards() if kind == "reward" else None
+            return tuple(self.codec.actions)
+        return self.book.seen("reward") if kind == "reward" else None

@@ -2,59 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.output.report import scored
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo_baselines.icpi.play import last_quarter
-from promptpo_baselines.result_parts import head, steps_of
-from promptpo_baselines.same_run import asked
 
 if TYPE_CHECKING:
-    from promptpo.envs.task import Task
-    from promptpo.run.ledger import Ledger
     from promptpo_baselines.icpi.values import EpisodeLog
 
 AVERAGED = 10
 """Training episodes that one point of the curve is of; ICPI evaluates nothing on the way."""
 
 
-def result_of(
-    task: Task,
-    config: Mapping[str, Any],
-    trained: Sequence[EpisodeLog],
-    tested: Sequence[EpisodeLog],
-    *,
-    steps_taken: int,
-    ledger: Ledger,
-    stop: str,
-) -> dict[str, Any]:
-    """The content of ``result.json``.
+def came_out(trained: Sequence[EpisodeLog], tested: Sequence[EpisodeLog], steps: int) -> dict[str, Any]:
+    """What ``result.json`` tells of finished episodes.
 
     Args:
-        task: The environment.
-        config: What decided the run.
-        trained: Finished training episodes.
-        tested: Held-out episodes.
-        steps_taken: Training steps that were taken, those of an unfinished last episode included.
-        ledger: What was paid.
-        stop: Why the run ended.
+        trained: Of training.
+        tested: Held-out ones.
+        steps: Training steps in total.
     """
     regrets = [{"step": log.end_step, "regret": log.regret} for log in trained if log.regret is not None]
     return {
-        **head(config["method"], task, config["seed"]),
-        "model": config["engine"],
-        "config": dict(config),
         "test": _scored(tested),
         "curve": _curve(trained),
         "train": _scored(trained),
         "regret": regrets if regrets or not trained else None,
-        "regret_last_quarter": last_quarter(trained, config["steps"]),
-        "steps": steps_of(train=steps_taken, test=sum(len(log.transitions) for log in tested)),
-        "llm": asked(ledger),
-        "wall_seconds": round(ledger.seconds, 3),
-        "stop_reason": stop,
+        "regret_last_quarter": last_quarter(trained, steps),
     }
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from promptpo_baselines.icpi.prompts import Question
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from promptpo_baselines.icpi.codecs import Codec
     from promptpo_baselines.icpi.model import Answers
-
-T = TypeVar("T")
+    from promptpo_baselines.icpi.setting import Setting
 
 End = Literal["terminal", "cap", "invalid_done", "invalid_reward", "invalid_next"]
 
@@ -34,16 +32,6 @@ class Estimate:
     end: End
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One imagined step; None where there was no valid answer, or none was needed."""
-
-    done: bool | None = None
-    reward: float | None = None
-    state: str | None = None
-
-
-Asking: TypeAlias = Generator[list[Question], list[str | None], _Step]
 Imagining: TypeAlias = Generator[list[Question], list[str | None], Estimate]
 
 
@@ -51,28 +39,17 @@ class Imagination:
     """Makes rollouts by asking.
 
     Args:
-        codec: Reads answers.
+        setting: Reads answers; has the discount of imagined rewards and the longest rollout, after which nothing is added.
         answers: Who is asked.
-        discount: Of the imagined rewards.
-        max_steps: Longest rollout; nothing is added for what would come after.
         rng: Draws an action where the policy gives no valid one.
         fast: Advance the rollouts of all actions together, and ask for termination, both rewards and next state at once.
     """
 
     def __init__(
-        self,
-        codec: Codec,
-        answers: Answers,
-        *,
-        discount: float,
-        max_steps: int,
-        rng: np.random.Generator,
-        fast: bool = False,
+        self, setting: Setting, answers: Answers, rng: np.random.Generator, *, fast: bool = False
     ) -> None:
-        self._codec, self._answers, self._rng = codec, answers, rng
-        self._discount, self._max_steps = discount, max_steps
-        self._fast = fast
-        self._step = self._at_once if fast else self._one_by_one
+        self._codec, self._answers, self._rng, self._fast = setting.codec, answers, rng, fast
+        self._discount, self._max_steps = setting.gamma_plan, setting.max_rollout
 
     def values(self, state: str) -> list[Estimate]:
         """One rollout per action from a state line, in the order of the actions."""
@@ -97,60 +74,42 @@ class Imagination:
         return [estimates[n] for n in range(len(rollouts))]
 
     def _imagine(self, state: str, action: int) -> Imagining:
-        value, weight = 0.0, 1.0
-        for depth in range(self._max_steps):
+        codec, value, depth = self._codec, 0.0, 0
+        while True:
             # What comes after the last reward could not change the value, so it is not asked.
             last = depth + 1 == self._max_steps
-            step = yield from self._step(state, action, last=last)
-            if step.done is None:
+            asking_done, asking_next = Question("done", state, action), Question("next", state, action)
+            rewards = {end: Question("reward", state, action, end) for end in (False, True)}
+            known: dict[Question, str | None] = {}
+            if self._fast:
+                together = [asking_done, *rewards.values(), *([] if last else [asking_next])]
+                known = dict(zip(together, (yield together), strict=True))
+            done = codec.parse_done((yield from _answer(asking_done, known)) or "")
+            if done is None:
                 return Estimate(value, depth, "invalid_done")
-            if step.reward is None:
+            reward = codec.parse_reward((yield from _answer(rewards[done], known)) or "")
+            if reward is None:
                 return Estimate(value, depth, "invalid_reward")
-            value += weight * step.reward
-            weight *= self._discount
-            if step.done:
-                return Estimate(value, depth + 1, "terminal")
-            if last:
-                break
-            if step.state is None:
-                return Estimate(value, depth + 1, "invalid_next")
-            state = step.state
-            (answer,) = yield [Question("policy", state)]
-            chosen = None if answer is None else self._codec.parse_action(answer)
-            action = int(self._rng.integers(len(self._codec.actions))) if chosen is None else chosen
-        return Estimate(value, self._max_steps, "cap")
-
-    def _one_by_one(self, state: str, action: int, *, last: bool) -> Asking:
-        """As in the paper: each question knows the answers before it."""
-        (answer,) = yield [Question("done", state, action)]
-        done = _read(self._codec.parse_done, answer)
-        if done is None:
-            return _Step()
-        (answer,) = yield [Question("reward", state, action, done)]
-        reward = _read(self._codec.parse_reward, answer)
-        if reward is None or done or last:
-            return _Step(done, reward)
-        (following,) = yield [Question("next", state, action)]
-        return _Step(done, reward, following)
-
-    def _at_once(self, state: str, action: int, *, last: bool) -> Asking:
-        """The same questions in one batch, with the reward for both terminations."""
-        questions = [
-            Question("done", state, action),
-            *(Question("reward", state, action, d) for d in (False, True)),
-        ]
-        if not last:
-            questions.append(Question("next", state, action))
-        answer, *rest = yield questions
-        done = _read(self._codec.parse_done, answer)
-        if done is None:
-            return _Step()
-        reward = _read(self._codec.parse_reward, rest[int(done)])
-        return _Step(done, reward, None if done or last else rest[2])
+            value += self._discount**depth * reward
+            depth += 1
+            if done or last:
+                return Estimate(value, depth, "terminal" if done else "cap")
+            following = yield from _answer(asking_next, known)
+            if following is None:
+                return Estimate(value, depth, "invalid_next")
+            state = following
+            chosen = codec.parse_action((yield from _answer(Question("policy", state), {})) or "")
+            action = int(self._rng.integers(len(codec.actions))) if chosen is None else chosen
 
 
-def _read(parse: Callable[[str], T | None], answer: str | None) -> T | None:
-    return None if answer is None else parse(answer)
+def _answer(
+    question: Question, known: Mapping[Question, str | None]
+) -> Generator[list[Question], list[str | None], str | None]:
+    """What is known, or what asking gives."""
+    if question in known:
+        return known[question]
+    (answer,) = yield [question]
+    return answer
 
 
 def best(values: Iterable[float], tolerance: float = 1e-9) -> list[int]:

@@ -14,20 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from promptpo.errors import BudgetSpentError
-from promptpo.output.report import write_result
 from promptpo.run.records import Seeds
 from promptpo_baselines.flags import ModelFlags, without_limits
-from promptpo_baselines.icpi.assembly import WITH_ENGINE, Assembled, Method, assemble
-from promptpo_baselines.icpi.engines.choose import ChosenEngine, choose_engine
+from promptpo_baselines.icpi.assembly import WITH_ENGINE, Method, assemble
+from promptpo_baselines.icpi.engines.choose import choose_engine
 from promptpo_baselines.icpi.play import test, train
 from promptpo_baselines.icpi.profile import PROFILES, Profile
-from promptpo_baselines.icpi.results import result_of
-from promptpo_baselines.same_run import asking_run, record
+from promptpo_baselines.icpi.results import came_out
+from promptpo_baselines.same_run import asking_run
 
 if TYPE_CHECKING:
-    from promptpo.run.journal import Journal
-    from promptpo.run.ledger import Ledger
     from promptpo_baselines.icpi.setting import Setting
     from promptpo_baselines.icpi.values import EpisodeLog
 
@@ -68,9 +64,7 @@ class RunConfig(IcpiFlags, ModelFlags):
         """What a resumed run must have in common with the one that it resumes."""
         return {
             **without_limits(self),
-            "env_id": setting.env_id,
-            "env_kwargs": dict(setting.env_kwargs),
-            "max_episode_steps": setting.max_episode_steps,
+            **{name: getattr(setting.task, name) for name in ("env_id", "env_kwargs", "max_episode_steps")},
             "gamma": setting.gamma_plan,
             "max_rollout": setting.max_rollout,
             "engine": self.engine if self.method in WITH_ENGINE else None,
@@ -89,7 +83,7 @@ def run(
         observe: Told of each training episode.
 
     Returns:
-        The content of ``result.json``.
+        The content of ``result.json``, which is written after Ctrl-C too.
 
     Raises:
         UsageError: The directory holds another run.
@@ -97,65 +91,36 @@ def run(
     """
     wanted = config.as_json(setting)
     with contextlib.ExitStack() as stack:
-        journal, ledger = stack.enter_context(asking_run(directory, wanted, "ICPI run", config.budget))
-        chosen = None
+        opened = asking_run(directory, setting.task, wanted, "ICPI run", config.budget)
+        running = stack.enter_context(opened)
+        engine = None
         if config.method in WITH_ENGINE:
-            chosen = choose_engine(
-                str(config.engine), setting, seed=config.seed, base_url=config.base_url,
-                ledger=ledger, journal=journal,
-            )  # fmt: skip
-            stack.callback(chosen.close)
-        return _Session(setting, config, journal, ledger, chosen, observe).run()
-
-
-class _Session:
-    """One process's work on a run."""
-
-    def __init__(
-        self,
-        setting: Setting,
-        config: RunConfig,
-        journal: Journal,
-        ledger: Ledger,
-        chosen: ChosenEngine | None,
-        observe: Observe,
-    ) -> None:
-        self._setting, self._config, self._journal, self._ledger = setting, config, journal, ledger
-        self._observe = observe
-        self._train: list[EpisodeLog] = []
-        self._test: list[EpisodeLog] = []
-        self._steps = 0
-        self._assembled: Assembled = assemble(
+            engine = choose_engine(str(config.engine), setting, running, config.base_url, config.seed)
+            stack.callback(engine.close)
+        agent = assemble(
             setting,
             config.method,
             config.profile,
-            engine=chosen.engine if chosen else None,
-            measure=chosen.measure if chosen else None,
+            engine=engine,
             seed=config.seed,
             bootstrap_terminal=config.bootstrap_terminal,
         )
+        trained: list[EpisodeLog] = []
+        tested: list[EpisodeLog] = []
 
-    def run(self) -> dict[str, Any]:
-        stop = FINISHED
-        config, setting = self._config, self._setting
-        try:
-            train(setting, self._assembled.agent, config.steps, config.seed, self._trained)
-            self._steps = config.steps
-            for log in test(setting, self._assembled.agent, Seeds().test(config.test_episodes)):
-                record(self._journal, self._ledger, "test", str(len(self._test)), log)
-                self._test.append(log)
-        except BudgetSpentError as spent:
-            stop = str(spent)
-        content = result_of(
-            setting.task, config.as_json(setting), self._train, self._test,
-            steps_taken=self._steps, ledger=self._ledger, stop=stop,
-        )  # fmt: skip
-        content["completions"] = self._assembled.tally.as_json()
-        write_result(self._journal.directory, content)
-        return content
+        def work() -> None:
+            for log in train(setting, agent, config.steps, config.seed):
+                running.record("evaluation", str(len(trained)), log)
+                trained.append(log)
+                running.steps["train"] = log.end_step
+                observe(log)
+            running.steps["train"] = config.steps
+            for log in test(setting, agent, Seeds().test(config.test_episodes)):
+                running.record("test", str(len(tested)), log)
+                tested.append(log)
+                running.steps["test"] += log.end_step
 
-    def _trained(self, log: EpisodeLog) -> None:
-        record(self._journal, self._ledger, "evaluation", str(len(self._train)), log)
-        self._train.append(log)
-        self._steps = log.end_step
-        self._observe(log)
+        def content() -> dict[str, Any]:
+            return came_out(trained, tested, config.steps) | {"completions": agent.tally.as_json()}
+
+        return running.finish(work, FINISHED, content)

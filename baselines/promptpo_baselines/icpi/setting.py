@@ -11,8 +11,8 @@ import gymnasium
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.errors import UnknownEnvironmentError, UsageError
-from promptpo_baselines.icpi.codecs import CODECS, Codec, GenericCodec
+from promptpo.errors import UnknownEnvironmentError
+from promptpo_baselines.icpi.codecs import CODECS, Codec, generic_codec
 from promptpo_baselines.icpi.domains import DOMAINS
 from promptpo_baselines.icpi.domains.base import Domain
 
@@ -25,27 +25,18 @@ class Setting:
     """A task for ICPI.
 
     Attributes:
-        env_id: As Gymnasium writes it.
+        task: The environment as promptpo knows it.
         codec: Its text form.
         domain: The rules, for the paper's six; None for other environments.
         gamma_plan: Discount inside imagined rollouts.
         max_rollout: Longest imagined rollout.
-        env_kwargs: For ``gymnasium.make``.
-        max_episode_steps: Horizon; None keeps the environment's.
     """
 
-    env_id: str
+    task: Task
     codec: Codec
     domain: Domain | None
     gamma_plan: float
     max_rollout: int
-    env_kwargs: Mapping[str, Any]
-    max_episode_steps: int | None
-
-    @property
-    def task(self) -> Task:
-        """The environment as promptpo knows it."""
-        return Task(self.env_id, self.env_kwargs, self.max_episode_steps)
 
     @property
     def rules(self) -> Domain | type[Domain]:
@@ -96,28 +87,20 @@ def setting_for(
         UnknownEnvironmentError: There is no such environment.
         UnsupportedSpaceError: Its spaces cannot be written as text.
     """
-    kwargs, name = dict(env_kwargs or {}), env_id.removeprefix("promptpo_baselines.icpi:")
-    domain = DOMAINS.get(name)
+    task = Task(env_id.removeprefix("promptpo_baselines.icpi:"), dict(env_kwargs or {}), max_episode_steps)
+    domain = DOMAINS.get(task.env_id)
     rules = domain or Domain
     if domain is not None:
-        codec: Codec = CODECS[name]
+        codec: Codec = CODECS[task.env_id]
     else:
-        name, env = env_id, _make(Task(env_id, kwargs, max_episode_steps))
-        with contextlib.closing(env):
-            codec = GenericCodec(env.observation_space, env.action_space, decimals=decimals)
+        with contextlib.closing(_make(task)) as env:
+            codec = generic_codec(env.observation_space, env.action_space, decimals=decimals)
     discount = rules.gamma_plan if gamma is None else gamma
-    return Setting(name, codec, domain, discount, max_rollout or rules.max_rollout, kwargs, max_episode_steps)
+    return Setting(task, codec, domain, discount, max_rollout or rules.max_rollout)
 
 
 def _make(task: Task) -> gymnasium.Env[Any, Any]:
-    if task.env_id not in DOMAINS:
-        try:
-            return make_env(task)
-        except UnknownEnvironmentError as error:
-            raise UnknownEnvironmentError(f"{error} ICPI's own are {', '.join(DOMAINS)}.") from error
-    limit = {} if task.max_episode_steps is None else {"max_episode_steps": task.max_episode_steps}
     try:
-        # The checker only warns; it would cost more than these environments do.
-        return gymnasium.make(task.env_id, disable_env_checker=True, **limit, **task.env_kwargs)
-    except (gymnasium.error.Error, TypeError) as error:
-        raise UsageError(f"{task.env_id} cannot be made: {error}.") from error
+        return make_env(task)
+    except UnknownEnvironmentError as error:
+        raise UnknownEnvironmentError(f"{error} ICPI's own are {', '.join(DOMAINS)}.") from error

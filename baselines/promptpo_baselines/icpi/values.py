@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-from promptpo.llm.base import Usage
 
 Number: TypeAlias = int | float
 Obs: TypeAlias = tuple[Number, ...]
@@ -26,7 +24,6 @@ class Transition:
         reward: What the step gave.
         terminal: The environment ended the episode; False at a time limit.
         next_obs: After the action; of no meaning where `terminal`.
-        truncated: The time limit ended the episode.
     """
 
     obs: Obs
@@ -34,7 +31,6 @@ class Transition:
     reward: float
     terminal: bool
     next_obs: Obs
-    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,45 +72,6 @@ class CompletionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """One completion.
-
-    Attributes:
-        text: As it came; the stop string is not part of it.
-        usage: Tokens of the call, as the server counts them.
-        cost_usd: Price, where it is known.
-        logprobs: Likeliest first tokens with their log-probabilities; empty where they were not asked for, or
-            the engine cannot tell them.
-        seconds: Until it was there, the engine's own retries included.
-    """
-
-    text: str
-    usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = 0.0
-    logprobs: Mapping[str, float] = field(default_factory=dict)
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What an agent did at one step, and why.
-
-    Attributes:
-        action: Index of the action.
-        values: Estimated value of each action; empty where the agent estimated none.
-        ties: How many actions shared the best value.
-        warm_up: The action was drawn at random because the agent knew too little.
-        ends: How each action's imagined rollout ended; empty where there was none.
-    """
-
-    action: int
-    values: tuple[float, ...] = ()
-    ties: int = 0
-    warm_up: bool = False
-    ends: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class EpisodeLog:
     """One episode.
 
@@ -125,7 +82,6 @@ class EpisodeLog:
         discounted: Return at the discount that regret is measured with.
         regret: Optimal minus achieved return; None where the optimum is not known.
         transitions: The steps.
-        decisions: The agent's decisions, one per step.
     """
 
     seed: int
@@ -134,4 +90,3 @@ class EpisodeLog:
     discounted: float
     regret: float | None
     transitions: Sequence[Transition]
-    decisions: Sequence[Decision]

@@ -33,12 +33,10 @@ class ReadAction:
 
     Attributes:
         action: As the environment takes it.
-        index: Which of the actions; None where they are not counted.
         clipped: A number was out of bounds and was clipped.
     """
 
     action: Any
-    index: int | None = None
     clipped: bool = False
 
 
@@ -71,12 +69,16 @@ class Named:
 
     def written(self, choice: ReadAction) -> str:
         """The letter with the name, without its meaning."""
-        n = choice.index or 0
+        n = choice.action - self._first
         return f"({self.labels[n]}) {self._names[n].split(':')[0]}"
 
     def of(self, index: int) -> ReadAction:
         """The action with this index."""
-        return ReadAction(self._first + index, index)
+        return ReadAction(self._first + index)
+
+    def drawn(self, space: spaces.Space[Any]) -> ReadAction:
+        """An action of a seeded space, drawn."""
+        return ReadAction(int(space.sample()))
 
     def read(self, text: str) -> ReadAction | None:
         """A letter at the beginning, alone, in brackets or after the word "action"; else the one name in the text."""
@@ -91,10 +93,6 @@ class Named:
         if len(named) == 1:
             return self.of(named[0])
         return self.of(self.labels.index(lettered.pop())) if len(lettered) == 1 else None
-
-    def any(self, rng: np.random.Generator) -> ReadAction:
-        """An action drawn uniformly."""
-        return self.of(int(rng.integers(len(self.labels))))
 
 
 class Numbers:
@@ -140,12 +138,9 @@ class Numbers:
         action = np.clip(asked, self._space.low, self._space.high)
         return ReadAction(action.astype(self._space.dtype), clipped=bool((action != asked).any()))
 
-    def any(self, rng: np.random.Generator) -> ReadAction:
-        """Numbers drawn uniformly between their bounds; those without bounds from a standard normal."""
-        bounded = np.isfinite(self._space.low) & np.isfinite(self._space.high)
-        low, high = (np.where(bounded, side, 0.0) for side in (self._space.low, self._space.high))
-        drawn = np.where(bounded, rng.uniform(low, high), rng.standard_normal(self._space.shape))
-        return ReadAction(np.clip(drawn, self._space.low, self._space.high).astype(self._space.dtype))
+    def drawn(self, space: spaces.Space[Any]) -> ReadAction:
+        """Numbers of a seeded space, drawn."""
+        return ReadAction(space.sample())
 
 
 def actions_of(space: spaces.Space[Any], spec: str) -> Named | Numbers:

@@ -7,66 +7,26 @@ values, its value. There the values are those of trained skills; here they come 
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from promptpo.errors import UsageError
-from promptpo.llm.base import Usage
-from promptpo_baselines.icpi.engines.server import AROUND_LABELS
+from promptpo_baselines.icpi.engines.paid import AROUND_LABELS
 from promptpo_baselines.llm_agent.actions import Named, Numbers, ReadAction
-from promptpo_baselines.llm_agent.prompts import Prompts, ShownStep, written
+from promptpo_baselines.llm_agent.prompts import Prompts, written
 
 if TYPE_CHECKING:
+    from promptpo.llm.base import Completion
     from promptpo_baselines.icpi.engines.base import Engine
-    from promptpo_baselines.icpi.values import CompletionRequest, Result
+    from promptpo_baselines.icpi.values import CompletionRequest
+    from promptpo_baselines.llm_agent.play import Lane
     from promptpo_baselines.llm_agent.values import StepValues
 
 ATTEMPTS = 2
 """Tries at an answer that can be read, before an action is drawn at random; the second says what was wrong."""
-
-
-COUNTS = ("calls", "repeated", "unreadable", "drawn", "scored", "clipped")
-"""Of an episode: answers that were asked for; steps whose question had been answered before in this run, which were not
-asked again; answers that could not be read; actions that were drawn at random after as many of them as there are tries;
-actions chosen by their probabilities; actions with numbers out of bounds."""
-
-
-@dataclass
-class Acting:
-    """One episode as the agent knows it.
-
-    Attributes:
-        seed: Of the episode; actions that are drawn at random depend on it and on the run's seed.
-        observation: What is seen now.
-        steps: What happened so far.
-        rng: For answers that cannot be read.
-        counts: How often there was what `COUNTS` names, and calls whose price is not known ("unpriced").
-        usage: Tokens of the calls.
-        usd: Their price, where it is known.
-        seconds: That the answers took, one after the other.
-    """
-
-    seed: int
-    observation: Any
-    rng: np.random.Generator
-    steps: list[ShownStep] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    usage: Usage = field(default_factory=Usage)
-    usd: float = 0.0
-    seconds: float = 0.0
-
-    def pay(self, result: Result) -> None:
-        """Count a call."""
-        self.counts.update(calls=1, unpriced=int(result.cost_usd is None))
-        self.usage += result.usage
-        self.seconds += result.seconds
-        self.usd += result.cost_usd or 0.0
 
 
 class LanguageAgent:
@@ -93,9 +53,9 @@ class LanguageAgent:
     ) -> None:
         self._engine, self._prompts, self._actions = engine, prompts, actions
         self._values, self._must_score, self._repeats = values, must_score or values is not None, repeats
-        self._known: dict[str, Result] = {}
+        self._known: dict[tuple[int, str], Completion] = {}
 
-    def act(self, episodes: Sequence[Acting]) -> list[ReadAction]:
+    def act(self, lanes: Sequence[Lane]) -> list[ReadAction]:
         """An action for each episode, which is told what asking took.
 
         Raises:
@@ -103,69 +63,61 @@ class LanguageAgent:
             BudgetSpentError: The next question would pass a limit.
             UsageError: Log-probabilities are needed, and the answers have none.
         """
-        choices: list[ReadAction | None] = [None] * len(episodes)
-        refused = [""] * len(episodes)
+        choices: dict[int, ReadAction | None] = dict.fromkeys(range(len(lanes)))
+        refused = [""] * len(lanes)
         for attempt in range(ATTEMPTS):
-            still = [n for n, choice in enumerate(choices) if choice is None]
-            if not still:
-                break
-            requests = [
-                self._prompts.request(
-                    episodes[n].steps, written(episodes[n].observation), attempt=attempt, refused=refused[n]
+            still = [n for n, choice in choices.items() if choice is None]
+            requests = {
+                n: self._prompts.request(
+                    lanes[n].steps, written(lanes[n].player.observation), attempt=attempt, refused=refused[n]
                 )
                 for n in still
-            ]
-            results = self._ask([episodes[n] for n in still], requests)
-            for n, result in zip(still, results, strict=True):
-                choices[n] = self._choose(episodes[n], result)
-                refused[n] = result.text
-                episodes[n].counts["unreadable"] += choices[n] is None
-        return [choice or self._drawn(episode) for choice, episode in zip(choices, episodes, strict=True)]
+            }
+            for n, answer in zip(still, self._ask(lanes, requests), strict=True):
+                choices[n] = self._choose(lanes[n], answer)
+                refused[n] = answer.text
+                lanes[n].counts["unreadable"] += choices[n] is None
+        return [choice or self._drawn(lanes[n]) for n, choice in choices.items()]
 
-    def _ask(self, episodes: Sequence[Acting], requests: Sequence[CompletionRequest]) -> list[Result]:
+    def _ask(self, lanes: Sequence[Lane], requests: Mapping[int, CompletionRequest]) -> list[Completion]:
         """The answers; what was answered in this run, or stands twice in the batch, is asked for once."""
-        keys = [self._key(n, request) for n, request in enumerate(requests)]
-        wanted: dict[str, tuple[Acting, CompletionRequest]] = {}
-        for key, episode, request in zip(keys, episodes, requests, strict=True):
+        keys = {n: (n if self._repeats else -1, one.examples + one.query) for n, one in requests.items()}
+        wanted: dict[tuple[int, str], int] = {}
+        for n, key in keys.items():
             if key in self._known or key in wanted:
-                episode.counts["repeated"] += 1
+                lanes[n].counts["repeated"] += 1
             else:
-                wanted[key] = episode, request
-        results = self._engine.complete([request for _, request in wanted.values()]) if wanted else []
-        found = {key: self._known[key] for key in keys if key in self._known}
-        for (key, (episode, _)), result in zip(wanted.items(), results, strict=True):
-            episode.pay(result)
-            found[key] = result
-        if not self._repeats:
-            self._known.update(found)
-        return [found[key] for key in keys]
+                wanted[key] = n
+        answers = self._engine.complete([requests[n] for n in wanted.values()]) if wanted else []
+        for (key, n), answer in zip(wanted.items(), answers, strict=True):
+            lanes[n].pay(answer)
+            self._known[key] = answer
+        found = [self._known[key] for key in keys.values()]
+        if self._repeats:
+            self._known.clear()
+        return found
 
-    def _key(self, n: int, request: CompletionRequest) -> str:
-        """A question by its text; where answers are drawn, each is a question of its own."""
-        digest = hashlib.blake2b(request.prompt.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-        return f"{n} {digest}" if self._repeats else digest
-
-    def _choose(self, episode: Acting, result: Result) -> ReadAction | None:
+    def _choose(self, lane: Lane, answer: Completion) -> ReadAction | None:
         """What an answer comes to: by probabilities where it has them, else as it reads."""
         actions = self._actions
-        chances = label_logprobs(result.logprobs, actions.labels) if isinstance(actions, Named) else None
+        chances = label_logprobs(answer.logprobs, actions.labels) if isinstance(actions, Named) else None
         if isinstance(actions, Named) and chances is not None:
             if self._values is not None:
-                chances = chances + np.log(self._values.of(episode.observation))
-            episode.counts["scored"] += 1
+                chances = chances + np.log(self._values.of(lane.player.observation))
+            lane.counts["scored"] += 1
             return actions.of(int(np.argmax(chances)))
-        if self._must_score and not result.logprobs:
+        if self._must_score and not answer.logprobs:
             raise UsageError(
                 f"{self._engine.name} gives no log-probabilities, which --weigh and --choose score need; leave them "
                 "out, and the model names its actions."
             )
-        choice = actions.read(result.text)
-        episode.counts["clipped"] += choice is not None and choice.clipped
+        choice = actions.read(answer.text)
+        lane.counts["clipped"] += choice is not None and choice.clipped
         return choice
 
-    def _drawn(self, episode: Acting) -> ReadAction:
-        episode.counts["drawn"] += 1
-        return self._actions.any(episode.rng)
+    def _drawn(self, lane: Lane) -> ReadAction:
+        lane.counts["drawn"] += 1
+        return self._actions.drawn(lane.space)
 
 
 def label_logprobs(tokens: Mapping[str, float], labels: Sequence[str]) -> np.ndarray | None:

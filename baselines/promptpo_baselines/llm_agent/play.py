@@ -2,95 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import copy
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.evaluation import Player, side_by_side
-from promptpo_baselines.llm_agent.agent import COUNTS, Acting
 from promptpo_baselines.llm_agent.prompts import ShownStep, written
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
+    from promptpo.llm.base import Completion
     from promptpo_baselines.llm_agent.actions import Named, Numbers, ReadAction
     from promptpo_baselines.llm_agent.agent import LanguageAgent
+
+COUNTS = ("calls", "repeated", "unreadable", "drawn", "scored", "clipped")
+"""Of an episode: answers that were asked for; steps whose question had been answered before in this run, which were not
+asked again; answers that could not be read; actions that were drawn at random after as many of them as there are tries;
+actions chosen by their probabilities; actions with numbers out of bounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEpisode:
-    """One finished episode; counts, tokens and what they cost are those of `Acting`."""
+    """One finished episode.
 
-    seed: int
-    return_: float
-    steps: int
-    success: bool | None
-    terminated: bool
-    truncated: bool
+    Attributes:
+        record: Its seed, return and end.
+        counts: How often there was what `COUNTS` names, calls whose price is not known ("unpriced"), and tokens.
+        usd: Price of the calls, where it is known.
+        seconds: That the answers took, one after the other.
+    """
+
+    record: EpisodeRecord
     counts: dict[str, int]
-    input_tokens: int
-    output_tokens: int
     usd: float
     seconds: float
 
 
-class _Lane:
-    """One environment and the episode that it plays."""
-
-    def __init__(
-        self, task: Task, actions: Named | Numbers, run_seed: int, on_step: Callable[[], None]
-    ) -> None:
-        self.player = Player(make_playable(task))
-        self._actions, self._run_seed, self._on_step = actions, run_seed, on_step
-
-    def start(self, seed: int) -> None:
-        self.player.start(seed)
-        rng = np.random.default_rng([self._run_seed, 2, seed])
-        self.acting = Acting(seed, self.player.observation, rng)
-
-    def step(self, choice: ReadAction) -> AgentEpisode | None:
-        """Take a step; the episode when that ended it."""
-        self._on_step()
-        acting = self.acting
-        before = written(acting.observation)
-        played = self.player.step(choice.action)
-        acting.observation = self.player.observation
-        acting.steps.append(ShownStep(before, self._actions.written(choice), self.player.rewards[-1]))
-        if played is None:
-            return None
-        return AgentEpisode(
-            acting.seed, played.return_, played.steps, played.success, played.terminated, played.truncated,
-            {name: acting.counts[name] for name in (*COUNTS, "unpriced")},
-            acting.usage.input_tokens, acting.usage.output_tokens, round(acting.usd, 9), round(acting.seconds, 3),
-        )  # fmt: skip
-
-
-def play(
-    task: Task,
-    agent: LanguageAgent,
-    actions: Named | Numbers,
-    seeds: Sequence[int],
-    *,
-    run_seed: int,
-    at_once: int,
-    on_step: Callable[[], None] = lambda: None,
-) -> Iterator[AgentEpisode]:
-    """Play one episode for each seed, and yield them as they end.
+class Lane:
+    """One environment and the episode that it plays.
 
     Args:
         task: What is played.
-        agent: Acts.
         actions: What the agent's choices mean.
-        seeds: Of the episodes.
         run_seed: Of the run.
-        at_once: How many are played side by side.
-        on_step: Called for every environment step.
+        taken: Environment steps of the run, which are counted there under "test".
+
+    Attributes:
+        player: Plays the episode.
+        steps: What happened so far.
+        space: Of the actions; those that are drawn at random depend on the episode's seed and the run's.
+        counts: See `AgentEpisode`.
     """
-    lanes = [_Lane(task, actions, run_seed, on_step) for _ in range(min(at_once, len(seeds)))]
+
+    def __init__(self, task: Task, actions: Named | Numbers, run_seed: int, taken: Counter[str]) -> None:
+        self.player = Player(make_playable(task))
+        self.space = copy.deepcopy(self.player.env.action_space)
+        self._actions, self._run_seed, self._taken = actions, run_seed, taken
+
+    def start(self, seed: int) -> None:
+        """Start an episode."""
+        self.player.start(seed)
+        self.space.seed(int(np.random.default_rng([self._run_seed, 2, seed]).integers(2**31)))
+        self.steps: list[ShownStep] = []
+        self.counts: Counter[str] = Counter()
+        self._usd = self._seconds = 0.0
+
+    def pay(self, answer: Completion) -> None:
+        """Count a call."""
+        self.counts.update(calls=1, unpriced=int(answer.cost_usd is None), tokens=answer.usage.total)
+        self._seconds += answer.seconds
+        self._usd += answer.cost_usd or 0.0
+
+    def step(self, choice: ReadAction) -> AgentEpisode | None:
+        """Take a step; the episode when that ended it."""
+        self._taken["test"] += 1
+        before = written(self.player.observation)
+        played = self.player.step(choice.action)
+        self.steps.append(ShownStep(before, self._actions.written(choice), self.player.rewards[-1]))
+        if played is None:
+            return None
+        record = EpisodeRecord(
+            played.seed, played.return_, played.steps, played.success, played.terminated, played.truncated
+        )
+        return AgentEpisode(record, dict(self.counts), round(self._usd, 9), round(self._seconds, 3))
+
+
+def play(lanes: Sequence[Lane], agent: LanguageAgent, seeds: Sequence[int]) -> Iterator[AgentEpisode]:
+    """Play one episode for each seed, and yield them as they end; the lanes are closed after that.
+
+    Args:
+        lanes: As many as are played side by side.
+        agent: Acts.
+        seeds: Of the episodes.
+    """
     try:
-        yield from side_by_side(lanes, seeds, lambda playing: agent.act([lane.acting for lane in playing]))
+        yield from side_by_side(lanes, seeds, agent.act)
     finally:
         for lane in lanes:
             lane.player.env.close()

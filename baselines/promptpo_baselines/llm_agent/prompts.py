@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from promptpo.errors import UnsupportedSpaceError
 from promptpo.telling.feedback import number
+from promptpo_baselines.environments import leaves
 from promptpo_baselines.icpi.values import CompletionRequest
 
 if TYPE_CHECKING:
@@ -119,14 +121,9 @@ def check_observations(space: gymnasium.Space[Any], name: str) -> None:
     Raises:
         UnsupportedSpaceError: They are pictures.
     """
-    from gymnasium import spaces
-
-    inner = space.spaces if isinstance(space, spaces.Dict | spaces.Tuple) else None
-    for part in (inner.values() if isinstance(inner, dict) else inner) if inner is not None else ():
-        check_observations(part, name)
-    shape = getattr(space, "shape", None)
-    if inner is None and shape is not None and int(np.prod(shape)) > MOST_ENTRIES:
-        raise UnsupportedSpaceError(
-            f"{name} observes arrays of shape {tuple(shape)}; llm-agent writes observations as text, of at most "
-            f"{MOST_ENTRIES} numbers."
-        )
+    for _, part in leaves(space):
+        if math.prod(part.shape or ()) > MOST_ENTRIES:
+            raise UnsupportedSpaceError(
+                f"{name} observes arrays of shape {part.shape}; llm-agent writes observations as text, of at most "
+                f"{MOST_ENTRIES} numbers."
+            )

@@ -2,59 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.records import Seeds
-from promptpo_baselines.llm_agent.agent import COUNTS
-from promptpo_baselines.result_parts import head, scores_of, steps_of
-from promptpo_baselines.same_run import asked
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo_baselines.llm_agent.play import COUNTS
+from promptpo_baselines.result_parts import scores_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
-    from promptpo.run.ledger import Ledger
     from promptpo_baselines.llm_agent.play import AgentEpisode
 
 
-def result_of(
-    task: Task,
-    config: Mapping[str, Any],
-    tested: Sequence[AgentEpisode],
-    held_out: Sequence[AgentEpisode],
-    *,
-    steps: Mapping[str, int],
-    ledger: Ledger,
-    stop: str,
+def came_out(
+    task: Task, found: Mapping[str, Sequence[AgentEpisode]], seeds: Mapping[str, Sequence[int]]
 ) -> dict[str, Any]:
-    """The content of ``result.json``.
+    """What ``result.json`` tells of finished episodes.
 
     Args:
         task: What was played.
-        config: What decided the run.
-        tested: Finished test episodes.
-        held_out: Finished episodes on variants held out.
-        steps: Environment steps by purpose, those of unfinished episodes included.
-        ledger: What was paid.
-        stop: Why the run ended.
+        found: The episodes: "test", and "held_out" where the task has variants that are.
+        seeds: Those that are played, likewise.
     """
-    episodes, planned = [*tested, *held_out], config["test_episodes"]
+    test, *beyond = (
+        _tested(task, found[kind], seeds[kind]) for kind in found if found[kind] or kind == "test"
+    )
+    episodes = [one for played in found.values() for one in played]
     return {
-        **head("llm-agent", task, config["seed"]),
-        "model": config["engine"],
         "language_model": True,
-        "config": dict(config),
         "best": {"steps": 0},
         "validation": None,
-        "test": _tested(task, tested, Seeds().test(planned))
-        | ({"held_out": _tested(task, held_out, Seeds().held_out(planned))} if held_out else {}),
+        "test": test | ({"held_out": beyond[0]} if beyond else {}),
         "curve": [],
-        "steps": steps_of(**steps),
-        "llm": asked(ledger),
         "per_episode": per_episode(episodes),
-        "answers": {name: sum(one.counts[name] for one in episodes) for name in COUNTS},
-        "wall_seconds": round(ledger.seconds, 3),
-        "stop_reason": stop,
+        "answers": {name: sum(one.counts.get(name, 0) for one in episodes) for name in COUNTS},
     }
 
 
@@ -66,23 +48,20 @@ def per_episode(episodes: Sequence[AgentEpisode]) -> dict[str, float | None] | N
     if not episodes:
         return None
     n = len(episodes)
-    priced = not any(one.counts["unpriced"] for one in episodes)
+    counts = sum((Counter(one.counts) for one in episodes), Counter[str]())
     return {
-        "steps": sum(one.steps for one in episodes) / n,
-        "calls": sum(one.counts["calls"] for one in episodes) / n,
-        "tokens": sum(one.input_tokens + one.output_tokens for one in episodes) / n,
+        "steps": sum(one.record.steps for one in episodes) / n,
+        "calls": counts["calls"] / n,
+        "tokens": counts["tokens"] / n,
         "seconds": round(sum(one.seconds for one in episodes) / n, 3),
-        "cost_usd": round(sum(one.usd for one in episodes) / n, 9) if priced else None,
+        "cost_usd": None if counts["unpriced"] else round(sum(one.usd for one in episodes) / n, 9),
     }
 
 
 def _tested(task: Task, episodes: Sequence[AgentEpisode], seeds: Sequence[int]) -> dict[str, Any]:
     """The episodes as results show them; a seed whose episode did not finish has None in place of a return."""
-    records = tuple(
-        EpisodeRecord(one.seed, one.return_, one.steps, one.success, one.terminated, one.truncated)
-        for one in episodes
-    )
-    content = scores_of(task, Evaluation("ok", records, sum(one.steps for one in episodes)))
-    by_seed = dict(zip((one.seed for one in episodes), content["returns"], strict=True))
+    records = tuple(sorted((one.record for one in episodes), key=lambda record: record.seed))
+    content = scores_of(task, Evaluation("ok", records, sum(record.steps for record in records)))
+    by_seed = dict(zip((record.seed for record in records), content["returns"], strict=True))
     last = max((n for n, seed in enumerate(seeds) if seed in by_seed), default=-1)
     return content | {"returns": [by_seed.get(seed) for seed in seeds[: last + 1]]}

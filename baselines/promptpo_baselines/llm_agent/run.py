@@ -11,39 +11,32 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gymnasium import spaces
 
 from promptpo.envs.task import Task
-from promptpo.errors import BudgetSpentError, UnsupportedSpaceError, UsageError
+from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo.files import read_text
 from promptpo.output.policy_file import file_and_task
-from promptpo.output.report import write_result
 from promptpo.run.journal import to_json
 from promptpo.run.records import Seeds
 from promptpo.spec.describe import describe
-from promptpo_baselines.environments import make_playable
+from promptpo_baselines.environments import leaves, make_playable
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
 from promptpo_baselines.icpi.engines.choose import choose_engine
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
 from promptpo_baselines.llm_agent.agent import LanguageAgent
 from promptpo_baselines.llm_agent.beside import beside_program
-from promptpo_baselines.llm_agent.play import AgentEpisode, play
+from promptpo_baselines.llm_agent.play import AgentEpisode, Lane, play
 from promptpo_baselines.llm_agent.prompts import Prompts, check_observations
-from promptpo_baselines.llm_agent.results import result_of
+from promptpo_baselines.llm_agent.results import came_out
 from promptpo_baselines.llm_agent.values import StepValues, values_of_random_play
-from promptpo_baselines.same_run import asking_run, record
-
-if TYPE_CHECKING:
-    from promptpo.run.journal import Journal
-    from promptpo.run.ledger import Ledger
-    from promptpo_baselines.icpi.engines.choose import ChosenEngine
+from promptpo_baselines.same_run import asking_run
 
 SPEC = "spec"
 """Under which the journal keeps what the model is told, since ranges in it are observed."""
 FINISHED = "all episodes played"
-INTERRUPTED = "interrupted; the same command goes on with it"
 
 Observe = Callable[[AgentEpisode, int], None]
 """Told of each finished episode, and how many there are by then."""
@@ -130,100 +123,55 @@ def run(
         ProviderError: The engine failed; the same call goes on from there.
     """
     prepare(config)  # what cannot be is told before there is a directory
+    task = config.task
     with contextlib.ExitStack() as stack:
-        same = asking_run(
-            directory, config.as_json(), "run of llm-agent", config.budget, but=frozenset({"task"})
+        opened = asking_run(
+            directory, task, config.as_json(), "run of llm-agent", config.budget, but=frozenset({"task"})
         )
-        journal, ledger = stack.enter_context(same)
-        ready = prepare(config, journal.find("spec", SPEC))
-        if journal.find("spec", SPEC) is None:
-            journal.add("spec", SPEC, ready.spec)
-        chosen = choose_engine(
-            str(config.engine), None, base_url=config.base_url, ledger=ledger, journal=journal
-        )
-        stack.callback(chosen.close)
-        return _AgentSession(config, ready, journal, ledger, chosen, observe).run()
+        running = stack.enter_context(opened)
+        ready = prepare(config, running.journal.find("spec", SPEC))
+        running.journal.once("spec", SPEC, lambda: ready.spec)
+        running.steps["spec"] = ready.spec_steps
+        engine = choose_engine(str(config.engine), None, running, config.base_url)
+        stack.callback(engine.close)
+        seeds = {"test": Seeds().test(config.test_episodes)}
+        if task.held_out:
+            seeds["held_out"] = Seeds().held_out(config.test_episodes)
+        found: dict[str, list[AgentEpisode]] = {kind: [] for kind in seeds}
+
+        def work() -> None:
+            values = _values(config) if config.weigh else None
+            running.steps["train"] = config.steps if config.weigh else 0
+            agent = LanguageAgent(
+                engine,
+                ready.prompts,
+                ready.actions,
+                values=values,
+                must_score=config.choose == "score",
+                repeats=config.temperature > 0,
+            )
+            for kind, chosen in seeds.items():
+                at_once = range(min(config.at_once, len(chosen)))
+                lanes = [Lane(task, ready.actions, config.seed, running.steps) for _ in at_once]
+                for episode in play(lanes, agent, chosen):
+                    running.record(kind, str(episode.record.seed), episode)
+                    found[kind].append(episode)
+                    observe(episode, sum(map(len, found.values())))
+
+        def content() -> dict[str, Any]:
+            whole = all(len(found[kind]) == len(chosen) for kind, chosen in seeds.items())
+            beside = config.beside if whole else None
+            program = beside and beside_program(beside, task, config.test_episodes)
+            return {**came_out(task, found, seeds), "program": program}
+
+        return running.finish(work, FINISHED, content)
 
 
-class _AgentSession:
-    """One process's work on a run."""
-
-    def __init__(
-        self,
-        config: AgentConfig,
-        prepared: DescribedTask,
-        journal: Journal,
-        ledger: Ledger,
-        chosen: ChosenEngine,
-        observe: Observe,
-    ) -> None:
-        self._config, self._prepared, self._journal, self._ledger = config, prepared, journal, ledger
-        self._chosen, self._observe = chosen, observe
-        self._test: dict[int, AgentEpisode] = {}
-        self._held_out: dict[int, AgentEpisode] = {}
-        self._train_steps = self._test_steps = 0
-
-    def run(self) -> dict[str, Any]:
-        stop = FINISHED
-        try:
-            self._play()
-        except BudgetSpentError as spent:
-            stop = str(spent)
-        except KeyboardInterrupt:
-            self._write(INTERRUPTED)
-            raise
-        return self._write(stop)
-
-    def _play(self) -> None:
-        config, prepared = self._config, self._prepared
-        agent = LanguageAgent(
-            self._chosen.engine,
-            prepared.prompts,
-            prepared.actions,
-            values=self._values() if config.weigh else None,
-            must_score=config.choose == "score",
-            repeats=config.temperature > 0,
-        )
-        parts = [("test", self._test, Seeds().test(config.test_episodes))]
-        if config.task.held_out:
-            parts.append(("held_out", self._held_out, Seeds().held_out(config.test_episodes)))
-        for kind, played, seeds in parts:
-            for episode in play(
-                config.task, agent, prepared.actions, seeds,
-                run_seed=config.seed, at_once=config.at_once, on_step=self._stepped,
-            ):  # fmt: skip
-                record(self._journal, self._ledger, kind, str(episode.seed), episode)
-                played[episode.seed] = episode
-                self._observe(episode, len(self._test) + len(self._held_out))
-
-    def _values(self) -> StepValues:
-        with contextlib.closing(make_playable(self._config.task)) as env:
-            values, self._train_steps = values_of_random_play(env, self._config.steps, self._config.seed)
-        return values
-
-    def _stepped(self) -> None:
-        self._test_steps += 1
-
-    def _write(self, stop: str) -> dict[str, Any]:
-        config = self._config
-        content = result_of(
-            config.task,
-            config.as_json(),
-            [self._test[seed] for seed in sorted(self._test)],
-            [self._held_out[seed] for seed in sorted(self._held_out)],
-            steps={"train": self._train_steps, "test": self._test_steps, "spec": self._prepared.spec_steps},
-            ledger=self._ledger,
-            stop=stop,
-        )
-        beside = config.beside if stop == FINISHED else None
-        content["program"] = beside and beside_program(beside, config.task, config.test_episodes)
-        write_result(self._journal.directory, content)
-        return content
+def _values(config: AgentConfig) -> StepValues:
+    with contextlib.closing(make_playable(config.task)) as env:
+        return values_of_random_play(env, config.steps, config.seed)
 
 
 def _check_numbers(space: spaces.Space[Any], name: str) -> None:
-    from promptpo_baselines.environments import flat_space
-
-    flat = flat_space(space)
-    if isinstance(flat, spaces.Text) or 0 in (flat.shape or (1,)):
+    if not list(leaves(space)):
         raise UnsupportedSpaceError(f"{name} observes text; --weigh needs numbers to find near states by.")

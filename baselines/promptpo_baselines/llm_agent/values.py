@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import spaces
 
 from promptpo.run.records import Seeds
 from promptpo_baselines.environments import vector
+from promptpo_baselines.evaluation import Player
 
 if TYPE_CHECKING:
     import gymnasium
@@ -67,7 +67,7 @@ class StepValues:
         return float(worth[nearest].mean())
 
 
-def values_of_random_play(env: gymnasium.Env[Any, Any], steps: int, seed: int) -> tuple[StepValues, int]:
+def values_of_random_play(env: gymnasium.Env[Any, Any], steps: int, seed: int) -> StepValues:
     """Values from so many steps of uniformly random actions on training seeds.
 
     An episode that the last step cuts off counts with what it had earned.
@@ -76,32 +76,21 @@ def values_of_random_play(env: gymnasium.Env[Any, Any], steps: int, seed: int) -
         env: With Discrete actions and observations that are numbers.
         steps: How many.
         seed: Of the run; decides the episodes' seeds and the actions.
-
-    Returns:
-        The values, and the steps that were taken.
     """
-    space = env.action_space
-    assert isinstance(space, spaces.Discrete)  # noqa: S101 - the caller has checked it
-    rng = np.random.default_rng([seed, 1])
-    observations: list[Any] = []
-    actions: list[int] = []
-    returns: list[float] = []
-    episode = 0
-    while len(actions) < steps:
-        (episode_seed,) = Seeds(seed).train(1, start=episode)
-        observation, _ = env.reset(seed=episode_seed)
-        rewards: list[float] = []
-        ended = False
-        while not ended and len(actions) < steps:
-            action = int(rng.integers(int(space.n)))
-            observations.append(copy.deepcopy(observation))
-            actions.append(action)
-            observation, reward, terminated, truncated, _ = env.step(int(space.start) + action)
-            rewards.append(float(reward))
-            ended = bool(terminated or truncated)
-        returns += _discounted(rewards)
-        episode += 1
-    return StepValues(env.observation_space, int(space.n), observations, actions, returns), len(actions)
+    space: Any = env.action_space
+    rng, player = np.random.default_rng([seed, 1]), Player(env)
+    observations, actions, returns = list[Any](), list[int](), list[float]()
+    for episode in count():
+        player.start(*Seeds(seed).train(1, start=episode))
+        ended = None
+        while ended is None and len(actions) < steps:
+            observations.append(copy.deepcopy(player.observation))
+            actions.append(int(rng.integers(space.n)))
+            ended = player.step(space.start + actions[-1])
+        returns += _discounted(player.rewards)
+        if ended is None or len(actions) == steps:
+            break
+    return StepValues(env.observation_space, int(space.n), observations, actions, returns)
 
 
 def _discounted(rewards: Sequence[float]) -> list[float]:

@@ -89,8 +89,6 @@ def load_backbone(design: Design) -> nn.Module:
     model.requires_grad_(design.tune == "full")
     if design.tune == "lora":
         model = _with_adapters(model, design)
-    if design.features_are_cached:
-        model = model.to(getattr(torch, design.dtype))
     trained: nn.Module = model.eval()
     return trained
 
@@ -100,20 +98,16 @@ def width_of(model: Any) -> int:
     return int(model.config.hidden_size)
 
 
-def pooled(hidden: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor:
-    """One vector for each text.
+def pooled(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The mean of each text's vectors.
 
     Args:
         hidden: The last layer's vectors, (batch, tokens, width).
         mask: 1 where there is a token, 0 for padding on the right, (batch, tokens).
-        pooling: "mean" or "last".
 
     Returns:
         (batch, width).
     """
-    if pooling == "last":
-        last = mask.sum(dim=1).long() - 1
-        return hidden[torch.arange(len(hidden), device=hidden.device), last]
     weights = mask.unsqueeze(-1).to(hidden.dtype)
     return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
 

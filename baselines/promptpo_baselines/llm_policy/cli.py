@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
 import typer
@@ -59,7 +59,7 @@ def llm_policy(
     from promptpo.envs.task import Task
 
     env_kwargs = json_object(text.env_kwargs, "--env-kwargs")
-    language = Design(**vars(design), seed=learning.seed).as_data()
+    language = asdict(Design(**vars(design), seed=learning.seed))
     require(LANGUAGE_POLICY, what="a language model as the policy network", extra="llm-policy")
     task = Task(env_id, env_kwargs, text.max_episode_steps)
     run_training(learning.settings(algorithm, task, language=language), place, max_seconds)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -47,15 +47,7 @@ class DesignFlags:
     layers: Annotated[int | None, typer.Option(min=1, help="Use only the first layers of the backbone.")] = (
         None
     )
-    pooling: Annotated[
-        Literal["mean", "last"],
-        typer.Option(help="Features are the mean of the last layer's vectors, or the last one."),
-    ] = "mean"
     lora_rank: Annotated[int, typer.Option(min=1, help="Rank of the adapters.")] = 8
-    dtype: Annotated[
-        Literal["float32", "bfloat16"],
-        typer.Option(help="float32, or bfloat16 for a frozen backbone: faster where the processor has it."),
-    ] = "float32"
     matmul: Annotated[
         Literal["float32", "tf32", "bfloat16"],
         typer.Option(
@@ -80,10 +72,6 @@ class Design(DesignFlags):
                 raise UsageError(f"--{name} takes {', '.join(get_args(hint))}, not {getattr(self, name)!r}.")
         if (self.layers is not None and self.layers < 1) or self.lora_rank < 1:
             raise UsageError("--layers and --lora-rank must be at least 1.")
-        if self.dtype != "float32" and not self.features_are_cached:
-            raise UsageError(
-                f"--dtype {self.dtype} is for a frozen backbone that reads text; what is trained is float32."
-            )
 
     @property
     def features_are_cached(self) -> bool:
@@ -93,7 +81,3 @@ class Design(DesignFlags):
         passes never run the backbone.
         """
         return self.tune == "frozen" and self.reading == "text"
-
-    def as_data(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)

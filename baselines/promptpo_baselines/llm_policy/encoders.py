@@ -95,7 +95,7 @@ class FrozenFeatures(Encoder):
     """Features of language models differ in scale by orders of magnitude, and little between states."""
 
     def __init__(self, design: Design, size: int, device: torch.device) -> None:
-        self._design, self._device = design, device
+        self._device = device
         self._reader = Tokens(design, size)
         self._model = load_backbone(design).to(device)
         self.part = spaces.Box(-np.inf, np.inf, (width_of(self._model),), np.float32)
@@ -118,12 +118,18 @@ class FrozenFeatures(Encoder):
     @torch.no_grad()
     def _computed(self, rows: FloatArray) -> FloatArray:
         self.computed += len(rows)
-        rows = rows[:, : int((rows != PADDING).sum(axis=1).max())]
-        ids = torch.as_tensor(rows, device=self._device).long()
-        mask = (ids != PADDING).long()
-        hidden = self._model(input_ids=ids.clamp(min=0), attention_mask=mask).last_hidden_state
-        features: FloatArray = pooled(hidden.float(), mask, self._design.pooling).cpu().numpy()
+        features: FloatArray = (
+            read_tokens(self._model, torch.as_tensor(rows, device=self._device)).cpu().numpy()
+        )
         return features
+
+
+def read_tokens(model: Any, tokens: torch.Tensor) -> torch.Tensor:
+    """The mean of the last layer's vectors, (batch, width), over the tokens that are none of `PADDING`."""
+    ids = tokens.long()
+    ids = ids[:, : int((ids != PADDING).sum(dim=1).max())]  # no layer runs over what all texts lack
+    mask = (ids != PADDING).long()
+    return pooled(model(input_ids=ids.clamp(min=0), attention_mask=mask).last_hidden_state, mask)
 
 
 def make_encoder(design: Design, size: int, device: torch.device) -> Encoder | None:

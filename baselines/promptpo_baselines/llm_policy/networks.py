@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
@@ -13,9 +13,9 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, create_
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
-from promptpo_baselines.llm_policy.backbone import load_backbone, pooled, width_of
+from promptpo_baselines.llm_policy.backbone import load_backbone, width_of
 from promptpo_baselines.llm_policy.design import HEAD, Design
-from promptpo_baselines.llm_policy.encoders import FEATURES, PADDING, STATE, TOKENS
+from promptpo_baselines.llm_policy.encoders import FEATURES, STATE, TOKENS, read_tokens
 from promptpo_baselines.llm_policy.observations import state_size
 from promptpo_baselines.llm_policy.sizes import head_parameters, matching_width
 from promptpo_baselines.settings import TrainingSettings
@@ -64,16 +64,14 @@ class BackboneFeatures(BaseFeaturesExtractor):
 
     def forward(self, observations: Any) -> torch.Tensor:
         """Features, (batch, width), each scaled to mean 0 and variance 1."""
+        model = self._hidden[0]
         if self._design.reading == "embedding":
-            inputs = {"inputs_embeds": observations.unsqueeze(-1) * self.slope + self.offset}
+            embedded = observations.unsqueeze(-1) * self.slope + self.offset
             mask = torch.ones(observations.shape, dtype=torch.long, device=observations.device)
+            features = model(attention_mask=mask, inputs_embeds=embedded).last_hidden_state.mean(dim=1)
         else:
-            ids = observations[TOKENS].long()
-            ids = ids[:, : int((ids != PADDING).sum(dim=1).max())]  # no layer runs over what all texts lack
-            mask = (ids != PADDING).long()
-            inputs = {"input_ids": ids.clamp(min=0)}
-        hidden = self._hidden[0](attention_mask=mask, **inputs).last_hidden_state
-        normed: torch.Tensor = self.norm(pooled(hidden, mask, self._design.pooling))
+            features = read_tokens(model, observations[TOKENS])
+        normed: torch.Tensor = self.norm(features)
         return normed
 
     def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> BackboneFeatures:
@@ -156,7 +154,7 @@ def policy_and_arguments(
     else:
         features = {
             "features_extractor_class": BackboneFeatures,
-            "features_extractor_kwargs": {"design": design.as_data()},
+            "features_extractor_kwargs": {"design": asdict(design)},
         }
     return LanguageModelPolicy, {**arguments, **features}
 

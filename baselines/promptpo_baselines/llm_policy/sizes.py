@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Sequence
@@ -14,10 +15,13 @@ def head_parameters(inputs: int, widths: Sequence[int], outputs: int) -> int:
 
 
 def matching_width(parameters: int, inputs: int, outputs: int) -> int:
-    """The width of two equally wide hidden layers whose network has nearest to so many parameters.
+    """The width of two equally wide hidden layers whose network has nearest to so many parameters."""
+    widths = range(1, math.isqrt(max(parameters, 0)) + 2)
 
-    It solves ``w**2 + (inputs + outputs + 2) w + outputs = parameters``.
-    """
-    linear = inputs + outputs + 2
-    exact = (-linear + math.sqrt(linear**2 + 4 * max(parameters - outputs, 1))) / 2
-    return max(1, round(exact))
+    def parameters_of(width: int) -> int:
+        return head_parameters(inputs, (width, width), outputs)
+
+    above = bisect.bisect_left(widths, parameters, key=parameters_of)
+    return min(
+        widths[max(above - 1, 0) : above + 1], key=lambda width: abs(parameters_of(width) - parameters)
+    )

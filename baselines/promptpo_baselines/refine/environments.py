@@ -20,7 +20,7 @@ from promptpo_baselines.refine.shapes import flat_size
 from promptpo_sandbox import Failure, Limits, Sandbox, Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Sequence
 
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
@@ -70,15 +70,13 @@ class Flat(SeededEpisodes):
 
 def flat_envs(
     task: Task, n: int, run_seed: int, first_episode: int, *, allow_weaker: bool = False
-) -> tuple[DummyVecEnv, list[Flat]]:
-    """`n` environments that play the run's training seeds one after the other, and their inner ends."""
+) -> list[Flat]:
+    """`n` environments that play the run's training seeds one after the other."""
     seeds = Seeds(run_seed)
-    flats = [
+    return [
         Flat(make_playable(task, allow_weaker=allow_weaker), seeds, first=first_episode + i, stride=n)
         for i in range(n)
     ]
-    made = [lambda flat=flat: Monitor(flat) for flat in flats]
-    return DummyVecEnv(made), flats  # type: ignore[arg-type]
 
 
 @dataclass
@@ -104,8 +102,7 @@ class ProgramEnvs(VecEnvWrapper):
     alone sees nothing of the program, which is asked for as long as it is what the network learns from.
 
     Args:
-        envs: The environments.
-        flats: Their inner ends.
+        flats: The environments.
         prior: The program.
         scale: Of what the network adds.
         off_policy: Whether the learner is off-policy: its networks speak from -1 to 1.
@@ -119,7 +116,6 @@ class ProgramEnvs(VecEnvWrapper):
 
     def __init__(
         self,
-        envs: DummyVecEnv,
         flats: list[Flat],
         prior: Prior,
         *,
@@ -128,9 +124,10 @@ class ProgramEnvs(VecEnvWrapper):
         alone: bool = False,
         allow_weaker: bool = False,
     ) -> None:
+        made = [lambda flat=flat: Monitor(flat) for flat in flats]
+        envs = DummyVecEnv(made)  # type: ignore[arg-type]
         self._flats, self._prior, self.scale, self.alone = flats, prior, scale, alone
-        self._actions = prior.actions
-        self._size = prior.actions.size
+        self._actions, self._size = prior.actions, prior.actions.size
         inputs = int(envs.observation_space.shape[0]) + (0 if alone else self._size)  # type: ignore[index]
         action_space: Any = prior.action_space
         if alone:
@@ -152,9 +149,8 @@ class ProgramEnvs(VecEnvWrapper):
     def reset(self) -> Any:
         """Start an episode in every environment."""
         flat = self.venv.reset()
-        everyone = range(self.num_envs)
-        self._start(everyone)
-        self._ask(everyone, {i: self._flats[i].seen for i in everyone})
+        self._start(range(self.num_envs))
+        self._ask(range(self.num_envs), [one.seen for one in self._flats])
         return self._seen(flat)
 
     def step_async(self, actions: Any) -> None:
@@ -168,16 +164,14 @@ class ProgramEnvs(VecEnvWrapper):
     def step_wait(self) -> VecEnvStepReturn:
         """End a step; where an episode ended, its last observation has the program's action too."""
         flat, rewards, dones, infos = self.venv.step_wait()
-        ended = [i for i in range(self.num_envs) if dones[i]]
-        shown = {
-            i: flat_env.ended_with if dones[i] else flat_env.seen for i, flat_env in enumerate(self._flats)
-        }
+        ended = np.flatnonzero(dones).tolist()
+        shown = [one.ended_with if done else one.seen for one, done in zip(self._flats, dones, strict=True)]
         self._ask(range(self.num_envs), shown)
         if ended:
             for i in ended:
                 infos[i]["terminal_observation"] = self._row(infos[i]["terminal_observation"], i)
             self._start(ended)
-            self._ask(ended, {i: flat_env.seen for i, flat_env in enumerate(self._flats)})
+            self._ask(ended, [one.seen for one in self._flats])
         return self._seen(flat), rewards, dones, infos
 
     def close(self) -> None:
@@ -187,13 +181,11 @@ class ProgramEnvs(VecEnvWrapper):
         super().close()
 
     def _start(self, lanes: Iterable[int]) -> None:
-        began = time.perf_counter()
         if not self.asking:
             return
-        trials = {}
-        for lane in lanes:
-            trials[lane] = Trial(self.tally.episodes, self._params)
-            self.tally.episodes += 1
+        began = time.perf_counter()
+        trials = {lane: Trial(self.tally.episodes + n, self._params) for n, lane in enumerate(lanes)}
+        self.tally.episodes += len(trials)
         for lane, failure in self._asked.start(trials).items():
             self._lose(lane, failure.kind)
         for lane in trials:
@@ -201,7 +193,7 @@ class ProgramEnvs(VecEnvWrapper):
             self._noise[lane] = self.action_space.np_random.choice(SHOWN)
         self.tally.asking_seconds += time.perf_counter() - began
 
-    def _ask(self, acting: Iterable[int], shown: Mapping[int, Any]) -> None:
+    def _ask(self, acting: Iterable[int], shown: Sequence[Any]) -> None:
         """Ask the programs of some lanes; those of the others rest."""
         if not self.asking:
             return

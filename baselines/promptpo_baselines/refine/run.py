@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,31 +44,29 @@ class RefineRun(TrainingRun):
     envs: Any
 
     def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
-        given = settings.prior or {}
-        self.files = FileEvaluator(settings.task, allow_weaker=given["allow_weaker"])
+        self.given = settings.prior or {}
+        self.alone = bool(self.given.get("alone"))  # actions are the network's alone
+        self.files = FileEvaluator(settings.task, allow_weaker=self.given["allow_weaker"])
         source = (directory / PROGRAM).read_text(encoding="utf-8")
         self.prior = Prior(source, *self.files.spaces)
+        self.passed = (
+            0 if self.alone else self.prior.actions.size
+        )  # numbers of an observation that are the program's
         super().__init__(settings, directory, display)
 
     def _envs(self, saved: Path | None) -> VecEnv:
-        settings, row = self.settings, self.row
+        settings, row, weaker = self.settings, self.row, self.given["allow_weaker"]
         check_actions(settings, self.prior.action_space)
-        envs, flats = flat_envs(
-            settings.task,
-            row.n_envs or 1,
-            settings.seed,
-            self.record.steps,
-            allow_weaker=bool((settings.prior or {}).get("allow_weaker")),
+        flats = flat_envs(
+            settings.task, row.n_envs or 1, settings.seed, self.record.steps, allow_weaker=weaker
         )
-        given = settings.prior or {}
         self.beside = ProgramEnvs(
-            envs,
             flats,
             self.prior,
-            scale=given["scale"],
+            scale=self.given["scale"],
             off_policy=not self.on_policy,
-            alone=self._alone,
-            allow_weaker=given["allow_weaker"],
+            alone=self.alone,
+            allow_weaker=weaker,
         )
         self.beside.tally = ProgramTally(**(self.record.program or {}))
         if saved is not None:
@@ -75,34 +74,24 @@ class RefineRun(TrainingRun):
         gamma = row.values.get("gamma", 0.99)
         options = {"gamma": gamma, **(row.normalize or {"norm_reward": False})}
         normalized = NormalizedAround(self.beside, **{**options, "norm_obs": True})
-        normalized.kept = self._passed
+        normalized.kept = self.passed
         return normalized
 
     def _callbacks(self) -> list[BaseCallback]:
         first: list[BaseCallback] = []  # before anybody looks at the actor
         if not self.on_policy:
-            first = [ShownFirst(self.beside) if self._alone else CriticFirst()]
+            first = [ShownFirst(self.beside) if self.alone else CriticFirst()]
         return [*first, *super()._callbacks()]
 
     @property
     def called(self) -> str:
         """What is done, in words."""
-        given = self.settings.prior or {}
+        given = self.given
         return f"refine {given['candidate']} of {given['run']}: a network learns by {super().called}"
-
-    @property
-    def _alone(self) -> bool:
-        """Whether actions are the network's alone."""
-        return bool((self.settings.prior or {}).get("alone"))
-
-    @property
-    def _passed(self) -> int:
-        """How many numbers of an observation are the program's action."""
-        return 0 if self._alone else self.prior.actions.size
 
     def _model(self, saved: Path | None) -> BaseAlgorithm:
         model = super()._model(saved)
-        if saved is not None and self._alone:  # the saved space knows no program
+        if saved is not None and self.alone:  # the saved space knows no program
             model.action_space = self.beside.action_space
             model.action_space.seed(self.settings.seed + self.record.steps)
         return model
@@ -110,11 +99,11 @@ class RefineRun(TrainingRun):
     def _new_model(self) -> BaseAlgorithm:
         arguments = self.row.arguments()
         arguments["policy_kwargs"] = self._policy_arguments(arguments["policy_kwargs"])
-        if self._alone:
+        if self.alone:
             arguments["learning_starts"] = min(SHOWN_STEPS, self.settings.steps // 2)
         policy: Any = NearProgramPolicy if self.on_policy else "MlpPolicy"
         model = new_model(self.settings, policy, self.envs, arguments)
-        if not self.on_policy and not self._alone:
+        if not self.on_policy and not self.alone:
             begin_near_zero(model.policy.actor, LOG_STD)
         return model
 
@@ -143,9 +132,8 @@ class RefineRun(TrainingRun):
 
     def source(self) -> str:
         """The program with the network as it is now, as one module."""
-        network = network_of(self.model, self.envs, self._passed)
-        scale = (self.settings.prior or {})["scale"]
-        return refined_source(self.prior, network, scale=None if self._alone else scale)
+        network = network_of(self.model, self.envs, self.passed)
+        return refined_source(self.prior, network, scale=None if self.alone else self.given["scale"])
 
     def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
         """Ties go to what was there before, and so to the program alone, which is easier to read."""
@@ -171,25 +159,21 @@ class RefineRun(TrainingRun):
         )
         write_atomically(self.directory / BEST, text)
 
-    def _save_final(self) -> None:
-        """The network as training left it is in the checkpoint."""
+    def _best(self) -> Callable[[Sequence[int]], Evaluation]:
+        return partial(self.files.evaluate, self.record.best_source)
 
-    def _tests(self) -> tuple[Evaluation, Evaluation, Evaluation | None]:
-        seeds, source = self.seeds.test(self.settings.test_episodes), self.record.best_source
-        best = self.files.evaluate(source, seeds)
-        if not self.settings.task.held_out:
-            return best, best, None
-        return best, best, self.files.evaluate(source, self.seeds.held_out(self.settings.test_episodes))
+    def _final(self, best: Evaluation) -> None:
+        """The last network is tested only where it is the best."""
 
     def complete(self) -> dict[str, Any]:
         """Train to the end, test the best file, and write it with what came out."""
-        waits = 0 if self.on_policy or self._alone else actor_waits(self.model)
+        waits = 0 if self.on_policy or self.alone else actor_waits(self.model)
         if self.settings.steps <= waits:
             self.display.line(
                 f"  {self.settings.algorithm} leaves the program as it is for {waits:,} steps, until it knows what it is worth: "
                 "give it more --steps, or take --algorithm ppo"
             )
-        elif self._alone and not self.record.curve:
+        elif self.alone and not self.record.curve:
             learner: Any = self.model
             self.display.line(
                 f"  the network acts alone, after {learner.learning_starts:,} steps of the program; --added puts it on top of the program"
@@ -197,15 +181,14 @@ class RefineRun(TrainingRun):
         if self.record.best_source:
             self.publish()
         content = super().complete()
-        del content["final"]  # the last network is tested only where it is the best
         content |= self._additions(content)
         self.publish(content)
         return content
 
     def _additions(self, content: dict[str, Any]) -> dict[str, Any]:
-        given, record = self.settings.prior or {}, self.record
-        best, tally = record.best or {}, self.beside.tally
-        network = network_of(self.model, self.envs, self._passed)
+        given, record, tally = self.given, self.record, self.beside.tally
+        best = record.best or {}
+        network = network_of(self.model, self.envs, self.passed)
         return {
             "method": "refine",
             "reported": "the best of the program and the checkpoints on validation seeds",
@@ -220,7 +203,7 @@ class RefineRun(TrainingRun):
             },
             "residual": {
                 "kept": bool(best.get("steps")),
-                "alone": self._alone,
+                "alone": self.alone,
                 "scale": given["scale"],
                 "weights": network.numbers,
             },

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
-from promptpo_baselines.environments import AnySpace, flat_space
+from promptpo_baselines.environments import AnySpace, leaves
 
 MOST_INPUTS = 2_000
 """Numbers of an observation beyond which the network would not fit into a readable file: images, mostly."""
@@ -39,19 +39,14 @@ class Actions:
         Raises:
             UnsupportedSpaceError: Neither a box of floats, nor discrete from 0 on.
         """
-        none = np.zeros(0)
         if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
-            low, high = np.asarray(space.low, float).ravel(), np.asarray(space.high, float).ravel()
+            low, high = (np.asarray(bound, float).ravel() for bound in (space.low, space.high))
             bounded = np.isfinite(low) & np.isfinite(high)
-            middle = np.where(bounded, (np.where(bounded, low, 0) + np.where(bounded, high, 0)) / 2, 0.0)
-            half = np.where(bounded, (np.where(bounded, high, 0) - np.where(bounded, low, 0)) / 2, 1.0)
-            return cls(space, low.size, middle, np.maximum(half, 1e-12))
-        if isinstance(space, spaces.Discrete) and space.start == 0:
-            return cls(space, int(space.n), none, none)
-        if isinstance(space, spaces.MultiDiscrete) and not np.any(space.start) and space.nvec.ndim == 1:
-            return cls(space, int(space.nvec.sum()), none, none)
-        if isinstance(space, spaces.MultiBinary) and len(space.shape) == 1:
-            return cls(space, int(space.shape[0]), none, none)
+            low, high = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
+            return cls(space, low.size, low / 2 + high / 2, np.maximum(high / 2 - low / 2, 1e-12))
+        discrete = isinstance(space, spaces.Discrete | spaces.MultiDiscrete) and not np.any(space.start)
+        if (discrete or isinstance(space, spaces.MultiBinary)) and len(space.shape or ()) <= 1:
+            return cls(space, spaces.flatdim(space), np.zeros(0), np.zeros(0))
         raise UnsupportedSpaceError(f"refine has no network for actions of {space}.")
 
     @property
@@ -62,11 +57,15 @@ class Actions:
     @property
     def choices(self) -> tuple[int, ...]:
         """How many choices each part of a discrete action has; empty for other spaces."""
-        if isinstance(self.space, spaces.Discrete):
-            return (int(self.space.n),)
-        if isinstance(self.space, spaces.MultiDiscrete):
-            return tuple(int(n) for n in self.space.nvec)
-        return ()
+        found: Any = getattr(
+            self.space, "nvec", getattr(self.space, "n", ())
+        )  # of the whole, or of each part
+        return () if isinstance(self.space, spaces.MultiBinary) else tuple(np.ravel(found).tolist())
+
+    def _clipped(self, numbers: str) -> str:
+        """An expression for numbers within a box's bounds."""
+        low, high = (_array(bound) for bound in (self.space.low, self.space.high))  # type: ignore[attr-defined]
+        return f"np.clip({numbers}, {low}, {high})"
 
     def reading(self, action: str) -> str:
         """An expression for the program's action as numbers; it raises where the action is none.
@@ -75,10 +74,8 @@ class Actions:
             action: The expression of what the program returned.
         """
         if self.continuous:
-            low, high = (_array(bound) for bound in (self.space.low, self.space.high))  # type: ignore[attr-defined]
-            shape = tuple(int(n) for n in self.space.shape or ())
-            numbers = f"finite(np.asarray({action}, dtype=float).reshape({shape}).ravel())"
-            return f"(np.clip({numbers}, {low}, {high}) - {_array(self.middle)}) / {_array(self.half)}"
+            numbers = f"finite(np.asarray({action}, dtype=float).reshape({self.space.shape}).ravel())"
+            return f"({self._clipped(numbers)} - {_array(self.middle)}) / {_array(self.half)}"
         if isinstance(self.space, spaces.Discrete):
             return f"one_hot(np.asarray({action}).item(), {self.choices[0]})"
         if isinstance(self.space, spaces.MultiDiscrete):
@@ -109,12 +106,10 @@ class Actions:
             scale: Of what the network says; None where it acts alone.
         """
         if self.continuous:
-            low, high = (_array(bound) for bound in (self.space.low, self.space.high))  # type: ignore[attr-defined]
-            shape = tuple(int(n) for n in self.space.shape or ())
             mixed = output if scale is None else f"{prior} + {scale!r} * {output}"
             name = np.dtype(self.space.dtype).name
             moved = f"{_array(self.middle)} + {_array(self.half)} * ({mixed})"
-            return f"np.clip({moved}, {low}, {high}).reshape({shape}).astype(np.{name})"
+            return f"{self._clipped(moved)}.reshape({self.space.shape}).astype(np.{name})"
         if isinstance(self.space, spaces.Discrete):
             return f"int(np.argmax({output}))"
         if isinstance(self.space, spaces.MultiDiscrete):
@@ -130,7 +125,7 @@ def flat_size(space: AnySpace, name: str) -> int:
         UnsupportedSpaceError: There are none, or too many for a network in a file.
     """
     try:
-        size = 0 if isinstance(space, spaces.Text) else int(spaces.flatdim(flat_space(space)))
+        size = sum(int(spaces.flatdim(part)) for _, part in leaves(space))
     except (ValueError, NotImplementedError) as error:
         raise UnsupportedSpaceError(f"refine's network does not read observations of {space}.") from error
     if size == 0:
@@ -145,15 +140,15 @@ def flat_size(space: AnySpace, name: str) -> int:
 
 def flat_text(space: AnySpace, obs: str) -> str:
     """An expression for what `vector` gives, for a file that has numpy only."""
-    parts = _texts(space, obs)
+    parts = [
+        text
+        for path, part in leaves(space)
+        for text in _texts(part, obs + "".join(f"[{key!r}]" for key in path))
+    ]
     return parts[0] if len(parts) == 1 else f"np.concatenate([{', '.join(parts)}])"
 
 
 def _texts(space: AnySpace, obs: str) -> list[str]:
-    if isinstance(space, spaces.Dict):
-        return [t for key, inner in space.spaces.items() for t in _texts(inner, f"{obs}[{key!r}]")]
-    if isinstance(space, spaces.Tuple):
-        return [t for i, inner in enumerate(space.spaces) for t in _texts(inner, f"{obs}[{i}]")]
     if isinstance(space, spaces.Discrete):
         return [f"(np.arange({int(space.n)}) == {obs} - {int(space.start)}).astype(float)"]
     if isinstance(space, spaces.MultiDiscrete):
@@ -162,8 +157,6 @@ def _texts(space: AnySpace, obs: str) -> list[str]:
         return [
             f"(np.arange({n}) == {flat}[{i}] - {start}).astype(float)" for i, (n, start) in enumerate(chosen)
         ]
-    if isinstance(space, spaces.Text):
-        return []
     return [f"np.array({obs}, dtype=float).ravel()"]
 
 

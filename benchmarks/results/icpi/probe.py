@@ -1,7 +1,8 @@
 """How well an engine does each of ICPI's four jobs, before anyone pays for a run.
 
 `python benchmarks/results/icpi/probe.py ENGINE [--base-url URL] [--domains Chain,Maze] [--examples 20,60] [--questions 12]`;
-paid answers are kept in --out, so the same command again asks for none of them.
+paid answers are kept in --out, so the same command again asks for none of them. It needs the repository at revision
+c158caf9.
 """
 
 from __future__ import annotations

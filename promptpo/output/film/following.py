@@ -45,10 +45,10 @@ class Following:
             self._offset = np.array(camera.lookat) - position
         camera.lookat[:2] = (self._offset + position)[:2]
 
-    def place(self) -> list[float] | None:
-        """Where the body is, along x and y in metres; None where it has nowhere to go."""
+    def place(self) -> str:
+        """Where the body is, in metres; empty where it has nowhere to go."""
         position = self._position()
-        return None if position is None else [float(position[0]), float(position[1])]
+        return "" if position is None else f"x = {position[0]:.2f}, y = {position[1]:.2f}"
 
     def _position(self) -> NDArray[np.float64] | None:
         return None if self._root is None else np.array(self._renderer.data.xpos[self._root])
@@ -56,20 +56,11 @@ class Following:
 
 def _walker(model: Any) -> int | None:
     """The body that an actuated tree hangs on, where it floats or slides without limits; else None."""
+    moved = [model.actuator_trnid[n][0] for n in range(model.nu) if model.actuator_trntype[n] == 0]
+    roots = {int(model.body_rootid[model.jnt_bodyid[joint]]) for joint in moved}
     for joint in range(model.njnt):
-        root = int(model.body_rootid[model.jnt_bodyid[joint]])
-        on_root = int(model.jnt_bodyid[joint]) == root
-        wanders = model.jnt_type[joint] == FREE or (
-            model.jnt_type[joint] == SLIDE
-            and not model.jnt_limited[joint]
-            and abs(model.jnt_axis[joint][2]) < UPRIGHT
-        )
-        if on_root and wanders and root in _driven(model):
-            return root
+        body, kind = int(model.jnt_bodyid[joint]), model.jnt_type[joint]
+        slides = kind == SLIDE and not model.jnt_limited[joint] and abs(model.jnt_axis[joint][2]) < UPRIGHT
+        if body in roots and (kind == FREE or slides):
+            return body
     return None
-
-
-def _driven(model: Any) -> set[int]:
-    """Roots of the trees in which a motor moves a joint."""
-    joints = [int(model.actuator_trnid[n][0]) for n in range(model.nu) if int(model.actuator_trntype[n]) == 0]
-    return {int(model.body_rootid[model.jnt_bodyid[joint]]) for joint in joints}

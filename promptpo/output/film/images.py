@@ -30,11 +30,9 @@ def png(frame: Frame) -> bytes:
 
 def smaller(frame: Frame, width: int) -> Frame:
     """The picture at no more than `width` pixels, with colours rounded so that it compresses well."""
-    factor = -(-frame.shape[1] // width)
-    height, columns = frame.shape[0] // factor * factor, frame.shape[1] // factor * factor
-    picture = Image.fromarray(frame[:height, :columns])
+    picture = Image.fromarray(frame).reduce(-(-frame.shape[1] // width))
     rounded = [round(round(value * COLOURS / 255) * 255 / COLOURS) for value in range(256)]
-    return np.asarray(picture.reduce(factor).point(rounded * 3))
+    return np.asarray(picture.point(rounded * 3))
 
 
 def write_video(frames: Sequence[Frame], fps: float, path: Path) -> None:
@@ -63,8 +61,6 @@ def _write_mp4(frames: Sequence[Frame], fps: float, path: Path) -> None:
         importlib.import_module("imageio_ffmpeg")  # imageio finds it by itself; say early that it is missing
     except ImportError as error:
         raise MissingExtraError('an MP4 needs imageio-ffmpeg: pip install "promptpo[video]"') from error
-    even: list[Any] = [
-        frame[: frame.shape[0] // 2 * 2, : frame.shape[1] // 2 * 2] for frame in frames
-    ]  # as the codec wants
-    options: dict[str, Any] = {"fps": fps, "codec": "libx264", "macro_block_size": 1}
-    imageio.mimsave(path, even, **options)
+    # the codec wants even numbers of pixels
+    options: dict[str, Any] = {"fps": fps, "codec": "libx264", "macro_block_size": 2}
+    imageio.mimsave(path, list(frames), **options)

@@ -109,17 +109,17 @@ def _pictures(
         """Where the steps themselves are slow, the rest of the episode is not waited for."""
         return time.monotonic() - started > 1.5 * seconds
 
-    frames, places, reached, last = [], [], 0.0, 0
+    frames, reached, last = [], 0.0, 0
     following = Following(env)
     for step, frame, total in _frames(env, following, episode, shown, over):
         if step == 0:  # the first picture waits for the renderer to start, which is no sign of slow pictures
             started = time.monotonic()
-        frames.append((step, base64.b64encode(png(smaller(frame, wanted["width"]))).decode()))
-        places.append(following.place())
+        picture = base64.b64encode(png(smaller(frame, wanted["width"]))).decode()
+        frames.append((step, picture, following.place()))
         reached, last = total, step
     whole = last == episode.steps
     same = not whole or _equal(reached, episode.return_)
-    return {"frames": frames, "places": places, "fps": fps, "same": same, "whole": whole}
+    return {"frames": frames, "fps": fps, "same": same, "whole": whole}
 
 
 def _video(env: gymnasium.Env[Any, Any], episodes: list[Episode], fps: float, path: Path) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _video(env: gymnasium.Env[Any, Any], episodes: list[Episode], fps: float, pa
         write_video(frames, fps, path)
     except OSError as error:
         raise PromptPOError(f"cannot write {path}: {error.strerror or error}.") from error
-    return {"frames": len(frames), "fps": fps, "same": same}
+    return {"same": same}
 
 
 def _repeated(env: gymnasium.Env[Any, Any], episode: Episode, fps: float) -> bool:

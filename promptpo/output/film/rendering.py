@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError as RenderingError  # noqa: PLC0414 - still importable from here
-from promptpo.files import Json
 from promptpo.output.film.episodes import trajectory_of
 from promptpo.rollouts.jobs import registrations
 
@@ -28,23 +27,16 @@ class Film:
     """Frames of one episode.
 
     Attributes:
-        frames: (step, PNG file in base64) pairs; step 0 is the start.
+        frames: (step, PNG file in base64, where the body is that the camera follows); step 0 is the start.
         fps: Steps in a second, as the environment wants to be watched.
         same: The repeated episode gave the recorded return.
         whole: All frames are there; False when time ran out before.
-        places: Where a body that the camera follows is at each frame, (x, y) in metres; empty where it follows none.
     """
 
-    frames: tuple[tuple[int, str], ...]
+    frames: tuple[tuple[int, str, str], ...]
     fps: float
     same: bool
     whole: bool
-    places: tuple[tuple[float, float], ...] = ()
-
-    @property
-    def placed(self) -> dict[int, tuple[float, float]]:
-        """The places by step."""
-        return dict(zip((step for step, _ in self.frames), self.places, strict=False))
 
 
 STARTING = 20.0
@@ -72,18 +64,16 @@ def film(
         RenderingError: The environment cannot be rendered here.
     """
     answer = _render(task, [episode], "frames", seconds, frames=frames, width=width)
-    places = tuple((x, y) for x, y in answer["places"]) if all(answer["places"]) else ()
-    frames_ = tuple((step, data) for step, data in answer["frames"])
-    return Film(frames_, answer["fps"], answer["same"], answer["whole"], places)
+    return Film(tuple(map(tuple, answer["frames"])), answer["fps"], answer["same"], answer["whole"])
 
 
-def write_video(task: Task, episodes: Sequence[Episode], path: Path, *, seconds: float = 600.0) -> Json:
-    """Write recorded episodes as one GIF or MP4 file; returns "frames", "fps" and "same".
+def write_video(task: Task, episodes: Sequence[Episode], path: Path) -> bool:
+    """Write recorded episodes as one GIF or MP4 file, and return whether they gave the recorded returns again.
 
     Raises:
         RenderingError: The environment cannot be rendered here, or the file cannot be written.
     """
-    return _render(task, episodes, "video", seconds, path=path.absolute())
+    return bool(_render(task, episodes, "video", 600.0, path=path.absolute())["same"])
 
 
 def show(task: Task, episodes: Sequence[Episode]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PIL import Image, ImageDraw, ImageOps
@@ -30,25 +30,18 @@ SECONDS = 10.0
 
 INK, PAPER = (0, 0, 0), (255, 255, 255)
 
+Shot = tuple[int, bytes, str]
+"""Step, PNG file, and where the body is that the pictures follow."""
 
-def strip(
-    frames: Sequence[tuple[int, bytes]], *, columns: int = COLUMNS, places: Mapping[int, str] | None = None
-) -> bytes:
-    """One PNG file of several of the same size.
 
-    Args:
-        frames: Step numbers and PNG files, at least one; from left to right, then from top to bottom.
-        places: By step, where the body is that the pictures follow; it stands beside the step's number.
-        columns: How many stand side by side.
-    """
+def strip(frames: Sequence[Shot]) -> bytes:
+    """One PNG file of several pictures of the same size, at least one; from left to right, then from top to bottom."""
     tiles = []
-    for step, data in frames:
+    for step, data, place in frames:
         picture = Image.open(io.BytesIO(data)).convert("RGB")
         tiles.append(ImageOps.expand(picture, (GAP, HEADING, 0, GAP), PAPER))
-        place = (places or {}).get(step, "")
-        words = f"step {step}{', ' if place else ''}{place}"
-        ImageDraw.Draw(tiles[-1]).text((GAP, 1), words, fill=INK)
-    (width, height), columns = tiles[0].size, min(columns, len(tiles))
+        ImageDraw.Draw(tiles[-1]).text((GAP, 1), f"step {step}{place and f', {place}'}", fill=INK)
+    (width, height), columns = tiles[0].size, min(COLUMNS, len(tiles))
     sheet = Image.new("RGB", (columns * width + GAP, math.ceil(len(tiles) / columns) * height), PAPER)
     for n, tile in enumerate(tiles):
         sheet.paste(tile, (n % columns * width, n // columns * height))
@@ -57,16 +50,11 @@ def strip(
     return file.getvalue()
 
 
-def spread(frames: Sequence[tuple[int, bytes]], most: int = PICTURES) -> list[tuple[int, bytes]]:
-    """So many of the pictures, evenly, the first and the last among them."""
-    if len(frames) <= most:
+def spread(frames: Sequence[Shot]) -> list[Shot]:
+    """So many of the pictures as a strip has, evenly, the first and the last among them."""
+    if len(frames) <= PICTURES:
         return list(frames)
-    return [frames[round(i * (len(frames) - 1) / (most - 1))] for i in range(most)]
-
-
-def in_words(places: Mapping[int, tuple[float, float]]) -> dict[int, str]:
-    """Places as the strip says them."""
-    return {step: f"x = {x:.2f}, y = {y:.2f}" for step, (x, y) in places.items()}
+    return [frames[round(i * (len(frames) - 1) / (PICTURES - 1))] for i in range(PICTURES)]
 
 
 def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
@@ -77,7 +65,7 @@ def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
 
     def taken(episode: Episode) -> tuple[bytes, tuple[int, ...]]:
         found = film(task, episode, frames=PICTURES - 1, width=WIDTH, seconds=SECONDS)
-        frames = spread([(step, base64.b64decode(data)) for step, data in found.frames])
-        return strip(frames, places=in_words(found.placed)), tuple(step for step, _ in frames)
+        frames = spread([(step, base64.b64decode(data), place) for step, data, place in found.frames])
+        return strip(frames), tuple(step for step, *_ in frames)
 
     return taken

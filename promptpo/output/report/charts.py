@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
-from promptpo.files import Json
 from promptpo.output.report.templates import templates
 from promptpo.telling.feedback import number
 
@@ -62,13 +61,11 @@ class Axis:
         title: What it shows.
         names: Of the values 0, 1, 2 and so on, instead of numbers.
         ends: Values at both ends; None fits them to what is drawn.
-        tick: Writes a number.
     """
 
     title: str = ""
     names: Sequence[str] = ()
     ends: tuple[float, float] | None = None
-    tick: Callable[[float], str] | None = None
 
     def between(self, values: Sequence[float]) -> tuple[float, float]:
         """The values at its ends, which differ."""
@@ -81,7 +78,7 @@ class Axis:
         """(value, what is written there)."""
         if self.names:
             return [(float(n), name) for n, name in enumerate(self.names)]
-        return [(value, (self.tick or short_number)(value)) for value in ticks(low, high)]
+        return [(value, f"{value:.6g}") for value in ticks(low, high)]
 
 
 def chart(
@@ -156,30 +153,20 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def short_number(value: float) -> str:
-    """A tick's label: 12k, 1.5M, 0.25."""
-    for least, size, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
-        if abs(value) >= least:
-            return f"{value / size:.3g}{letter}"
-    return f"{value:.4g}"
-
-
-def extent(values: Sequence[float], margin: float = 0.06) -> tuple[float, float]:
+def extent(values: Sequence[float]) -> tuple[float, float]:
     """The range of the finite values, with some air; (0, 1) when there are none."""
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return 0.0, 1.0
     low, high = min(finite), max(finite)
-    air = (high - low) * margin or abs(high) * 0.1 or 1.0
+    air = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
     return low - air, high + air
 
 
-def over(
-    title: str, series: Sequence[Series], *, label: str, tick: Callable[[float], str] | None = None
-) -> Markup:
+def over(title: str, series: Sequence[Series], *, label: str) -> Markup:
     """Returns over what was spent: an axis that begins at 0."""
     most = max(x for one in series for x, _ in one.points) or 1.0
-    return chart(series, Axis(title, ends=(0.0, 1.02 * most), tick=tick), label=label)
+    return chart(series, Axis(title, ends=(0.0, 1.02 * most)), label=label)
 
 
 def sparkline(points: Points) -> Markup:
@@ -189,40 +176,8 @@ def sparkline(points: Points) -> Markup:
     return chart([Series(points)], Axis(ends=(0.0, end or 1.0)), label=label, size=(96, 24), small=True)
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalRow:
-    """A mean with its 95 % interval, and single values behind it."""
-
-    name: str
-    mean: float
-    interval: Sequence[float | None]
-    values: Sequence[float | None] = ()
-    colour: str = ""
-    dashes: str | None = None
-
-
-def intervals(found: Sequence[IntervalRow], title: str, *, label: str) -> Markup:
-    """Rows of means with their intervals over one axis."""
-    series = []
-    for n, row in enumerate(found):
-        # dots of equal value are spread a little, the same way every time
-        dots = [(v, n + ((i * 7) % 11 - 5) * 0.04) for i, v in enumerate(row.values) if v is not None]
-        ends = [(v, float(n)) for v in row.interval if v is not None]
-        series += [Series(dots, "episode", "dots"), Series(ends, "interval", "bars", row.colour, row.dashes)]
-        series.append(Series([(row.mean, float(n))], "mean", "dots", row.colour))
-    names = [row.name for row in found]
-    return chart(series, Axis(title), Axis(names=names), label=label, size=(WIDTH, 30.0 * len(found) + 58))
-
-
-def selection_chart(result: Json) -> Markup:
-    """The chosen candidate's mean return on training and validation seeds, on both, and on test seeds, with intervals."""
-    found = [
-        IntervalRow(name, part["mean_return"], part["ci95"], part["returns"])
-        for name in ("train", "validation", "evidence", "test")
-        if (part := result.get(name)) and part["mean_return"] is not None
-    ]
-    title = "return (each dot an episode; bar: 95 % interval of the mean)"
-    return intervals(found, title, label="Return of the best on training, validation and test seeds")
+SPENT = {"environment steps": "steps", "tokens": "tokens", "US dollars": "usd", "seconds": "seconds"}
+"""What a search spends, and where `Spent` has it."""
 
 
 def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
@@ -230,35 +185,20 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
 
     Kinds of spending that the run did not have, such as tokens in a program search, are left out.
     """
-    dots: dict[str, list[CandidateState]] = {}
-    for one in run.candidates:
-        if one.ran:
-            candidate = one.attempt.candidate
-            kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
-            dots.setdefault(kind, []).append(one)
-    known, charts = run.so_far, []
-    for name, field in {
-        "environment steps": "steps",
-        "tokens": "tokens",
-        "US dollars": "usd",
-        "seconds": "seconds",
-    }.items():
+    ran, known, charts = [one for one in run.candidates if one.ran], run.so_far, []
+    for name, field in SPENT.items():
         spent = attrgetter(field)
-        series = [
-            Series(
-                [(float(spent(one.spent)), one.attempt.evaluation.mean_return) for one in ran],
-                kind,
-                "dots",
-                links=[
-                    (one.id, f"{one.id}: return {number(one.attempt.evaluation.mean_return)}") for one in ran
-                ],
-            )
-            for kind, ran in dots.items()
-        ]
         line = [(float(spent(at)), mean) for at, mean in known]
-        end = max((x for points in (line, *(one.points for one in series)) for x, _ in points), default=0.0)
-        if known and end > 0:
-            series.append(Series([*line, (end, known[-1][1])]))
-            tick = "${:.4g}".format if field == "usd" else None
-            charts.append((name, over(name, series, label=f"Best mean return against {name}", tick=tick)))
+        end = max([x for x, _ in line] + [float(spent(one.spent)) for one in ran], default=0.0)
+        if line and end > 0:
+            dots = [_dot(one, float(spent(one.spent))) for one in ran]
+            best = Series([*line, (end, line[-1][1])])
+            charts.append((name, over(name, [*dots, best], label=f"Best mean return against {name}")))
     return charts
+
+
+def _dot(one: CandidateState, spent: float) -> Series:
+    """A candidate's mean return over training episodes."""
+    candidate, mean = one.attempt.candidate, one.attempt.evaluation.mean_return
+    kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
+    return Series([(spent, mean)], kind, "dots", links=[(one.id, f"{one.id}: return {number(mean)}")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,16 +9,11 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.charts import IntervalRow, Series, intervals, over, sparkline
+from promptpo.output.report.charts import WIDTH, Axis, Series, chart, over, sparkline
 from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
 from promptpo.telling.feedback import number, with_noise
-
-COLUMNS = ("run", "held-out return", "against the first", "success", "written by", "seed", "steps searched", "calls",
-           "US dollars", "seconds", "environment")  # fmt: skip
-
-AGAINST = COLUMNS.index("against the first")
 
 COLOURS, DASHES = ("accent", "good", "warm", "violet", "bad", "faint"), (None, "7 4", "2 3")
 """A run's line: colours first, then dashes, so that eighteen runs can be told apart."""
@@ -33,19 +27,18 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         path: Where the page will be: its links lead from there.
         compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
     """
-    left_out = () if compared else (AGAINST,)
+    table = [cells(line, lines[0], compared=compared) for line in lines]
     return rendered(
         "runs.html.j2",
         "runs.js",
         title=f"{len(lines)} runs" if compared else f"{len(lines)} runs in {path.resolve().parent.name}",
         compared=compared,
-        mark=Markup(mark(lines)),  # noqa: S704 - letters and digits
-        columns=[name for n, name in enumerate(COLUMNS) if n not in left_out],
+        columns=list(table[0]),
         rows=[
             (
                 _look(n) if compared else None,
                 _report(line, path),
-                [cell for place, cell in enumerate(cells(line, lines[0])) if place not in left_out],
+                list(table[n].values()),
                 sparkline([*line.curve, _end(line)]) if line.curve else "",
             )
             for n, line in enumerate(lines)
@@ -62,56 +55,47 @@ def _report(line: RunLine, path: Path) -> str:
     return os.path.relpath(report, path.resolve().parent) if report.is_file() else ""
 
 
-def mark(lines: Sequence[RunLine]) -> str:
-    """The element by which a page says which runs it compares."""
-    names = "\n".join(str(line.directory.resolve()) for line in lines)
-    return f'<meta name="promptpo-runs" content="{hashlib.sha256(names.encode()).hexdigest()}">'
-
-
-def cells(line: RunLine, first: RunLine) -> list[str]:
-    """What the table says of a run, by `COLUMNS`."""
+def cells(line: RunLine, first: RunLine, *, compared: bool = True) -> dict[str, str]:
+    """What the table says of a run, by the names of its columns; how it differs from the first where they are compared."""
     told = line.facts
     value = "nothing ran" if told["finished"] else "not finished"
     if told["mean_return"] is not None:
         ends = [number(end) for end in told["ci95"] if end is not None]
         value = number(told["mean_return"]) + (f" ({' to '.join(ends)})" if ends else "")
     writer, method, usd = told["written_by"], told["method"], told["cost_usd"]
-    if not writer or method not in (
-        "promptpo",
-        "search",
-        "",
-    ):  # where a model is part of a baseline, which of them
-        writer = f"{method} ({writer})" if writer else method
+    if not writer or method not in ("promptpo", "search", ""):
+        writer = (
+            f"{method} ({writer})" if writer else method
+        )  # where a model is part of a baseline, which of them
     price = f"{usd:.4f}" if usd else "0"
     if told["calls_of_unknown_price"]:
         price = f"more than {price}" if usd else "unknown"
-    known = [("{:.0%}", "success_rate"), ("{}", "seed"), ("{:,}", "searched_steps"), ("{:,}", "calls"), ("{:,.0f}", "wall_seconds")]  # fmt: skip
-    success, seed, steps, calls, seconds = (
-        "" if told[key] is None else form.format(told[key]) for form, key in known
-    )
-    against = _difference(line, first)
-    return [
-        label_of(line.directory),
-        value,
-        against,
-        success,
-        writer,
-        seed,
-        steps,
-        calls,
-        price,
-        seconds,
-        _task_of(line),
-    ]
+
+    def known(key: str, form: str) -> str:
+        return "" if told[key] is None else form.format(told[key])
+
+    return {
+        "run": label_of(line.directory),
+        "held-out return": value,
+        **({"against the first": _difference(line, first)} if compared else {}),
+        "success": known("success_rate", "{:.0%}"),
+        "written by": writer,
+        "seed": known("seed", "{}"),
+        "steps searched": known("searched_steps", "{:,}"),
+        "calls": known("calls", "{:,}"),
+        "US dollars": price,
+        "seconds": known("wall_seconds", "{:,.0f}"),
+        "environment": _task_of(line),
+    }
 
 
 def _task_of(line: RunLine) -> str:
     """The environment, with what makes its returns those of another task."""
     told = [f"{name}={value!r}" for name, value in line.facts["env_kwargs"].items()]
-    horizon = line.setting.get("max_episode_steps")
+    horizon = line.facts.get("max_episode_steps")
     words = {"wrappers": "wrapped", "variants": "variants", "reward": "a reward program"}
     told += [f"at most {horizon} steps"] if horizon else []
-    told += [word for name, word in words.items() if line.setting.get(name)]
+    told += [word for name, word in words.items() if line.facts.get(name)]
     return env_label(line.facts["env_id"]) + (f" ({', '.join(told)})" if told else "")
 
 
@@ -150,13 +134,15 @@ def _end(line: RunLine) -> tuple[float, float]:
 
 
 def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
-    found = [
-        IntervalRow(label_of(line.directory), line.facts["mean_return"], line.facts["ci95"], (), *_look(n))
-        for n, line in runs
-        if line.facts["mean_return"] is not None
-    ]
-    label = "Held-out mean returns with 95 % intervals"
-    return intervals(found, "held-out return", label=label) if found else None
+    known, series = [(n, line) for n, line in runs if line.facts["mean_return"] is not None], []
+    for row, (n, line) in enumerate(known):
+        colour, dashes = _look(n)
+        ends = [(end, float(row)) for end in line.facts["ci95"] if end is not None]
+        series.append(Series(ends, "interval", "bars", colour, dashes))
+        series.append(Series([(line.facts["mean_return"], float(row))], "mean", "dots", colour))
+    names = Axis(names=[label_of(line.directory) for _, line in known])
+    label, size = "Held-out mean returns with 95 % intervals", (WIDTH, 30.0 * len(known) + 58)
+    return chart(series, Axis("held-out return"), names, label=label, size=size) if known else None
 
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:

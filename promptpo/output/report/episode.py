@@ -23,7 +23,7 @@ from promptpo.telling.feedback import number
 if TYPE_CHECKING:
     from promptpo_sandbox import Trajectory
 
-MOST_OBSERVATIONS, MOST_ACTIONS, MOST_DEBUG, MOST_POINTS = 12, 6, 4, 400
+MOST_OBSERVATIONS, MOST_ACTIONS, MOST_DEBUG = 12, 6, 4
 ROW = (400.0, 36.0)
 """Width and height of a row."""
 
@@ -136,20 +136,9 @@ def _columns(rows: Sequence[Json]) -> dict[str, list[Any]]:
 
 
 def _row(kind: str, name: str, line: Sequence[float | None], steps: int) -> Row:
-    points = _thinned(line)
+    points = [(float(n), value) for n, value in enumerate(line) if value is not None and math.isfinite(value)]
     values = [value for _, value in points] or [math.nan]
     drawn = Series(points, f"series {kind}", "step" if all(v.is_integer() for v in values) else "line")
     axis = Axis(ends=(0.0, float(max(1, steps))))
     picture = chart([drawn], axis, label=f"{name} over the steps", size=ROW, small=True)
     return name, f"{number(min(values))} to {number(max(values))}", picture
-
-
-def _thinned(line: Sequence[float | None]) -> list[tuple[float, float]]:
-    """(step, value) pairs, few enough to draw: of every stretch its least and its greatest value."""
-    known = [(float(i), float(v)) for i, v in enumerate(line) if v is not None and math.isfinite(v)]
-    stride = math.ceil(len(known) / MOST_POINTS)
-    if stride <= 2:  # noqa: PLR2004 - then both ends of every stretch are all there is
-        return known
-    stretches = [known[start : start + stride] for start in range(0, len(known), stride)]
-    ends = ({min(s, key=lambda p: p[1]), max(s, key=lambda p: p[1])} for s in stretches)
-    return [point for pair in ends for point in sorted(pair)]

@@ -31,18 +31,16 @@ def by_variant(
         variant = task.playable[index]
         its = [episode for episode in episodes if task.index_of(episode.seed) == index]
         missed = [value for seed, value in lost.items() if task.index_of(seed) == index]
-        row: dict[str, Any] = {
+        row = {
             "variant": variant.name,
             "env_id": variant.env_id,
             "env_kwargs": dict(variant.env_kwargs),
+            **of_episodes(its, missed),
+            "failed_episodes": len(missed),
         }
-        row |= {**of_episodes(its, missed), "failed_episodes": len(missed)}
-        del row["returns"]
-        rows.append({name: value for name, value in row.items() if value or name not in _ONLY_KNOWN})
+        left_out = {"returns", *(name for name in ("env_id", "failed_episodes") if not row[name])}
+        rows.append({name: value for name, value in row.items() if name not in left_out})
     return {"by_variant": rows}
-
-
-_ONLY_KNOWN = ("env_id", "failed_episodes")
 
 
 def of_episodes(episodes: Sequence[EpisodeRecord], failed: Sequence[float] = ()) -> dict[str, Any]:

@@ -6,13 +6,13 @@ import base64
 import difflib
 import hashlib
 import shlex
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from promptpo.telling.feedback import number
+from promptpo.telling.feedback import OUTCOME_WORDS, number
 
 if TYPE_CHECKING:
     import jinja2
@@ -37,14 +37,9 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = lambda value: "-" if value is None else number(value)
-    environment.filters["quoted"] = shlex.quote
+    environment.filters |= {"quoted": shlex.quote, "highlighted": highlighted}
+    environment.globals |= {"difference": difference, "outcome_words": OUTCOME_WORDS}
     return environment
-
-
-@cache
-def _asset(name: str) -> Markup:
-    """The text of a file of ours beside the templates."""
-    return Markup((Path(__file__).parent / "assets" / name).read_text(encoding="utf-8"))  # noqa: S704 - our own
 
 
 def rendered(template: str, script: str, **values: Any) -> str:
@@ -55,32 +50,27 @@ def rendered(template: str, script: str, **values: Any) -> str:
         script: The file of its script.
         **values: What the template shows.
     """
-    code = _asset(script)
+    code = (Path(__file__).parent / "assets" / script).read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    return (
-        templates()
-        .get_template(template)
-        .render(style=_asset("style.css"), script=code, script_hash=digest, **values)
-    )
+    ours = Markup(code)  # noqa: S704 - our own
+    return templates().get_template(template).render(script=ours, script_hash=digest, **values)
 
 
-def highlighted(source: str) -> Markup:
-    """Python source with a span for each token that the style sheet colours."""
+@lru_cache(maxsize=1024)  # a page that is served is drawn again and again
+def highlighted(text: str, language: str = "python") -> Markup:
+    """A text with a span for each part of it that the style sheet colours."""
     from pygments import highlight  # type: ignore[import-untyped]
     from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-    from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 
-    html: str = highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
+    html: str = highlight(text, get_lexer_by_name(language, stripnl=False), HtmlFormatter(nowrap=True))
     return Markup(html)  # noqa: S704 - the formatter escapes what it is given
 
 
-def difference(before: str, after: str, names: tuple[str, str]) -> Markup:
-    """A unified difference, one span a line; empty when the texts are equal."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm="", n=2)
-    kinds = {"+": "added", "-": "removed", "@": "place"}
-    return Markup("").join(
-        Markup('<span class="{}">{}</span>\n').format(
-            "file" if line[:3] in ("+++", "---") else kinds.get(line[0], "same"), escape(line)
-        )
-        for line in lines
-    )
+def difference(before: str, after: str) -> Markup:
+    """A unified difference; empty when the texts are equal."""
+    _, _, *lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)] or [
+        "",
+        "",
+    ]
+    return highlighted("\n".join(lines), "diff") if lines else Markup()

@@ -11,10 +11,8 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from promptpo.errors import NoSuchRunError, UsageError
-from promptpo.files import Json
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
 from promptpo.output.tracking.clients import MLflow, Monitor, TensorBoard, WandB
@@ -70,26 +68,24 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
 
 def _send_baseline(run: BaselineRun, one: Tracker) -> None:
     """Its curve, its episodes as far as they are recorded, its test."""
-    if run.result is None:
+    if not run.finished:
         raise NoSuchRunError(f"{run.directory} has no result yet; the command that began it goes on with it.")
+    told = run.content
     parameters = {
-        "env_id": run.env_id,
-        "env_kwargs": json.dumps(dict(run.task.get("env_kwargs") or {})),
-        "model": run.method,
-        "seed": run.seed,
+        "env_id": told["env_id"],
+        "env_kwargs": json.dumps(told.get("env_kwargs") or {}),
+        "model": told.get("method"),
+        "seed": told.get("seed"),
         "max_steps": run.settings.get("steps"),
     }
-    one.begin_at(run.directory, _known(parameters))
+    one.begin_at(run.directory, parameters)
     for point in run.curve:
         values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
-        one.log(_known(values), round(point.steps), time.time())
-    tests = [EpisodeRecord(seed, return_, 0) for seed, return_ in run.test_episodes()]
+        known = {name: value for name, value in values.items() if value is not None}
+        one.log(known, round(point.steps), time.time())
+    tests = [EpisodeRecord(seed, return_, 0) for seed, return_ in run.test_returns.items()]
     for purpose, episodes in (("train", run.episodes), ("test", tests)):
         for episode in episodes:
             one.episode(purpose, episode, None)
-    one.log(tested(run.result.get("test")), run.steps.get("train", 0), time.time())
+    one.log(tested(told.get("test")), told["steps"].get("train", 0), time.time())
     one.close(None)
-
-
-def _known(values: Json) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The class ``Policy`` of a module, as the sandbox will find it: aliases and base classes followed."""
+"""The classes of a module, as the sandbox will find them; what a base class or a decorator brings only running can tell."""
 
 from __future__ import annotations
 
@@ -7,34 +7,18 @@ import ast
 from promptpo.program.confined.tree import Module, assigned, bound_here
 
 
-def class_called(tree: ast.Module, name: str) -> ast.ClassDef | None:
-    """The class that a top-level name means in the end; None where the module does not define it plainly."""
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    seen: set[str] = set()
-    while name not in seen:
-        seen.add(name)
-        alias = assigned(tree, name)
-        if not isinstance(alias, ast.Name):
-            return classes.get(name) if alias is None else None
-        name = alias.id
-    return None
-
-
 def contract(module: Module) -> tuple[bool | None, bool | None]:
     """How the class ``Policy`` wants to be made: whether it takes parameters, and whether it has a ``reset``."""
     init, reset = (_method(module, "Policy", name) for name in ("__init__", "reset"))
-    takes_params = None if init is None else False
-    resets = None if reset is None else False
-    if isinstance(init, ast.FunctionDef):
-        takes_params = None if init.decorator_list else _positional(init) > 1 or init.args.vararg is not None
-    if isinstance(reset, ast.FunctionDef):
-        resets = None if reset.decorator_list else _positional(reset) == 1
-    return takes_params, resets
+    takes_params = (
+        init if init is None or isinstance(init, bool) else _positional(init) > 1 or bool(init.args.vararg)
+    )
+    return takes_params, reset if reset is None or isinstance(reset, bool) else _positional(reset) == 1
 
 
 def reward(module: Module) -> tuple[bool, bool]:
     """Whether the class ``Reward`` may have a ``step``, and a ``success``."""
-    if class_called(module.tree, "Reward") is None:
+    if _class(module, "Reward") is None:
         return False, False
     has_step, has_success = (_method(module, "Reward", name) is not False for name in ("step", "success"))
     return has_step, has_success
@@ -47,40 +31,29 @@ def lacks(module: Module, class_name: str, *methods: str) -> tuple[str, ...]:
 
 def arguments(module: Module, class_name: str, method: str) -> tuple[str, ...]:
     """Names of the positional arguments of a method of a top-level class; empty where it is not there."""
-    owner = class_called(module.tree, class_name)
-    body = owner.body if owner is not None else []
-    found = [n for n in body if isinstance(n, ast.FunctionDef) and n.name == method]
-    return tuple(argument.arg for argument in found[0].args.args) if found else ()
+    found = _method(module, class_name, method)
+    return tuple(one.arg for one in found.args.args) if isinstance(found, ast.FunctionDef) else ()
+
+
+def _class(module: Module, name: str) -> ast.ClassDef | None:
+    """The top-level class of a name; None where that is nothing plain."""
+    classes = {node.name: node for node in module.tree.body if isinstance(node, ast.ClassDef)}
+    return classes.get(name) if assigned(module.tree, name) is None else None
 
 
 def _method(module: Module, class_name: str, name: str) -> ast.FunctionDef | bool | None:
-    """A method of a top-level class; see `find_method`. None where there is no such class."""
-    owner = class_called(module.tree, class_name)
-    return None if owner is None else find_method(module.tree, owner, name)
-
-
-def find_method(tree: ast.Module, owner: ast.ClassDef, name: str) -> ast.FunctionDef | bool | None:
-    """A method, inherited ones included; False where there is none, None where only running can tell."""
-    pending, seen = [owner], set()
-    unknown = False
-    while pending:
-        node = pending.pop(0)
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        own = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == name]
-        if own:
-            return None if unknown else own[-1]
-        if name in set(bound_here(node.body)):
-            return None
-        unknown = unknown or bool(node.decorator_list or node.keywords)
-        for base in node.bases:
-            found = class_called(tree, base.id) if isinstance(base, ast.Name) else None
-            if found is not None:
-                pending.append(found)
-            elif not (isinstance(base, ast.Name) and base.id == "object"):
-                unknown = True
-    return None if unknown else False
+    """A method of a top-level class; False where there is none, None where only running can tell."""
+    owner = _class(module, class_name)
+    if owner is None:
+        return None
+    own = [item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == name]
+    if own:
+        return None if own[-1].decorator_list else own[-1]
+    plain = all(isinstance(base, ast.Name) and base.id == "object" for base in owner.bases)
+    known = (
+        plain and not owner.decorator_list and not owner.keywords and name not in set(bound_here(owner.body))
+    )
+    return False if known else None
 
 
 def _positional(method: ast.FunctionDef) -> int:

@@ -27,17 +27,6 @@ def reads(module: Module) -> list[str]:
     return sorted({n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)})
 
 
-def imports(module: Module) -> tuple[str, ...]:
-    """The top-level packages that it imports, sorted."""
-    found: set[str] = set()
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.partition(".")[0])
-    return tuple(sorted(found))
-
-
 def docstring(module: Module) -> str:
     """Its docstring, as its value, clean; empty without one."""
     return clean((ast.get_docstring(module.tree, clean=False) or "").strip())
@@ -50,14 +39,12 @@ def class_docstrings(module: Module, name: str = "") -> list[str]:
 
 
 def text(module: Module, name: str) -> str:
-    """A text of that name, at the top level or in a class; empty where there is none.
-
-    It may be written in parts that are added, or as a list of lines or a dict of labels and their meanings.
-    """
+    """A text of that name, at the top level or in a class; empty where there is none."""
     body = module.tree.body
     bodies = (body, *(node.body for node in body if isinstance(node, ast.ClassDef)))
-    found = (_text_of(value) for part in bodies for target, value in assignments(part) if target == name)
-    return next(filter(None, found), "")
+    values = (value for part in bodies for target, value in assignments(part) if target == name)
+    texts = (one.value for one in values if isinstance(one, ast.Constant) and isinstance(one.value, str))
+    return next(filter(None, map(str.strip, texts)), "")
 
 
 def without_docstring(module: Module) -> str:
@@ -82,19 +69,3 @@ def option_defaults(module: Module) -> dict[str, Any]:
             with contextlib.suppress(ValueError):
                 defaults[str(literal(node.args[0] if node.args else None))] = literal(default)
     return defaults
-
-
-def _text_of(node: ast.expr) -> str:
-    """What an expression of literals says as text; empty where it is none."""
-    with contextlib.suppress(ValueError):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            last, first = literal(node.right), _text_of(node.left)
-            return f"{first} {last.strip()}" if first and isinstance(last, str) else ""
-        value = literal(node)
-        if isinstance(value, dict):
-            return "; ".join(f"{label} = {meaning}" for label, meaning in value.items())
-        if isinstance(value, (list, tuple)):
-            return "; ".join(map(str, value))
-        if isinstance(value, str):
-            return value.strip()
-    return ""

@@ -10,9 +10,6 @@ from promptpo.program.confined.tree import Module, parse
 from promptpo.program.confined.tunables import declared_in
 from promptpo.program.tunables import text_digest
 
-MOST_BITS = 10_000
-"""Longer integers are dumped as hexadecimal digits, since Python refuses to write them as decimal ones."""
-
 
 def digest(module: Module) -> str:
     """A name for what a source does: equal for sources that differ in comments, layout and local names.
@@ -23,14 +20,14 @@ def digest(module: Module) -> str:
     tree = parse(module.source) or module.tree  # one of its own, since normalising changes it
     try:
         return text_digest(ast.dump(_Normalise().visit(tree)))
-    except (RecursionError, MemoryError):
+    except (RecursionError, MemoryError, ValueError):  # among others, integers that Python refuses to write
         return text_digest(module.source)
 
 
 def skeleton(module: Module) -> str:
     """A name for a program without its numbers: equal for those that differ in nothing else."""
     tree = parse(module.source) or module.tree  # one of its own, as above
-    values: dict[ast.expr, ast.expr] = {}
+    values: dict[ast.AST, ast.expr] = {}
     for one in declared_in(tree).values():
         value = ast.Constant(f"{one.shape}" if one.shape else 0)
         both = [ast.Constant(0), ast.Constant(0)]
@@ -80,11 +77,6 @@ class _Normalise(ast.NodeTransformer):
         node.id = self._name(node.id)
         return node
 
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        if isinstance(node.value, int) and node.value.bit_length() > MOST_BITS:
-            node.value = hex(node.value)
-        return node
-
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         if node.value is None:
             return None
@@ -99,8 +91,8 @@ class _Normalise(ast.NodeTransformer):
 class _WithoutNumbers(ast.NodeTransformer):
     """Numbers become 0, and an array in ``PARAMS`` its shape, however they are written."""
 
-    def __init__(self, declared: Mapping[ast.expr, ast.expr]) -> None:
-        self._declared: dict[ast.AST, ast.expr] = dict(declared.items())
+    def __init__(self, declared: Mapping[ast.AST, ast.expr]) -> None:
+        self._declared = declared
 
     def visit(self, node: ast.AST) -> Any:
         if node not in self._declared:

@@ -20,7 +20,7 @@ def inlined(module: Module) -> str:
     They have names that nothing else in the policy has; what was imported is set to them where the import stood.
     """
     nodes = ast.walk(module.tree)
-    found = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) and _ours(node)]
+    found = [node for node in nodes if isinstance(node, _Import) and _ours(node)]
     if not found:
         return module.source
     prefix = f"{MODULE}_"
@@ -29,15 +29,9 @@ def inlined(module: Module) -> str:
     whole = any(isinstance(node, ast.Import) for node in found)
     chosen = {alias.name for node in found if isinstance(node, ast.ImportFrom) for alias in node.names}
     wanted = _with_needed(set(_PIECES) if whole else chosen)
-    place = _behind_imports(module)
+    place = _beginning(module)  # what they are set to has to stand behind the pieces
     edits = [(module.start(node), module.end(node), _assignments(node, prefix)) for node in found]
-    top = [edit for edit in edits if edit[0] < place]  # what they are set to has to stand before it
-    moved = [
-        (start, end, "pass" if module.data[end:].lstrip(b" ")[:1] == b";" else "") for start, end, _ in top
-    ]
-    lines = "\n".join(new for _, _, new in top)
-    block = f"\n{_block(wanted, prefix, whole=whole)}\n\n\n{lines}\n"
-    return module.replaced([*moved, *(edit for edit in edits if edit not in top), (place, place, block)])
+    return module.replaced([*edits, (place, place, f"{_block(wanted, prefix, whole=whole)}\n\n\n")])
 
 
 def _ours(node: _Import) -> bool:
@@ -80,13 +74,11 @@ def _block(wanted: list[str], prefix: str, *, whole: bool) -> str:
     return f"import numpy as {prefix}np\n\n\n{note}\n\n\n{text}{module}"
 
 
-def _behind_imports(module: Module) -> int:
-    """The offset of the line behind the imports that the module begins with."""
+def _beginning(module: Module) -> int:
+    """The offset of the line behind what a module has to begin with: its docstring, imports from ``__future__``."""
     last = docstring_of(module.tree)
     for node in module.tree.body:
-        if isinstance(node, _Import):
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             last = node
-        elif node is not last:
-            break
     end = -1 if last is None else module.data.find(b"\n", module.end(last))
     return 0 if last is None else len(module.data) if end < 0 else end + 1

@@ -18,11 +18,11 @@ __all__ = ["every", "extract", "is_plain_expression", "of_module", "toml"]
 _FACTS = {
     fact.__name__: fact
     for fact in (
-        facts.is_python, facts.names, facts.reads, facts.imports, facts.docstring, facts.class_docstrings,
+        facts.is_python, facts.names, facts.reads, facts.docstring, facts.class_docstrings,
         facts.text, facts.without_docstring, facts.option_defaults, identity.digest, identity.skeleton,
         classes.contract, classes.reward, classes.lacks, classes.arguments, tree.constant,
         tunables.params, tunables.arrays, tunables.given, tunables.table, tunables.actions,
-        tunables.number, tunables.with_values, tunables.with_literal,
+        tunables.with_values, tunables.with_literal,
         renaming.renamed, renaming.named, inlining.inlined,
     )
 }  # fmt: skip

@@ -66,7 +66,7 @@ def _parts(node: ast.AST, name: str) -> tuple[list[ast.AST], list[ast.AST]]:
     children = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.ClassDef):
         return [one for one in children if one not in node.body], list(node.body)
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+    if not isinstance(node, ast.FunctionDef | ast.Lambda):
         return children, []
     own = {child.arg for child in ast.walk(node.args) if isinstance(child, ast.arg)}
     body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
@@ -91,7 +91,7 @@ def _apply(node: ast.AST, old: str, new: str) -> None:
         node.asname = new
         return
     for field, value in ast.iter_fields(node):
-        if field in {"id", "name", "rest"} and value == old:
+        if field in {"id", "name"} and value == old:
             setattr(node, field, new)
     if isinstance(node, ast.Global | ast.Nonlocal):
         node.names = [new if name == old else name for name in node.names]

@@ -85,7 +85,7 @@ def bound_here(statements: Iterable[ast.AST]) -> Iterator[str]:
     while stack:
         node = stack.pop()
         yield from bound_by(node)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
             continue
         if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda):
             walrus = [n.target for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
@@ -95,17 +95,15 @@ def bound_here(statements: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def bound_by(node: ast.AST) -> Iterator[str]:
-    """Names that one node binds by itself."""
+    """Names that one node binds by itself, of the kinds of nodes that the gate lets pass."""
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    elif isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.alias):
         yield node.asname or node.name.partition(".")[0]
-    elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+    elif isinstance(node, ast.ExceptHandler) and node.name:
         yield node.name
-    elif isinstance(node, ast.MatchMapping) and node.rest:
-        yield node.rest
 
 
 class Module:

@@ -54,19 +54,15 @@ class Declared:
 
     def text(self, values: Sequence[float]) -> str:
         """Other values as they are written in the place of `node`."""
-        if self.whole:
-            text = replace(self, whole=False, node=ast.copy_location(ast.Constant(0.0), self.node)).text(
-                values
-            )
-            return f"({text}, {rounded(self.low)!r}, {rounded(self.high)!r})"
-        if not self.shape:
-            return repr(rounded(values[0]))
-        rows = as_text(self.shape, [rounded(value) for value in values])
-        made = self.node.func if isinstance(self.node, ast.Call) else None
-        if isinstance(made, ast.Attribute) and isinstance(made.value, ast.Name):
-            indent = " " * (self.node.col_offset + len(f"{made.value.id}.array(["))
-            return f"{made.value.id}.array({rows.replace(NEW_LINE, NEW_LINE + indent)})"
-        return rows.replace(NEW_LINE, NEW_LINE + " " * (self.node.col_offset + 1))
+        made = self.node.func if isinstance(self.node, ast.Call) and not self.whole else None
+        module = made.value if isinstance(made, ast.Attribute) else None
+        before, after = (f"{module.id}.array(", ")") if isinstance(module, ast.Name) else ("", "")
+        text = repr(rounded(values[0]))
+        if self.shape:
+            indent = " " * (self.node.col_offset + len(before) + 1)
+            rows = as_text(self.shape, [rounded(value) for value in values])
+            text = before + rows.replace(NEW_LINE, NEW_LINE + indent) + after
+        return f"({text}, {rounded(self.low)!r}, {rounded(self.high)!r})" if self.whole else text
 
 
 def declared_in(tree: ast.Module) -> dict[str, Declared]:
@@ -142,15 +138,6 @@ def actions(module: Module) -> tuple[Any, ...]:
         return tuple(dict.fromkeys(listed or (action for _, action in table(module) or ())))
     except TypeError:  # lists, say, which no table of actions can be indexed by
         return ()
-
-
-def number(module: Module, name: str, default: float) -> float:
-    """A top-level number, or a default where it is missing or no finite number."""
-    try:
-        found = float(constant(module, name))
-    except (ValueError, TypeError, OverflowError):
-        return default
-    return found if math.isfinite(found) else default
 
 
 def with_values(module: Module, values: Mapping[str, float]) -> str:

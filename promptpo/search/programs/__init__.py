@@ -30,7 +30,7 @@ class SearchLLM:
             ProviderError: The request is not for a policy.
             UnsupportedSpaceError: No structure suits the spaces.
         """
-        from promptpo.search.programs.evolve import propose
+        from promptpo.search.programs.library import propose
 
         if request.purpose != "policy" or request.situation is None:
             raise ProviderError(

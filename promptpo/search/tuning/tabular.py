@@ -52,7 +52,8 @@ class TableSearch:
         self.start, self._seeds, self.length = start, seeds, purse.horizon
         self.steps = self.evaluations = self._batches = 0
         self.finished = False
-        discount = min(0.9999, max(0.0, start.program.number("DISCOUNT", DISCOUNT)))
+        found = start.program.constant("DISCOUNT")
+        discount = min(0.9999, max(0.0, found)) if isinstance(found, float) else DISCOUNT
         self.model = TableModel(start.program.actions, discount)
         self._places = {action: i for i, action in enumerate(self.model.actions)}
         self._known = 1

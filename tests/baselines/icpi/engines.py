@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptpo_baselines.icpi.engines.base import LocalEngine
-from promptpo_baselines.icpi.values import Result
+from promptpo.llm.base import Completion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,19 @@ if TYPE_CHECKING:
 GARBAGE = "assert ? no such line"
 
 
-class ScriptedEngine(LocalEngine):
+def answered(text: str) -> Completion:
+    """An answer that costs nothing."""
+    return Completion(text, "test", cost_usd=0.0)
+
+
+class FreeEngine:
+    """An engine that holds nothing."""
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+class ScriptedEngine(FreeEngine):
     """Answers by a function of the request, or by a map from its query; remembers what it was asked.
 
     Args:
@@ -39,13 +50,13 @@ class ScriptedEngine(LocalEngine):
         """All requests so far, without their batches."""
         return [request for batch in self.batches for request in batch]
 
-    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Completion]:
         """Complete all requests of a batch, in order."""
         self.batches.append(tuple(requests))
-        return [Result(self._script(request)) for request in requests]
+        return [answered(self._script(request)) for request in requests]
 
 
-class NoisyEngine(LocalEngine):
+class NoisyEngine(FreeEngine):
     """Another engine's answers, some of them garbage, some of them the answer to another question.
 
     Args:
@@ -62,23 +73,23 @@ class NoisyEngine(LocalEngine):
         self._inner, self._rng, self._garbage, self._wrong = inner, rng, garbage, wrong
         self._earlier: dict[str, list[str]] = {}
 
-    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Completion]:
         """Complete all requests of a batch, in order."""
         results = self._inner.complete(requests)
         return [self._disturb(q, result) for q, result in zip(requests, results, strict=True)]
 
-    def _disturb(self, request: CompletionRequest, result: Result) -> Result:
+    def _disturb(self, request: CompletionRequest, result: Completion) -> Completion:
         earlier = self._earlier.setdefault(request.kind, [])
         earlier.append(result.text)
         draw = self._rng.random()
         if draw < self._garbage:
-            return Result(GARBAGE)
+            return answered(GARBAGE)
         if draw < self._garbage + self._wrong:
-            return Result(earlier[int(self._rng.integers(len(earlier)))])
+            return answered(earlier[int(self._rng.integers(len(earlier)))])
         return result
 
 
-class LookupEngine(LocalEngine):
+class LookupEngine(FreeEngine):
     """Copies what followed the question's lines when they last stood in the prompt; knows nothing else.
 
     Args:
@@ -90,9 +101,9 @@ class LookupEngine(LocalEngine):
     def __init__(self, codec: Any) -> None:
         self._header = f"{codec.header}\n"
 
-    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Completion]:
         """Complete all requests of a batch, in order."""
-        return [Result(self._answer(request.examples, request.query)) for request in requests]
+        return [answered(self._answer(request.examples, request.query)) for request in requests]
 
     def _answer(self, examples: str, query: str) -> str:
         # In the middle of a trajectory there is no header before a state.

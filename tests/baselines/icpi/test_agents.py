@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from promptpo.run.records import Seeds
-from promptpo_baselines.icpi.agents import Agent, Randomness, TabularQAgent, own_choice_probability
+from promptpo_baselines.icpi.agents import Randomness, TabularQAgent, own_choice_probability
 from promptpo_baselines.icpi.assembly import Method, assemble
 from promptpo_baselines.icpi.matching import MatchingModel
 from promptpo_baselines.icpi.memory import Memory
@@ -34,16 +34,9 @@ def test_the_warm_up_is_the_published_sigmoid() -> None:
 def test_ties_are_broken_evenly() -> None:
     """Chi-squared of 3,000 draws among three equal values; the limit is passed once in 10,000."""
     draw = randomness()
-    counts = Counter(draw.among_best((0.5, 0.5, 0.5, 0.4)).action for _ in range(3000))
+    counts = Counter(draw.among_best((0.5, 0.5, 0.5, 0.4)) for _ in range(3000))
     assert set(counts) == {0, 1, 2}
     assert sum((n - 1000) ** 2 / 1000 for n in counts.values()) < 18.4
-
-
-def test_a_decision_says_how_it_came_about() -> None:
-    """Values, ties, and whether it was drawn at random."""
-    draw = randomness()
-    assert (draw.among_best((0.0, 1.0)).action, draw.among_best((0.0, 1.0)).ties) == (1, 1)
-    assert Agent(CHAIN, draw).act((0,)).warm_up
 
 
 def test_tabular_q_takes_the_target_whole() -> None:
@@ -53,14 +46,14 @@ def test_tabular_q_takes_the_target_whole() -> None:
         agent._experience = 99  # no warm-up
         agent.observe(Transition((3,), 1, 0.0, True, (3,)))
         agent.observe(Transition((2,), 2, 0.0, False, (3,)))
-        decision = agent.act((3,))
-        assert decision.values[1] == pytest.approx(expected)
-        assert agent.act((2,)).values == pytest.approx((1.0, 1.0, 0.8))
+        assert agent._values((3,))[1] == pytest.approx(expected)
+        assert agent._values((2,)).tolist() == pytest.approx([1.0, 1.0, 0.8])
+        assert agent.act((2,)) in {0, 1}
 
 
 def test_the_matching_model_copies_the_latest_match() -> None:
     """Of the whole memory; nothing where nothing matches."""
-    memory = Memory(8)
+    memory = Memory()
     model = MatchingModel(CHAIN.codec, memory)
     state = CHAIN.codec.obs((5,), hint=False)
     ask = [Question("next", state, 0), Question("done", state, 0), Question("reward", state, 0, False)]
@@ -77,13 +70,13 @@ def test_the_matching_model_copies_the_latest_match() -> None:
 
 def test_the_memory_is_ready_when_every_action_was_tried() -> None:
     """And something went on."""
-    memory = Memory(2)
+    memory = Memory()
     memory.add_episode([Transition((3,), 1, 0.0, True, (3,))])
     assert not memory.ready(1)
     memory.add_episode([Transition((3,), 0, 0.0, False, (2,)), Transition((2,), 2, 0.0, False, (3,))])
     assert memory.ready(3)
     memory.add_episode([])
-    assert len(memory.recent) == 2
+    assert memory.episodes == 3
     assert len(memory.transitions) == 3
 
 
@@ -93,23 +86,23 @@ def test_the_same_seed_repeats_a_run(method: Any) -> None:
     found = []
     for seed in (0, 0, 1):
         engine = oracle(CHAIN, seed)
-        agent = assemble(CHAIN, method, PAPER, engine=engine, seed=seed).agent
-        logs = train(CHAIN, agent, 50, seed)
-        found.append([(log.end_step, log.regret, [d.action for d in log.decisions]) for log in logs])
+        agent = assemble(CHAIN, method, PAPER, engine=engine, seed=seed)
+        logs = list(train(CHAIN, agent, 50, seed))
+        found.append([(log.end_step, log.regret, [step.action for step in log.transitions]) for log in logs])
     assert found[0] == found[1] != found[2]
 
 
 def test_an_episode_that_the_last_step_cuts_off_is_not_counted() -> None:
     """Neither logged nor learned from."""
     setting = setting_for("promptpo/MiniCatch-v0")
-    logs = train(setting, assemble(setting, "random", PAPER).agent, 12, 0)
+    logs = list(train(setting, assemble(setting, "random", PAPER), 12, 0))
     assert [log.end_step for log in logs] == [5, 10]
 
 
 def test_the_last_quarter_is_counted_from_the_planned_steps() -> None:
     """Episodes that ended after three quarters of them."""
     setting = setting_for("promptpo/MiniCatch-v0")
-    logs = train(setting, assemble(setting, "random", PAPER).agent, 40, 0)
+    logs = list(train(setting, assemble(setting, "random", PAPER), 40, 0))
     late = [log.regret for log in logs if log.end_step > 30 and log.regret is not None]
     assert len(late) == 2
     assert last_quarter(logs, 40) == pytest.approx(sum(late) / 2)
@@ -118,8 +111,8 @@ def test_the_last_quarter_is_counted_from_the_planned_steps() -> None:
 
 def test_test_episodes_teach_nothing() -> None:
     """The same held-out episodes twice are the same, and the memory does not grow."""
-    agent: Any = assemble(CHAIN, "matching", PAPER, seed=0).agent
-    train(CHAIN, agent, 80, 0)
+    agent: Any = assemble(CHAIN, "matching", PAPER, seed=0)
+    list(train(CHAIN, agent, 80, 0))
     before = len(agent._memory.transitions)
     list(play_test(CHAIN, agent, Seeds().test(5)))
     assert len(agent._memory.transitions) == before
@@ -128,33 +121,30 @@ def test_test_episodes_teach_nothing() -> None:
 def test_imitation_learns_from_successes_only() -> None:
     """And acts as the prompt's trajectories do."""
     engine = ScriptedEngine(lambda _: "state = right()")
-    agent = assemble(CHAIN, "no-argmax", PAPER, engine=engine).agent
+    agent = assemble(CHAIN, "no-argmax", PAPER, engine=engine)
     failure = [Transition((5,), 1, 0.0, True, (5,))]
     success = [Transition((4,), 1, 1.0, True, (4,))]
     for _ in range(30):
         agent.end_episode(failure)
     agent.begin_episode()
-    assert agent.act((3,)).warm_up
+    agent.act((3,))
     assert not engine.requests
     for _ in range(10):
         agent.end_episode(success)
-    decisions = [agent.act((3,)) for _ in range(20)]
-    assert {d.action for d in decisions if not d.warm_up} == {2}
+    assert {agent.act((3,)) for _ in range(20)} == {2}
     assert {request.kind for request in engine.requests} == {"policy"}
 
 
 def test_pure_garbage_makes_a_random_agent() -> None:
     """All values are then equal, and every action is as frequent as the others."""
     engine = NoisyEngine(oracle(CHAIN), np.random.default_rng(0), garbage=1.0)
-    assembled = assemble(CHAIN, "icpi", PAPER, engine=engine, seed=0)
+    agent = assemble(CHAIN, "icpi", PAPER, engine=engine, seed=0)
     for episode in episodes(CHAIN, 12):
-        assembled.agent.end_episode(episode)
-    assembled.agent.begin_episode()
-    decisions = [assembled.agent.act((5,)) for _ in range(600)]
-    counts = Counter(decision.action for decision in decisions)
+        agent.end_episode(episode)
+    agent.begin_episode()
+    counts = Counter(agent.act((5,)) for _ in range(600))
     assert min(counts.values()) > 150
-    assert all(set(decision.ends) == {"invalid_done"} for decision in decisions if not decision.warm_up)
-    assert assembled.tally.invalid["done"] == assembled.tally.calls["done"]
+    assert agent.tally.invalid["done"] == agent.tally.calls["done"]
     assert engine.complete([]) == []
     assert GARBAGE not in CHAIN.codec.actions
 

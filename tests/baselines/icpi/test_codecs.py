@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.errors import UnsupportedSpaceError
-from promptpo_baselines.icpi.codecs import CODECS, GenericCodec, first_line, flatten
+from promptpo_baselines.icpi.codecs import CODECS, first_line, flatten, generic_codec
 
 column = st.integers(0, 3)
 alien = st.one_of(st.just((-1, -1)), st.tuples(column, st.integers(0, 5)))
@@ -153,7 +153,7 @@ SPACES = [
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_the_generic_codec_reads_back_what_it_writes(space: Any) -> None:
     """Members of every supported space, at the precision of the text."""
-    codec = GenericCodec(space, spaces.Discrete(3), decimals=3)
+    codec = generic_codec(space, spaces.Discrete(3), decimals=3)
     space.seed(0)
     for _ in range(50):
         state = flatten(space.sample())
@@ -161,12 +161,12 @@ def test_the_generic_codec_reads_back_what_it_writes(space: Any) -> None:
         assert again is not None
         assert again == pytest.approx(state, abs=5e-4)
         assert codec.parse_obs(codec.obs(again, hint=False)) == again
-    assert codec.actions == tuple(f"state, reward = action_{n}()" for n in range(3))
+    assert codec.actions == [f"state, reward = action_{n}()" for n in range(3)]
 
 
 def test_the_generic_codec_knows_one_zero() -> None:
     """A number that is rounded to zero has no sign."""
-    codec = GenericCodec(spaces.Box(-1, 1, (2,), np.float64), spaces.Discrete(2))
+    codec = generic_codec(spaces.Box(-1, 1, (2,), np.float64), spaces.Discrete(2))
     assert codec.obs((-0.001, 0.001), hint=False) == "assert state == [0.00, 0.00]"
 
 
@@ -185,14 +185,14 @@ def test_what_cannot_be_written_is_refused_in_one_sentence(
 ) -> None:
     """The sentence says what would do."""
     with pytest.raises(UnsupportedSpaceError, match=said):
-        GenericCodec(observations, actions)
+        generic_codec(observations, actions)
 
 
 @pytest.mark.parametrize("env_id", ["FrozenLake-v1", "CartPole-v1", "CliffWalking-v1", "MountainCar-v0"])
 def test_gymnasiums_own_environments_can_be_written(env_id: str) -> None:
     """Real observations of real steps."""
     env = gymnasium.make(env_id)
-    codec = GenericCodec(env.observation_space, env.action_space)
+    codec = generic_codec(env.observation_space, env.action_space)
     state = flatten(env.reset(seed=0)[0])
     for _ in range(20):
         assert codec.parse_obs(codec.obs(state, hint=False)) == pytest.approx(state, abs=5e-3)

@@ -25,7 +25,7 @@ def test_a_run_tells_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     code, out, err = call(capsys, *words, "--out", str(tmp_path / "a"))
     assert code == 0
     assert "mean regret in the last quarter" in out
-    assert "held-out return" in out
+    assert "Held-out return" in out
     assert "step 40/40" in err or "episode" in err
     code, out, err = call(capsys, *words, "--out", str(tmp_path / "b"), "--json")
     assert (code, err) == (0, "")

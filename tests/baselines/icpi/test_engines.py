@@ -9,8 +9,7 @@ import pytest
 
 from promptpo.errors import MissingExtraError, MissingKeyError, UsageError
 from promptpo_baselines.icpi.domains import DOMAINS
-from promptpo_baselines.icpi.engines.base import Engine
-from promptpo_baselines.icpi.engines.choose import choose_engine, is_paid
+from promptpo_baselines.icpi.engines.choose import check_engine, is_paid
 from promptpo_baselines.icpi.prompts import Question
 from promptpo_baselines.icpi.setting import setting_for
 from promptpo_baselines.icpi.values import CompletionRequest, Kind
@@ -101,34 +100,6 @@ def test_wrong_answers_are_answers_to_other_questions() -> None:
     assert all(int(answer) <= n for n, answer in enumerate(answers))
 
 
-def test_all_local_engines_keep_the_protocol() -> None:
-    """Order, one result per request, and closing twice."""
-    rng = np.random.default_rng(0)
-    engines = [
-        oracle(CHAIN),
-        LookupEngine(CHAIN.codec),
-        ScriptedEngine({"a": "b"}),
-        NoisyEngine(oracle(CHAIN), rng),
-    ]
-    for engine in engines:
-        assert isinstance(engine, Engine)
-        assert not engine.paid
-        requests = [
-            CompletionRequest(EXAMPLES, "state, reward = reset()\nassert state == [5]\n", "policy")
-        ] * 3
-        assert len(engine.complete(requests)) == 3
-        engine.close()
-        engine.close()
-    scripted = engines[2]
-    assert [
-        r.text
-        for r in scripted.complete([CompletionRequest("", "a", "done"), CompletionRequest("", "c", "done")])
-    ] == [
-        "b",
-        "",
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "settings", "error", "said"),
     [
@@ -146,14 +117,14 @@ def test_what_cannot_be_chosen_is_told_in_one_sentence(
     """And says what would do."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(error, match=said) as caught:
-        choose_engine(name, CHAIN, **settings)
+        check_engine(name, CHAIN, **settings)
     assert "\n" not in str(caught.value)
 
 
 def test_the_oracle_knows_its_own_domains_only() -> None:
     """For others there is no oracle."""
     with pytest.raises(UsageError, match="ICPI's own domains only"):
-        choose_engine("oracle", setting_for("FrozenLake-v1"))
+        check_engine("oracle", setting_for("FrozenLake-v1"))
 
 
 def test_the_embedded_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +133,7 @@ def test_the_embedded_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="pip install"):
-        choose_engine("embedded:smollm2", CHAIN)
+        check_engine("embedded:smollm2", CHAIN)
 
 
 def test_which_engines_are_paid() -> None:

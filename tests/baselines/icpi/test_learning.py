@@ -21,8 +21,8 @@ def late_regret(name: str, profile: Any, seeds: Any, made: Callable[[Any, int], 
     steps = setting.domain.figure_steps
     regrets = []
     for seed in seeds:
-        agent = assemble(setting, "icpi", profile, engine=made(setting, seed), seed=seed).agent
-        regret = last_quarter(train(setting, agent, steps, seed), steps)
+        agent = assemble(setting, "icpi", profile, engine=made(setting, seed), seed=seed)
+        regret = last_quarter(list(train(setting, agent, steps, seed)), steps)
         assert regret is not None
         regrets.append(regret)
     return statistics.fmean(regrets)
@@ -67,5 +67,5 @@ def test_random_rollouts_improve_no_policy() -> None:
 def test_random_actions_do_not_learn() -> None:
     """The regret that the curves start from."""
     setting = setting_for("promptpo/Chain-v0")
-    logs = train(setting, assemble(setting, "random", PAPER, seed=0).agent, 2000, 0)
+    logs = list(train(setting, assemble(setting, "random", PAPER, seed=0), 2000, 0))
     assert statistics.fmean(log.regret for log in logs if log.regret is not None) > 0.5

@@ -28,17 +28,9 @@ def imagination(
 ) -> Any:
     """Rollouts over a filled memory, and the model that counts."""
     book = book or filled_book(setting, 40, profile)
-    model = InContextModel(
-        setting.codec, builder(setting, book, profile), book, engine, profile, stream(0, "components")
-    )
-    made = Imagination(
-        setting.codec,
-        model,
-        discount=setting.gamma_plan,
-        max_steps=max_steps or setting.max_rollout,
-        rng=stream(0, "rollout"),
-        fast=profile.fast,
-    )
+    model = InContextModel(builder(setting, book, profile), engine, stream(0, "components"))
+    short = replace(setting, max_rollout=max_steps or setting.max_rollout)
+    made = Imagination(short, model, stream(0, "rollout"), fast=profile.fast)
     return made, model
 
 

@@ -187,8 +187,8 @@ def test_copying_solves_a_small_deterministic_lake() -> None:
     setting = lake(desc=["SF", "HG"])
 
     def mean(method: Any, steps: int) -> float:
-        agent = assemble(setting, method, FAST, engine=LookupEngine(setting.codec)).agent
-        train(setting, agent, steps, 0)
+        agent = assemble(setting, method, FAST, engine=LookupEngine(setting.codec))
+        list(train(setting, agent, steps, 0))
         return sum(log.return_ for log in play_test(setting, agent, Seeds().test(20))) / 20
 
     learned = mean("icpi", 250)

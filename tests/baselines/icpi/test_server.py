@@ -11,11 +11,10 @@ from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.run.config import Budget
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo_baselines.icpi.engines.choose import choose_engine
+from promptpo_baselines.icpi.engines.choose import language_model
 from promptpo_baselines.icpi.engines.paid import PaidEngine, without_oldest
-from promptpo_baselines.icpi.engines.server import CompletionServer, tokenizer
+from promptpo_baselines.icpi.engines.text import TextLLM
 from promptpo_baselines.icpi.values import CompletionRequest
-from tests.baselines.icpi.worlds import CHAIN
 
 EXAMPLE = "assert state == [6] and state != [4]\nstate = left()\nassert state == [5] and state != [4]\n\n"
 CHOICES = ("assert done", "assert not done")
@@ -27,18 +26,32 @@ def request(cell: Any, *, examples: Any = EXAMPLE, choices: Any = None, **settin
     return CompletionRequest(examples, query, "next", choices=choices, **settings)
 
 
-def engine(
-    server: Any, *, llamacpp: bool = True, budget: Any = None, journal: Any = None, **settings: Any
-) -> Any:
+def over(
+    journal: Journal, server: Any, *, llamacpp: bool = True, budget: Any = None, **settings: Any
+) -> PaidEngine:
     """The real engine, without waits between retries that matter."""
-    completer = CompletionServer("m", base_url=server.address, llamacpp=llamacpp, **settings)
-    return PaidEngine(completer, Ledger(budget or Budget(steps=None)), journal)
+    ledger = Ledger(budget or Budget(steps=None), journal.events)
+    journal.listen(ledger.add)
+    return PaidEngine(TextLLM("m", base_url=server.address, llamacpp=llamacpp, **settings), ledger, journal)
 
 
 @pytest.fixture
-def paid(server: Any) -> Iterator[Any]:
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """That of a new run."""
+    with Journal(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def engine(server: Any, journal: Journal) -> Any:
+    """Makes engines; see `over`."""
+    return lambda **settings: over(journal, server, **settings)
+
+
+@pytest.fixture
+def paid(engine: Any) -> Iterator[Any]:
     """An engine without limits."""
-    made = engine(server)
+    made = engine()
     yield made
     made.close()
 
@@ -64,42 +77,41 @@ def test_what_is_sent(server: Any, paid: Any) -> None:
     assert body["grammar"] == 'root ::= "assert done" | "assert not done"'
 
 
-def test_a_plain_server_is_told_nothing_of_llamacpps(server: Any) -> None:
+def test_a_plain_server_is_told_nothing_of_llamacpps(server: Any, engine: Any) -> None:
     """OpenAI's refuses what it does not know."""
-    made = engine(server, llamacpp=False)
+    made = engine(llamacpp=False)
     made.complete([request(6, choices=CHOICES)])
     made.close()
     assert not {"grammar", "cache_prompt"} & set(server.completions[0])
 
 
-def test_a_busy_server_is_asked_again_when_it_says(server: Any) -> None:
+def test_a_busy_server_is_asked_again_when_it_says(server: Any, paid: Any, journal: Journal) -> None:
     """Retry-After is honoured by the client; the answer counts once."""
     server.failures.append((429, {"retry-after": "0.05"}, {"error": {"message": "slow down"}}))
     server.failures.append((503, {"retry-after": "0.05"}, {"error": {"message": "loading model"}}))
-    ledger = Ledger(Budget(steps=None))
-    made = PaidEngine(CompletionServer("m", base_url=server.address, llamacpp=True), ledger)
-    (result,) = made.complete([request(6)])
-    made.close()
+    (result,) = paid.complete([request(6)])
     assert result.text.startswith("assert state == [5]")
     assert len(server.seen) == 3
-    assert ledger.calls == 1
+    assert len(list(journal.of_kind("completion"))) == 1
 
 
 @pytest.mark.parametrize(("status", "said"), [(401, "key"), (404, "m"), (500, "")])
-def test_a_server_that_refuses_ends_the_run_in_one_sentence(server: Any, status: Any, said: str) -> None:
+def test_a_server_that_refuses_ends_the_run_in_one_sentence(
+    server: Any, status: Any, said: str, engine: Any
+) -> None:
     """An error is not an invalid completion."""
     server.failures.extend([(status, {}, {"error": {"message": "no"}})] * 3)
-    made = engine(server, max_retries=0)
+    made = engine(max_retries=0)
     with pytest.raises(ProviderError, match=said) as caught:
         made.complete([request(6)])
     made.close()
     assert "\n" not in str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_told(server: Any) -> None:
+def test_a_server_that_is_not_there_is_told(server: Any, engine: Any) -> None:
     """With its address."""
     server.close()
-    made = engine(server, max_retries=0)
+    made = engine(max_retries=0)
     with pytest.raises(ProviderError, match=r"127\.0\.0\.1"):
         made.complete([request(6)])
     made.close()
@@ -136,12 +148,12 @@ def test_what_was_paid_for_is_not_asked_again(server: Any, tmp_path: Path) -> No
     """A second engine over the same journal answers from it, and the ledger knows what was spent."""
     asked = [request(cell) for cell in (7, 6, 6)]
     with Journal(tmp_path) as journal:
-        made = engine(server, journal=journal)
+        made = over(journal, server)
         first = made.complete(asked)
         made.close()
     assert len(server.completions) == 3, "the same question twice in a run is asked twice"
     with Journal(tmp_path) as journal:
-        made = engine(server, journal=journal)
+        made = over(journal, server)
         again = made.complete(asked)
         more = made.complete([request(6), request(6, attempt=1), request(6, temperature=0.5)])
         made.close()
@@ -156,12 +168,12 @@ def test_a_batch_that_fails_in_part_keeps_the_rest(server: Any, tmp_path: Path) 
     asked = [request(cell) for cell in (7, 6, 5)]
     server.failures.append((400, {}, {"error": {"message": "no"}}))
     with Journal(tmp_path) as journal:
-        made = engine(server, journal=journal, max_retries=0)
+        made = over(journal, server, max_retries=0)
         with pytest.raises(ProviderError):
             made.complete(asked)
         assert len(list(journal.of_kind("completion"))) == 2
         made.close()
-        made = engine(server, journal=journal)
+        made = over(journal, server)
         assert len(made.complete(asked)) == 3
         made.close()
     assert len(server.completions) == 4
@@ -175,9 +187,9 @@ def test_a_batch_that_fails_in_part_keeps_the_rest(server: Any, tmp_path: Path) 
         (Budget(steps=None, seconds=0), 0),
     ],
 )
-def test_a_limit_ends_the_asking(server: Any, budget: Any, calls: Any) -> None:
+def test_a_limit_ends_the_asking(server: Any, budget: Any, calls: Any, engine: Any) -> None:
     """Before the call that would pass it."""
-    made = engine(server, budget=budget)
+    made = engine(budget=budget)
     with pytest.raises(BudgetSpentError):
         [made.complete([request(cell)]) for cell in range(7)]
     made.close()
@@ -185,31 +197,21 @@ def test_a_limit_ends_the_asking(server: Any, budget: Any, calls: Any) -> None:
     assert len(server.completions) < 7
 
 
-def test_tokens_are_counted_by_the_server(server: Any) -> None:
-    """Each text once."""
-    count = tokenizer(server.address)
-    assert [count("a b c"), count("a b c"), count("a")] == [3, 3, 1]
-    assert len(server.seen) == 2
-    server.failures.append((500, {}, {}))
-    with pytest.raises(ProviderError, match="does not count tokens"):
-        count("new")
-
-
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"error": {"message": "odd"}}])
-def test_an_answer_that_is_no_completion_is_told(server: Any, body: Any) -> None:
+def test_an_answer_that_is_no_completion_is_told(server: Any, body: Any, engine: Any) -> None:
     """Status 200 with something else in it."""
     server.failures.append((200, {}, body))
-    made = engine(server)
-    with pytest.raises(ProviderError, match="no completion"):
+    made = engine()
+    with pytest.raises(ProviderError, match="not an answer"):
         made.complete([request(6)])
     made.close()
 
 
-def test_a_chat_model_is_asked_for_the_next_line(server: Any) -> None:
+def test_a_chat_model_is_asked_for_the_next_line(server: Any, journal: Journal) -> None:
     """Instruction, examples, question with its choices; fences in the answer do not count."""
-    chosen = choose_engine("openai:m", CHAIN, base_url=server.address)
-    first, second = chosen.engine.complete([request(6), request(5, choices=CHOICES)])
-    chosen.close()
+    made = PaidEngine(language_model("openai:m", server.address), Ledger(Budget(steps=None)), journal)
+    first, second = made.complete([request(6), request(5, choices=CHOICES)])
+    made.close()
     assert first.text.startswith("assert state == [5]")
     assert second.text.startswith("assert state == [4]")
     bodies = sorted(server.completions, key=lambda body: len(json.dumps(body)))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -85,7 +86,7 @@ def test_what_does_not_fit_is_refused_before_it_begins(
     monkeypatch.setattr(memory, "memory_of", lambda device: GIB // 100)
 
     def build(**design: Any) -> Any:
-        language = Design(tiny_gpt2, tune="full", **design).as_data()
+        language = asdict(Design(tiny_gpt2, tune="full", **design))
         chosen = TrainingSettings("trpo", Task("Pendulum-v1"), 128, language=language)
         row = hyperparameters_of(chosen)
         envs = build_envs(chosen, row, steps_taken=0, saved=None)

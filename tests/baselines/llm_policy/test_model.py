@@ -1,6 +1,7 @@
 """The real model, and what flags say of it."""
 
 import importlib.util
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
         eval_every=2048,
         validation_episodes=4,
         test_episodes=10,
-        language=Design("smollm2", layers=2, seed=1).as_data(),
+        language=asdict(Design("smollm2", layers=2, seed=1)),
     )
     result = train(settings, tmp_path / "run", resume=False, display=Display())
     assert result["test"]["mean_return"] > 3 * result["curve"][0]["mean_return"]
@@ -60,6 +61,6 @@ def test_a_runs_seed_is_that_of_random_weights(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(TypeError):  # there is no result to show
         main(words)
     (settings,) = seen
-    assert settings.language == Design("smollm2", tune="lora", network="random", seed=7).as_data()
+    assert settings.language == asdict(Design("smollm2", tune="lora", network="random", seed=7))
     assert (settings.algorithm, settings.steps, settings.seed, settings.device) == ("trpo", 64, 7, "auto")
     assert (settings.validation_episodes, settings.test_episodes) == (5, 20)

@@ -1,6 +1,6 @@
 """Training of a language model: thinned updates, and what products are computed in."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ def test_an_update_may_take_a_part_of_the_rollout(tiny_gpt2: Any, tmp_path: Path
     rows = tmp_path / "thin.yml"
     rows.write_text("default: {n_envs: 1, n_steps: 16, sub_sampling_factor: 4, cg_max_steps: 2}")
     chosen = settings(
-        tmp_path, "trpo", language=design.as_data(), steps=16, eval_every=16, hyperparameters=str(rows)
+        tmp_path, "trpo", language=asdict(design), steps=16, eval_every=16, hyperparameters=str(rows)
     )
     short = replace(chosen, task=Task("Pendulum-v1", {}, 8), test_episodes=1)
     assert piece(short, tmp_path / "run")["steps"]["train"] == 16
@@ -42,7 +42,7 @@ def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:
     before = torch.get_float32_matmul_precision()
     try:
         for n, matmul in enumerate(("bfloat16", "tf32", "float32")):
-            language = Design(matmul=matmul).as_data()
+            language = asdict(Design(matmul=matmul))
             chosen = settings(tmp_path, "ppo", language=language)
             with pytest.raises(InterruptedError):
                 train(chosen, tmp_path / str(n), resume=False, display=Display(), kind=kind)

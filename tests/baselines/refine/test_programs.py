@@ -137,9 +137,9 @@ def test_an_off_policy_learner_begins_near_the_program() -> None:
 def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> None:
     """What a critic makes of it is what it would be worth to go on; the next episode begins afresh."""
     counting = "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n = self.n + 1\n        return [self.n / 10]\n"
-    envs, flats = flat_envs(Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0)
-    prior = Prior(counting, flats[0]._raw, envs.action_space)
-    beside = ProgramEnvs(envs, flats, prior, scale=1.0, off_policy=False)
+    flats = flat_envs(Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0)
+    prior = Prior(counting, flats[0]._raw, flats[0].action_space)
+    beside = ProgramEnvs(flats, prior, scale=1.0, off_policy=False)
     try:
         seen: Any = [beside.reset()]
         for _ in range(3):

@@ -249,7 +249,7 @@ def test_a_run_says_how_it_begins(
     title = f"refine program.py of {tmp_path / 'program.py'}: a network learns by CrossQ on Pendulum-v1"
     assert any(line.startswith(title) for line in telling.lines)
     (tmp_path / "out" / "result.json").unlink()
-    assert read_baseline(tmp_path / "out").method == "refine"
+    assert read_baseline(tmp_path / "out").content["method"] == "refine"
     hints = [line for line in telling.lines if "as it is for" in line or "acts alone" in line]
     assert len(hints) == 1
     assert said in hints[0]

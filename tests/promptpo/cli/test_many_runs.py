@@ -163,7 +163,7 @@ def test_the_page_holds_table_intervals_and_curves(runs: Any, capsys: pytest.Cap
 
 
 def test_an_earlier_comparison_stays(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Other runs get a page of their own; the same ones, and a page that is named, are written again, which is said."""
+    """Each gets a page of its own; one that is named is written again, which is said."""
     again = ", in place of the one that was there"
     told = []
     for arguments in (
@@ -178,7 +178,7 @@ def test_an_earlier_comparison_stays(runs: Any, capsys: pytest.CaptureFixture[st
     assert told == [
         "wrote compare.html",
         "wrote compare-2.html",
-        f"wrote compare.html{again}",
+        "wrote compare-3.html",
         f"wrote compare.html{again}",
     ]
 

@@ -16,7 +16,7 @@ from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError
-from promptpo.run.allowance import with_episodes
+from promptpo.run.budget import with_episodes
 from promptpo.run.config import Config
 from promptpo.spec.describe import describe
 

@@ -13,7 +13,7 @@ from promptpo.envs.family import united
 from promptpo.envs.task import HELD_OUT_SEEDS, Task, Variant
 from promptpo.envs.task_file import read_tasks
 from promptpo.errors import UsageError
-from promptpo.run.allowance import with_episodes
+from promptpo.run.budget import with_episodes
 from promptpo.run.config import Config
 from promptpo.run.records import Seeds
 from promptpo.spec.describe import describe
@@ -160,11 +160,11 @@ def test_tasks_are_read_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[[tasks]]\n", "there is no 'tasks'"),
-        ("[task]\n", "with two brackets"),
-        ("[[task]]\nfloors = 6\n", "has kwargs and env, not floors"),
-        ("[[task]]\nkwargs = 6\n", "kwargs is a table"),
-        ("[[held_out]]\nkwargs = {}\n", r"has no \[\[task\]\]"),
+        ("[[task]]\n[[tasks]]\n", "tasks: extra inputs are not permitted; the file has"),
+        ("[task]\n", "task: .* with two brackets"),
+        ("[[task]]\nfloors = 6\n", "task 0 floors: extra inputs are not permitted; .* kwargs"),
+        ("[[task]]\nkwargs = 6\n", "task 0 kwargs: .*; .* kwargs is a table"),
+        ("[[held_out]]\nkwargs = {}\n", r"task: field required; the file has \[\[task\]\]"),
         ("[[task", "cannot read"),
     ],
 )

@@ -69,7 +69,8 @@ def test_wrappers_stand_in_their_order_with_their_arguments() -> None:
     assert isinstance(env.env, Scaled)
     env.reset(seed=0)
     assert env.step(0)[1] == pytest.approx(-1 / 24)
-    assert "This is the reward inside Scaled (Divides rewards), which may change it." in describe(task).text
+    text = " ".join(describe(task).text.split())
+    assert "Around the environment is Scaled (Divides rewards), in FlattenObservation" in text
 
 
 def test_a_wrapper_is_read_from_one_word() -> None:

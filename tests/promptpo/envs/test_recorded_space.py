@@ -52,10 +52,9 @@ def test_a_record_from_anywhere_is_a_space_or_a_sentence(value: Any, record: Any
     compile(exported(POLICY, ORIGIN, action_space=space), "policy.py", "exec")
 
 
-@pytest.mark.parametrize("kind", ["box", "multi_binary"])
-def test_a_space_of_too_many_values_is_refused_before_it_is_made(kind: str) -> None:
+def test_a_space_of_too_many_values_is_refused_before_it_is_made() -> None:
     """A record may say any shape; gigabytes are not asked for."""
-    record = {"kind": kind, "shape": [20_000, 10_000], "dtype": "float32", "low": 0.0, "high": 1.0}
+    record = {"kind": "multi_binary", "shape": [20_000, 10_000], "dtype": "int8"}
     tracemalloc.start()
     with pytest.raises(ValueError, match="no record of an action space"):
         space_of(record)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import lzma
 import tracemalloc
@@ -201,15 +200,14 @@ def test_a_damaged_recording_is_told(tmp_path: Path) -> None:
         ReplayLLM(file)
 
 
-@pytest.mark.parametrize(("ending", "packed"), [("xz", lzma.compress), ("gz", gzip.compress)])
 def test_a_recording_that_unpacks_without_end_is_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, packed: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unpacking stops at the bound, however small the file is."""
     for module in (files, replay):
         monkeypatch.setattr(module, "MOST_BYTES", 1 << 20)
-    path = tmp_path / f"bomb.jsonl.{ending}"
-    path.write_bytes(packed(bytes(1 << 26)))
+    path = tmp_path / "bomb.jsonl.xz"
+    path.write_bytes(lzma.compress(bytes(1 << 26)))
     tracemalloc.start()
     with pytest.raises(UsageError, match="holds more than 1 MB"):
         ReplayLLM(path)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as command_line
-from promptpo.output.importance import importance_in_words, importance_json, importances, tuned_rows
+from promptpo.output.importance import importance_in_words, importance_json, tuned_rows
 from promptpo.output.report.page import write_report
 from promptpo.output.run_view import read_view
 from promptpo.run.records import Candidate, Sensitivity
@@ -46,16 +46,16 @@ def test_an_array_is_one_row() -> None:
 
 
 def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
-    """Those that mattered most first; what noise explains is counted, not named."""
+    """Those that mattered most first; what noise explains is named at a bound only."""
     one = candidate(
         bias=Sensitivity(0.0, "", 240), kd=Sensitivity(0.2, "upper", 240), kp=Sensitivity(0.625, "", 240),
         gain=Sensitivity(0.0, "lower", 240), gone=Sensitivity(0.9, "", 240),
     )  # fmt: skip
     assert importance_in_words(one) == (
-        "Which numbers moved the return in 240 tuning episodes: kp 62%, kd 20% (at its upper bound); 2 others little or "
-        "nothing clear; also at a bound: gain."
+        "Which numbers moved the return in 240 tuning episodes: kp 62%, kd 20% (at its upper bound), gain 0% (at its lower "
+        "bound)."
     )
-    assert [each["name"] for each in importances(one)[0]] == ["kp", "kd", "bias", "gain"]
+    assert [each["name"] for each in importance_json(one)["parameters"]] == ["kp", "kd", "bias", "gain"]
     told = importance_json(one)
     assert told is not None
     assert told["episodes"] == 240

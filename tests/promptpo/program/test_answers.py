@@ -1,7 +1,5 @@
 """Reading answers: what models really write, and whatever else may come."""
 
-import ast
-import json
 import textwrap
 from typing import Any
 
@@ -25,14 +23,6 @@ class Policy:
 '''
 
 
-def runs_as_policy(source: Any) -> Any:
-    """Whether a source defines the class (judged from its syntax tree; nothing is run)."""
-    tree = ast.parse(source)
-    defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-    assigned = {t.id for node in tree.body if isinstance(node, ast.Assign) for t in node.targets}
-    return "Policy" in defined | assigned
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -46,8 +36,6 @@ def runs_as_policy(source: Any) -> Any:
         f"```python\n{POLICY}```".replace("\n", "\r\n"),
         f"```python\n{POLICY.replace('    ', chr(9))}```",
         "1. Like this:\n\n" + textwrap.indent(f"```python\n{POLICY}\n```", "   "),
-        json.dumps({"code": POLICY}),
-        f"```json\n{json.dumps({'strategy': 'push', 'policy': POLICY})}\n```",
         f"```bash\npip install numpy\n```\n\n```python\n{POLICY}```",
         f"```python\n{POLICY}",
     ],
@@ -69,28 +57,13 @@ def test_the_last_of_several_versions_wins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("```python\nclass CartPolicy:\n    def act(self, obs):\n        return 1\n```", "another name"),
-        ("```python\ndef act(obs):\n    return 1\n```", "a bare function"),
-        ("```python\ndef policy(obs):\n    return 1\n```", "a bare function of another name"),
-        ("```python\ndef act(self, obs):\n    return 1\n```", "a method without its class"),
-    ],
-)
-def test_near_misses_are_adapted(text: str, reason: str) -> None:
-    """A class of another name or a bare function is made to fit instead of being lost."""
-    answer = extract(text)
-    assert answer.problem is None, reason
-    assert runs_as_policy(answer.source)
-
-
-@pytest.mark.parametrize(
     ("text", "cut", "problem"),
     [
         ("", False, "empty"),
         ("  \n", False, "empty"),
         ("", True, "cut"),
         ("I cannot help with that.", False, "no_code"),
+        ("```python\ndef act(obs):\n    return 1\n```", False, "no_code"),
         ("```python\nclass Policy:\n    def act(self, obs):\n        return (1 +", True, "cut"),
         ("<think>still thinking about", True, "cut"),
         ("<think>still thinking about", False, "empty"),

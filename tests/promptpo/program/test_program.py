@@ -50,9 +50,9 @@ RECORDED = sorted((Path(__file__).parents[2] / "recordings").glob("*/*.md"))
 
 def touch_everything(program: Any) -> Any:
     """Use all that a program offers."""
-    _ = program.digest, program.is_python, program.names, program.reads, program.imports, program.contract
+    _ = program.digest, program.is_python, program.names, program.reads, program.contract
     _ = program.params, program.values, program.table, program.actions, program.docstring
-    _ = program.number("DISCOUNT", 0.5), program.without_docstring
+    _ = program.constant("DISCOUNT"), program.without_docstring
     for name in program.names:
         program.renamed(name)
     return [
@@ -66,11 +66,10 @@ def test_what_is_known_of_a_program() -> None:
     program = Program.parse(FULL)
     assert program.docstring == "Push along the velocity."
     assert program.names == {"math", "np", "PARAMS", "TABLE", "ACTIONS", "helper", "Base", "Pusher", "Policy"}
-    assert program.imports == ("math", "numpy")
     assert program.params == {"kp": (1.2, 0.0, 5.0)}
     assert program.values == {"kp": 1.2}
     assert (program.table, program.actions) == ({0: 1}, (0, 1))
-    assert (program.contract.takes_params, program.contract.resets) == (True, True)
+    assert (program.contract.takes_params, program.contract.resets) == (None, None)  # only running can tell
     assert Program.parse(FULL) is program
     assert Program(FULL) == program
 
@@ -102,7 +101,7 @@ def test_text_that_is_no_python_is_a_program_too() -> None:
         ("class Policy:\n    def reset(self, seed): pass", False, False),
         ("class Policy(abc.ABC):\n    pass", None, None),
         ("@dataclass\nclass Policy:\n    t: int = 0", None, None),
-        ("class A:\n    def __init__(self, p): pass\nclass Policy(A):\n    pass", True, False),
+        ("class A:\n    def __init__(self, p): pass\nclass Policy(A):\n    pass", None, None),
         ("if x:\n    class Policy:\n        pass", None, None),
         ("Policy = make()", None, None),
         ("Policy = A\nA = Policy", None, None),
@@ -214,9 +213,7 @@ def test_extraction_takes_linear_time(text: Any) -> None:
 )
 def test_thinking_is_cut_out(text: str, kept: str) -> None:
     """Up to the next closing tag of the same name; from one that is never closed on, to the end."""
-    from promptpo.program.confined.answers import _without_thinking
-
-    assert _without_thinking(text) == kept
+    assert extract(text).prose == kept
 
 
 @pytest.mark.slow

@@ -103,8 +103,8 @@ def test_actions_come_from_their_literal_or_from_the_table() -> None:
     assert Program("x = 1\n").actions == ()
 
 
-def test_numbers_have_defaults() -> None:
-    """A missing or odd number is its default."""
-    assert Program("DISCOUNT = 0.9\n").number("DISCOUNT", 0.5) == 0.9
-    assert Program("DISCOUNT = f()\n").number("DISCOUNT", 0.5) == 0.5
-    assert Program("").number("DISCOUNT", 0.5) == 0.5
+def test_constants_are_literals() -> None:
+    """What is missing or computed is none."""
+    assert Program("DISCOUNT = 0.9\n").constant("DISCOUNT") == 0.9
+    assert Program("DISCOUNT = f()\n").constant("DISCOUNT") is None
+    assert Program("").constant("DISCOUNT") is None

@@ -87,6 +87,14 @@ def test_an_environment_that_dies_once_is_tried_again(tmp_path: Path) -> None:
     assert evaluation_of(rollout).outcome == "ok"
 
 
+def test_a_busy_machine_makes_no_policy_slow() -> None:
+    """Time in which others held the processor is not the policy's."""
+    rollout = run(thermostat(), Job(HEAT, trials(1)))
+    waited = replace(rollout, policy_seconds=60.0, guest_cpu_seconds=0.5)
+    assert evaluation_of(waited).policy_seconds == 0.5
+    assert evaluation_of(replace(waited, policy_seconds=0.25)).policy_seconds == 0.25
+
+
 def test_a_fault_in_compiled_code_is_told_with_its_place() -> None:
     """What ended the process, and the line of the environment that was running."""
     with pytest.raises(EnvironmentFaultError, match=r"segmentation fault .*environments/__init__\.py, line"):

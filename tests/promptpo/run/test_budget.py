@@ -1,6 +1,7 @@
 """One table divides the step budget."""
 
 import ast
+import asyncio
 from pathlib import Path
 from typing import get_args
 
@@ -8,12 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.run.budget import TABLE, Purpose, allotted, in_words, longest_episode, tuning_steps, units
-from promptpo.run.config import Budget
-from promptpo.run.ledger import Ledger
-from tests.promptpo.run.test_ledger import spent
+from promptpo.envs.task import Task
+from promptpo.errors import BudgetSpentError
+from promptpo.run.budget import TABLE, Purpose, allotted, horizon_within, in_words, tuning_steps, units
+from promptpo.run.config import Budget, Config
+from promptpo.run.journal import Event, Kind
+from promptpo.run.ledger import ROWS, Ledger
 
 PURPOSES = get_args(Purpose)
+
+
+def played(kind: Kind, steps: int) -> Event:
+    """A journaled rollout of so many steps."""
+    return Event(0, 0.0, kind, "a", {"spent": {ROWS[kind][1]: steps}})
 
 
 @given(st.sampled_from(PURPOSES), st.integers(0, 10**7), st.integers(1, 10**4))
@@ -34,12 +42,33 @@ def test_the_small_purposes_leave_most_to_programs_and_their_numbers() -> None:
 
 def test_the_ledger_knows_what_a_purpose_may_still_take() -> None:
     """Its share less what it took, and never more than is left at all."""
-    ledger = Ledger(Budget(steps=10_000), [spent(0, probe=300, tune=9_600)])
+    ledger = Ledger(Budget(steps=10_000), [played("probe", 300), played("tuning", 9_600)])
     assert ledger.room("experiments") == 100
-    assert ledger.room("validation") == 100
-    assert Ledger(Budget(steps=10_000), [spent(0, probe=900)]).room("experiments") == 0
+    assert (ledger.room("validation"), ledger.room("validation", parts=4)) == (100, 25)
+    assert Ledger(Budget(steps=10_000), [played("probe", 900)]).room("experiments") == 0
+    assert Ledger(Budget(steps=10_000), [played("look", 900)]).room("experiments") == 500
     assert Ledger(Budget(steps=None)).room("tuning") is None
     assert allotted("validation", 10_000) == 2_000
+    assert allotted("world", 1_000) == TABLE["world"].floor
+
+
+@pytest.mark.parametrize(
+    ("kind", "purpose"), [("probe", "experiments"), ("reference", "references"), ("reward", "goal")]
+)
+def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpose: Purpose) -> None:
+    """Whatever else is left; marks on test seeds are outside, and search and tuning go on."""
+    ledger = Ledger(Budget(steps=10_000))
+    ledger.limits = {purpose: 200}
+
+    async def takes(payer: Purpose | None) -> int:
+        with ledger.hold(payer) as hold:
+            return await hold.take(500)
+
+    assert asyncio.run(takes(purpose)) == 500
+    ledger.add(played(kind, 200))
+    with pytest.raises(BudgetSpentError, match=TABLE[purpose].what):
+        asyncio.run(takes(purpose))
+    assert [asyncio.run(takes(other)) for other in ("training", "tuning", None)] == [500] * 3
 
 
 @given(st.integers(0, 10**7), st.integers(1, 10), st.integers(0, 10**5), st.integers(1, 1000), st.booleans())
@@ -57,7 +86,7 @@ def test_rounds_get_even_parts_of_what_others_need_not() -> None:
     assert tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=True) == 20_000
     assert tuning_steps(100_000, rounds=4, coming=5_000, length=3_000, learns=True) == 0
     assert tuning_steps(10_000, rounds=1, coming=8_000, length=100, learns=True) == 5_000
-    assert tuning_steps(10_000, rounds=1, coming=8_000, length=1_000, learns=True) == 5_000
+    assert tuning_steps(10_000, rounds=1, coming=8_000, length=1_000, learns=True) == 0
     assert tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=False) == 100_000
 
 
@@ -69,7 +98,9 @@ def test_episodes_without_a_limit_are_cut_by_the_budget(
     steps: int | None, sampled: float, found: int
 ) -> None:
     """As long as the table pays for, and some times as long as those of random actions."""
-    assert longest_episode(steps, 100, sampled) == found
+    config = Config(Task("X-v0"), budget=Budget(rounds=5, steps=steps), candidates=2, episodes=10)
+    assert horizon_within(config, None, sampled) == found
+    assert horizon_within(config, 7, sampled) == 7
 
 
 def test_a_budget_that_pays_for_little_says_so() -> None:

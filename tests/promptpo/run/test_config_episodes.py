@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from promptpo.envs.task import Task
-from promptpo.run.allowance import with_episodes
+from promptpo.run.budget import with_episodes
 from promptpo.run.config import Budget, Config
 
 

@@ -75,7 +75,7 @@ def test_a_reservation_waits_for_what_others_give_back() -> None:
         order = []
 
         async def first() -> None:
-            with ledger.hold() as hold:
+            with ledger.hold("training") as hold:
                 granted = await hold.take(100)
                 await asyncio.sleep(0.01)
                 hold.settle(granted, 30)
@@ -84,7 +84,7 @@ def test_a_reservation_waits_for_what_others_give_back() -> None:
 
         async def second() -> None:
             await asyncio.sleep(0.001)
-            with ledger.hold() as hold:
+            with ledger.hold("training") as hold:
                 order.append(await hold.take(60))
 
         await asyncio.gather(first(), second())
@@ -98,7 +98,7 @@ def test_no_steps_left_is_told() -> None:
 
     async def work() -> None:
         ledger = Ledger(Budget(steps=10), [spent(0, train=10)])
-        with ledger.hold() as hold:
+        with ledger.hold("training") as hold:
             await hold.take(1)
 
     with pytest.raises(BudgetSpentError, match="10 environment steps"):
@@ -132,7 +132,7 @@ def test_reservations_never_wait_for_each_other(work: Any, limit: Any) -> None:
 
     async def piece(ledger: Any, parts: Any) -> None:
         total = 0
-        with ledger.hold() as hold:
+        with ledger.hold("training") as hold:
             try:
                 for wanted, used in parts:
                     granted = await hold.take(wanted)

@@ -19,7 +19,7 @@ from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Subject
 from promptpo.run.spender import Spender
-from promptpo_sandbox import Episode, Failure, Rollout, Trajectory, Trial
+from promptpo_sandbox import Episode, Failure, Trajectory, Trial
 from tests.promptpo.rollouts.fake import FakeExecutor
 
 SUBJECT = Subject("class Policy: ...", None, "r1c1")
@@ -197,13 +197,13 @@ def test_observations_of_parts_that_differ_in_shape_are_counted() -> None:
     parts = (3, np.zeros(4), {"grid": np.zeros((2, 5)), "mode": 1})
     trajectory = Trajectory([parts] * 4, [0] * 3, [1.0] * 3)
     episode = Episode(0, 3.0, 3, True, False, None, 0, 0.0, trajectory, None)
-    assert values_in(Rollout((episode,), None, 0, "", 0.0)) == 3 * 16
+    assert values_in([episode]) == 3 * 16
 
 
 def tuned(work: Any, episodes: int) -> Any:
     """Three jobs whose episodes may last 500 steps and last ten."""
     jobs = [Job("class Policy: ...", tuple(Trial(seed, None, 500) for seed in range(episodes)))] * 3
-    return asyncio.run(work.spender.play("tuning", "r1.t1", jobs, purpose="tune"))
+    return asyncio.run(work.spender.play("tuning", "r1.t1", jobs))
 
 
 def test_episodes_that_end_early_are_paid_for_as_they_are(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.spender import Spender
+from promptpo.search.context import PromptSection
 from promptpo.search.filming import Filming
-from promptpo.search.hooks import PromptSection
 from promptpo.session import Session
 from promptpo.spec.describe import describe_env
 from promptpo.spec.pictures import MARGIN, with_rulers
@@ -215,7 +215,7 @@ def test_rendering_ends_where_the_steps_are_slow() -> None:
     assert not slow["whole"]
     assert [slow["frames"][0][0], 0 < slow["frames"][-1][0] < 300] == [0, True]
     quick = renderer._pictures(Sluggish(0.0), whole, 10.0, {**wanted, "seconds": 20})
-    assert [step for step, _ in quick["frames"]] == [0, *range(43, 300, 43), 300]
+    assert [step for step, *_ in quick["frames"]] == [0, *range(43, 300, 43), 300]
     assert quick["whole"]
 
 
@@ -234,20 +234,20 @@ def test_a_renderer_that_starts_slowly_leaves_no_picture_out() -> None:
     trajectory = Trajectory([], [0] * 70, [1.0] * 70)
     whole = Episode(1, 70.0, 70, False, True, None, 0, 0.0, trajectory)
     found = renderer._pictures(Late(0.0), whole, 10.0, {"frames": 7, "width": 50, "seconds": 2})
-    assert [step for step, _ in found["frames"]] == [0, 10, 20, 30, 40, 50, 60, 70]
+    assert [step for step, *_ in found["frames"]] == [0, 10, 20, 30, 40, 50, 60, 70]
 
 
 def test_strips_hold_their_pictures_in_order() -> None:
     """Left to right, then down; evenly from the first to the last."""
-    frames = [(n, png(10 * n)) for n in range(21)]
+    frames = [(n, png(10 * n), "") for n in range(21)]
     chosen = spread(frames)
     assert len(chosen) == MOST
     assert [chosen[0][0], chosen[-1][0]] == [0, 20]
-    sheet = np.asarray(Image.open(io.BytesIO(strip(chosen, columns=4))))
+    sheet = np.asarray(Image.open(io.BytesIO(strip(chosen))))
     height, width = sheet.shape[0] // 2, sheet.shape[1] // 4
     middles = [int(sheet[r * height + 14 + 10, c * width + 4 + 15, 0]) for r in range(2) for c in range(4)]
-    assert middles == [10 * step for step, _ in chosen]
-    assert len(strip([(0, png(1))])) > 0
+    assert middles == [10 * step for step, *_ in chosen]
+    assert len(strip([(0, png(1), "x = 0.00, y = 0.00")])) > 0
 
 
 def test_rulers_stand_beside_an_enlarged_frame() -> None:

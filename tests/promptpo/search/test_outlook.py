@@ -11,7 +11,7 @@ from promptpo.run.config import Budget, Config
 from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.context import SearchContext
-from promptpo.search.outlook import for_tuning, outlook
+from promptpo.search.planning import for_tuning, outlook
 
 CONFIG = Config(
     Task("CartPole-v1"),

@@ -17,14 +17,14 @@ from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.rollouts import LocalExecutor, Settings
-from promptpo.run.allowance import allowance
 from promptpo.run.artifacts import UNTOLD
+from promptpo.run.budget import allowance
 from promptpo.run.config import Budget, Config
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender
-from promptpo.search.hooks import Feature
+from promptpo.search.context import Feature
 from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM
 from promptpo.spec.describe import describe

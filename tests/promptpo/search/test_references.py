@@ -18,8 +18,7 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import evaluation_of
 from promptpo.run.config import Config
 from promptpo.run.records import Measured, Played, Seeds
-from promptpo.search.context import SearchContext
-from promptpo.search.hooks import Feature
+from promptpo.search.context import Feature, SearchContext
 from promptpo.search.references import LEARNT_FROM, measured_at_start, programs
 from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 from tests.promptpo.optimizing import Model, optimize, read_run

@@ -17,8 +17,7 @@ from promptpo.run.records import Attempt
 from promptpo.run.spender import Spender
 from promptpo.search.context import SearchContext
 from promptpo.search.planning import plan_round
-from promptpo.search.sampler import Sampler
-from promptpo.search.samples import OutOfBudget, Unanswered
+from promptpo.search.sampler import OutOfBudget, Sampler, Unanswered
 from promptpo.spec.describe import describe
 from promptpo_sandbox import Failure
 from tests.promptpo.policies import CRASH, GOOD, WEAK

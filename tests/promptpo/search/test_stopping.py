@@ -9,7 +9,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate
-from promptpo.search.samples import Ceiling, Sample
+from promptpo.search.sampler import Ceiling, Sample
 from promptpo.search.stopping import APART, TOGETHER, ceiling_of, distance, prospect
 
 

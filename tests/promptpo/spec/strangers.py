@@ -173,6 +173,32 @@ class Plant(gymnasium.Env):
         return self._obs(), float(action[0]), False, False, {}
 
 
+class Depot(gymnasium.Env):
+    """Send the truck away in time.
+
+    Observation: [load, speed, due in]
+    """
+
+    observation_space = spaces.Box(-100, 100, (3,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.load, self.t, self.due = 0.0, 0, int(self.np_random.integers(10, 30))
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        self.load += float(self.np_random.random()) * action
+        self.t += 1
+        reward = self.load if self.due - self.t > 0 else -1.0
+        if self.t % 7 == 0:
+            self.due += int(self.np_random.integers(5))
+        return self._observe(), reward, self.t > self.due, False, {}
+
+    def _observe(self) -> Any:
+        return np.array([self.load, self.load % 3, self.due - self.t], np.float32)
+
+
 class Sleeper(Points):
     """Never comes back from a step."""
 
@@ -246,6 +272,7 @@ for name, cls in (
     ("Points", Points),
     ("Barn", Barn),
     ("Silo", Silo),
+    ("Depot", Depot),
     ("Courier", Courier),
     ("Sleeper", Sleeper),
     ("Plant", Plant),

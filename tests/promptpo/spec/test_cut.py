@@ -9,7 +9,7 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.envs.task import Task
-from promptpo.run.allowance import horizon_within, with_episodes
+from promptpo.run.budget import horizon_within, with_episodes
 from promptpo.run.config import Budget, Config
 from promptpo.spec import with_cut
 from promptpo.spec.describe import describe_env

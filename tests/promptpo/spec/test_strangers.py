@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gymnasium import spaces
 
 from promptpo.envs import patience
 from promptpo.envs.task import Task
@@ -13,6 +14,8 @@ from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.spec import observe
 from promptpo.spec.check import check_spec
 from promptpo.spec.describe import describe
+from promptpo.spec.documentation import parse
+from promptpo.spec.fields import fields_of
 from promptpo.spec.parts import identifier
 from promptpo.spec.reading import names_of
 from promptpo.spec.render import rough_span
@@ -32,6 +35,26 @@ def spec(name: Any, **options: Any) -> Any:
 def test_flags_stay_an_array() -> None:
     """Many numbers with the same bounds share a line."""
     assert "self.values = obs  # 0 .. 1; 24 flags" in spec("Lamps").text
+
+
+def test_names_in_a_docstring_are_taken_and_a_difference_is_told_as_one() -> None:
+    """A number that two attributes make is no two hidden ones, and the list of names tells what it is called."""
+    text = spec("Depot").text
+    assert "self.due_in = obs[2]" in text
+    assert "# env.due - env.t: next_obs[2]." in text
+    assert "Not found in the observation" not in text
+    counted = parse("Observation: 0: load, 1: speed, 2: what is due in").parts["observation"]
+    assert [item.name for item in fields_of("obs", spaces.Box(0, 1, (3,)), counted)] == [
+        "load",
+        "speed",
+        "what_due_in",
+    ]
+    assert (
+        fields_of("obs", spaces.Box(0, 1, (2,)), parse("Observation: in [low, high]").parts["observation"])[
+            0
+        ].name
+        == "x_0"
+    )
 
 
 def test_entries_of_a_dictionary_are_named_by_their_keys() -> None:

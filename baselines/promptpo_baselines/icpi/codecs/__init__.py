@@ -2,6 +2,6 @@
 
 from promptpo_baselines.icpi.codecs.base import Codec, first_line
 from promptpo_baselines.icpi.codecs.domains import CODECS
-from promptpo_baselines.icpi.codecs.generic import GenericCodec, flatten
+from promptpo_baselines.icpi.codecs.generic import flatten, generic_codec
 
-__all__ = ["CODECS", "Codec", "GenericCodec", "first_line", "flatten"]
+__all__ = ["CODECS", "Codec", "first_line", "flatten", "generic_codec"]

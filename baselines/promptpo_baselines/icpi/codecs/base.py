@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from promptpo_baselines.icpi.values import Number, Obs
+    from promptpo_baselines.icpi.values import Kind, Obs
 
 DONE, NOT_DONE = "assert done", "assert not done"
 REWARD_PREFIX = "assert reward == "
 _REWARD = re.compile(r"assert reward == (-?\d+(?:\.\d+)?)")
 
-INTEGER = r"(-?\d+)"
+INTEGER, NUMBER = r"(-?\d+)", r"(-?\d+(?:\.\d+)?)"
+_FIELD = re.compile(r"\{(.*?)\}")
+_MINUS_ZERO = re.compile(r"-(?=0(\.0+)?(?![.\d]))")
+"""Before a number that is rounded to zero, which would be a second zero."""
 
 
 def first_line(completion: str) -> str:
@@ -23,44 +25,54 @@ def first_line(completion: str) -> str:
     return completion.lstrip().split("\n", 1)[0].rstrip()
 
 
-class Codec(ABC):
+class Codec:
     """Renders states, actions, rewards and terminations as Python lines, and reads them back.
 
     A state is an ``assert`` line: the facts, then, with hints, comparisons that follow from them. Only the
     first line of an action is ever completed; what belongs to it beyond that (`action_suffix`) is ours.
 
-    Attributes:
-        header: The line before the first state of a trajectory.
+    Args:
+        template: The facts, with a field for each number of a state: ``{}`` for integers, ``{:.2f}`` for others.
         actions: First line of each action, in the order of their indices.
+        hint: What the hint says about a state; empty where there is none.
+        header: The line before the first state of a trajectory.
         action_suffix: Lines after every action; empty or beginning with a line break.
         step_suffix: Lines that end a step in a trajectory; empty or beginning with a line break.
         done_in_trajectory: Whether trajectories show a termination line per step.
     """
 
-    header: str
-    actions: Sequence[str]
-    action_suffix: str = ""
-    step_suffix: str = ""
-    done_in_trajectory: bool = False
-    pattern: re.Pattern[str]
-    """Matches the facts of a state line; what follows must be the end or a hint."""
+    def __init__(
+        self,
+        template: str,
+        actions: Sequence[str],
+        hint: Callable[[Obs], str] = lambda _: "",
+        *,
+        header: str = "state, reward = reset()",
+        action_suffix: str = "",
+        step_suffix: str = "",
+        done_in_trajectory: bool = False,
+    ) -> None:
+        self._template, self._hint, self.header, self.actions = template, hint, header, actions
+        self.action_suffix, self.step_suffix = action_suffix, step_suffix
+        self.done_in_trajectory = done_in_trajectory
+        fields = _FIELD.findall(template)
+        self._types = [float if field else int for field in fields]
+        groups = [NUMBER if field else INTEGER for field in fields]
+        literal = [re.escape(part) for part in _FIELD.split(template)[::2]]
+        self.pattern = re.compile("assert " + "".join(map("".join, zip(literal, [*groups, ""], strict=True))))
 
-    @abstractmethod
     def facts(self, obs: Obs) -> str:
         """A state as text, without ``assert`` and without hints."""
+        return _MINUS_ZERO.sub("", self._template.format(*obs))
 
-    @abstractmethod
-    def hint(self, obs: Obs) -> str:
-        """What the hint says about a state; empty where there is none."""
-
-    @abstractmethod
     def from_match(self, match: re.Match[str]) -> Obs:
-        """The state that `pattern` has matched."""
+        """The state whose facts `pattern` has matched."""
+        return tuple(kind(group) for kind, group in zip(self._types, match.groups(), strict=True))
 
     def obs(self, obs: Obs, *, hint: bool) -> str:
         """A state line."""
         text = f"assert {self.facts(obs)}"
-        extra = self.hint(obs) if hint else ""
+        extra = self._hint(obs) if hint else ""
         return f"{text} and {extra}" if extra else text
 
     def action(self, index: int) -> str:
@@ -101,31 +113,12 @@ class Codec(ABC):
             return None
         return self.from_match(match)
 
-
-class IntegerCodec(Codec):
-    """A codec whose `pattern` has one group per integer of the state, in order."""
-
-    template: ClassVar[str]
-
-    def __init_subclass__(cls) -> None:
-        parts = [re.escape(part) for part in cls.template.split("{}")]
-        cls.pattern = re.compile("assert " + INTEGER.join(parts))
-
-    def facts(self, obs: Obs) -> str:
-        """The template with the numbers of the state."""
-        return self.template.format(*obs)
-
-    def from_match(self, match: re.Match[str]) -> Obs:
-        """The groups as integers."""
-        return tuple(int(group) for group in match.groups())
-
-
-def compare(left: str, a: Number, right: str, b: Number) -> str:
-    """The true one of ``left == right``, ``left < right`` and ``left > right``."""
-    sign = "==" if a == b else "<" if a < b else ">"
-    return f"{left} {sign} {right}"
-
-
-def equality(*, equal: bool) -> str:
-    """``==`` or ``!=``."""
-    return "==" if equal else "!="
+    def parse(self, kind: Kind, completion: str) -> object:
+        """What a completion says, as one of the above reads it; None when it is no answer."""
+        readers: dict[Kind, Callable[[str], object]] = {
+            "done": self.parse_done,
+            "reward": self.parse_reward,
+            "next": self.parse_obs,
+            "policy": self.parse_action,
+        }
+        return readers[kind](completion)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +12,16 @@ from promptpo.errors import UnsupportedSpaceError
 from promptpo_baselines.icpi.codecs.base import Codec
 
 if TYPE_CHECKING:
-    from promptpo_baselines.icpi.values import Number, Obs
+    from promptpo_baselines.icpi.values import Obs
 
 MAX_NUMBERS = 12
 """Observations with more numbers make prompts that hold too few examples."""
 MAX_ACTIONS = 18
 
-_NUMBER = r"(-?\d+(?:\.\d+)?)"
 
-
-class GenericCodec(Codec):
+def generic_codec(
+    observation_space: spaces.Space[Any], action_space: spaces.Space[Any], *, decimals: int = 2
+) -> Codec:
     """``assert state == [0.02, -0.41]``, ``state, reward = action_1()``; there are no hints.
 
     Args:
@@ -32,38 +32,11 @@ class GenericCodec(Codec):
     Raises:
         UnsupportedSpaceError: A space of another kind, or a larger one.
     """
-
-    header = "state, reward = reset()"
-
-    def __init__(
-        self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any], *, decimals: int = 2
-    ) -> None:
-        check_spaces(observation_space, action_space)
-        n_actions = int(action_space.n)  # type: ignore[attr-defined] # checked: Discrete
-        self.actions = tuple(f"state, reward = action_{n}()" for n in range(n_actions))
-        self._integers = np.issubdtype(observation_space.dtype or np.int64, np.integer)
-        self._decimals = decimals
-        numbers = int(np.prod(observation_space.shape)) if observation_space.shape else 1
-        self.pattern = re.compile(r"assert state == \[" + ", ".join([_NUMBER] * numbers) + r"\]")
-
-    def facts(self, obs: Obs) -> str:
-        """The numbers in a list."""
-        return "state == [" + ", ".join(self._number(value) for value in obs) + "]"
-
-    def hint(self, obs: Obs) -> str:
-        """None: nothing is known about the task."""
-        del obs
-        return ""
-
-    def from_match(self, match: re.Match[str]) -> Obs:
-        """The groups as integers or floats, as the space has them."""
-        return tuple(int(float(group)) if self._integers else float(group) for group in match.groups())
-
-    def _number(self, value: Number) -> str:
-        if self._integers:
-            return str(value)
-        text = f"{value:.{self._decimals}f}"
-        return text.removeprefix("-") if float(text) == 0 else text  # "-0.00" would be a second zero
+    check_spaces(observation_space, action_space)
+    whole = np.issubdtype(observation_space.dtype or np.int64, np.integer)
+    fields = ["{}" if whole else f"{{:.{decimals}f}}"] * math.prod(observation_space.shape or ())
+    actions = [f"state, reward = action_{n}()" for n in range(int(action_space.n))]  # type: ignore[attr-defined] # checked: Discrete
+    return Codec(f"state == [{', '.join(fields)}]", actions)
 
 
 def check_spaces(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> None:
@@ -80,7 +53,7 @@ def check_spaces(observation_space: spaces.Space[Any], action_space: spaces.Spac
     small = isinstance(observation_space, (spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)) or (
         isinstance(observation_space, spaces.Box) and len(observation_space.shape) == 1
     )
-    numbers = int(np.prod(observation_space.shape)) if observation_space.shape else 1
+    numbers = math.prod(observation_space.shape or ())
     if not small or numbers > MAX_NUMBERS:
         raise UnsupportedSpaceError(
             f"ICPI writes observations as text, so it needs Discrete, MultiDiscrete or a flat Box of at most "

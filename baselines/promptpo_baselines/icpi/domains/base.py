@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import gymnasium
@@ -18,6 +19,7 @@ class Domain(Protocol):
 
     Attributes:
         n_actions: Actions are the integers below it.
+        observation_space: Of states, as Gymnasium describes them.
         gamma_plan: Discount inside imagined rollouts.
         gamma_eval: Discount of the returns that regret compares.
         time_limit: Steps after which an episode is truncated; None means it always ends by itself.
@@ -28,6 +30,7 @@ class Domain(Protocol):
     """
 
     n_actions: int
+    observation_space: gymnasium.Space[Any]
     gamma_plan: float = 0.9
     gamma_eval: float = 1.0
     time_limit: int | None = None
@@ -63,6 +66,7 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
 
     def __init__(self) -> None:
         self.action_space = gymnasium.spaces.Discrete(self.domain.n_actions)
+        self.observation_space = copy.deepcopy(self.domain.observation_space)
         self._state: Obs = ()
 
     def reset(

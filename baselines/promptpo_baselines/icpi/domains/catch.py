@@ -22,6 +22,7 @@ class MiniCatch(Domain):
     """A ball falls one row per step; the paddle moves beneath it."""
 
     n_actions = 3
+    observation_space = MultiDiscrete([WIDTH, WIDTH, HEIGHT])
     gamma_plan = 1.0
     max_rollout = 5
     figure_steps = 300
@@ -80,7 +81,3 @@ class MiniCatchEnv(DomainEnv):
     """
 
     domain = MiniCatch()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.observation_space = MultiDiscrete([WIDTH, WIDTH, HEIGHT])

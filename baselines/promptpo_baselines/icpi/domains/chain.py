@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gymnasium.spaces import Discrete, MultiDiscrete
+from gymnasium.spaces import Discrete, MultiDiscrete, Space
 
 from promptpo_baselines.icpi.domains.base import Domain, DomainEnv
 
@@ -22,6 +22,7 @@ class Chain(Domain):
     """Eight cells in a row; "try goal" ends the episode and pays only in cell 4."""
 
     n_actions = 3
+    observation_space: Space[Any] = Discrete(CELLS)
     gamma_plan = 0.8
     gamma_eval = 0.8
     time_limit: int | None = 8
@@ -48,6 +49,7 @@ class Chain(Domain):
 class DistractorChain(Chain):
     """The chain with a second number beside the cell, drawn anew at every step."""
 
+    observation_space = MultiDiscrete([CELLS, CELLS])
     figure_steps = 120
 
     def reset(self, rng: np.random.Generator) -> Obs:
@@ -95,10 +97,6 @@ class ChainEnv(DomainEnv):
 
     domain = Chain()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.observation_space = Discrete(CELLS)
-
 
 class DistractorChainEnv(DomainEnv):
     """The chain of eight cells with a second, meaningless number in the observation.
@@ -135,7 +133,3 @@ class DistractorChainEnv(DomainEnv):
     """
 
     domain = DistractorChain()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.observation_space = MultiDiscrete([CELLS, CELLS])

@@ -25,6 +25,9 @@ class MiniInvaders(Domain):
     """
 
     n_actions = 3
+    observation_space = Box(
+        np.array([0, -1, -1, -1, -1]), np.array([WIDTH - 1, WIDTH - 1, TOP, WIDTH - 1, TOP]), dtype=np.int64
+    )
     gamma_plan = 0.8
     success_threshold = 1.0
     regret_scale = 2.0
@@ -104,9 +107,3 @@ class MiniInvadersEnv(DomainEnv):
     """
 
     domain = MiniInvaders()
-
-    def __init__(self) -> None:
-        super().__init__()
-        low = np.array([0, -1, -1, -1, -1])
-        high = np.array([WIDTH - 1, WIDTH - 1, TOP, WIDTH - 1, TOP])
-        self.observation_space = Box(low, high, dtype=np.int64)

@@ -28,6 +28,7 @@ class Maze(Domain):
     """Three by three cells; an action taken in the goal cell pays and ends the episode."""
 
     n_actions = 4
+    observation_space = MultiDiscrete([SIZE, SIZE])
     gamma_plan = 0.8
     gamma_eval = 0.8
     time_limit: int | None = 8
@@ -92,7 +93,3 @@ class MazeEnv(DomainEnv):
     """
 
     domain = Maze()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.observation_space = MultiDiscrete([SIZE, SIZE])

@@ -23,6 +23,7 @@ class PointMass(Domain):
     """A mass on a line whose velocity changes by one per step."""
 
     n_actions = 2
+    observation_space = Box(-REACH, REACH, (2,), np.float64)
     gamma_plan = 0.8
     gamma_eval = 0.8
     time_limit: int | None = 8
@@ -82,7 +83,3 @@ class PointMassEnv(DomainEnv):
     """
 
     domain = PointMass()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.observation_space = Box(-REACH, REACH, (2,), np.float64)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptpo_baselines.icpi.values import CompletionRequest, Result
+    from promptpo.llm.base import Completion
+    from promptpo_baselines.icpi.values import CompletionRequest
 
 
-@runtime_checkable
 class Engine(Protocol):
     """Completes batches of prompts.
 
     Attributes:
         name: As ``--engine`` would say it.
-        paid: Its answers cost time or money, so they are kept on disk and count against budgets.
     """
 
     name: str
-    paid: bool
 
-    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Completion]:
         """Complete all requests of a batch, in order.
 
         Raises:
@@ -32,14 +30,5 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what it holds; calling it twice is harmless."""
+        """Release what it holds."""
         ...
-
-
-class LocalEngine:
-    """Base of engines that compute in this process, for nothing."""
-
-    paid = False
-
-    def close(self) -> None:
-        """Nothing to release."""

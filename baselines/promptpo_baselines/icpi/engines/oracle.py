@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from promptpo_baselines.icpi.engines.base import LocalEngine
-from promptpo_baselines.icpi.engines.reading import PromptReader, ReadPrompt
-from promptpo_baselines.icpi.values import Result
+from promptpo.llm.base import Completion
+from promptpo_baselines.icpi.codecs.base import DONE, NOT_DONE, REWARD_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.values import CompletionRequest, Obs
 
 
-class OracleEngine(LocalEngine):
+class OracleEngine:
     """Sees the prompt only; answers with the true dynamics, in the codec's words.
 
     Without examples it cannot know what is asked, and answers nothing. As policy it imitates the
@@ -35,44 +36,47 @@ class OracleEngine(LocalEngine):
 
     def __init__(self, domain: Domain, codec: Codec, rng: np.random.Generator) -> None:
         self._domain, self._codec, self._rng = domain, codec, rng
-        self._reader = PromptReader(codec)
+        self._actions = {codec.action(n): n for n in range(len(codec.actions))}
+        self._state = lru_cache(maxsize=4096)(codec.parse_obs)
 
-    def complete(self, requests: Sequence[CompletionRequest]) -> list[Result]:
+    def complete(self, requests: Sequence[CompletionRequest]) -> list[Completion]:
         """Complete all requests of a batch, in order."""
-        return [Result(self._answer(request.prompt)) for request in requests]
+        return [Completion(self._answer(request.prompt), self.name, cost_usd=0.0) for request in requests]
+
+    def close(self) -> None:
+        """Nothing to release."""
 
     def _answer(self, prompt: str) -> str:
-        reading = self._reader.read(prompt)
-        if reading is None:
+        codec = self._codec
+        examples, _, question = prompt.rstrip("\n").rpartition("\n\n")
+        line, _, rest = question.partition("\n")
+        asks_policy = line == codec.header
+        state, action = self._state(rest if asks_policy else line), self._actions.get(rest)
+        if not examples or state is None:
             return ""
-        state = self._reader.state(reading.state)
-        if state is None:
+        if asks_policy:
+            return self._imitate(examples, state)
+        if action is None:
             return ""
-        return self._world(reading, state) if reading.kind != "policy" else self._imitate(prompt, state)
+        following, reward, terminal = self._domain.step(state, action, self._rng)
+        answer = examples.rpartition("\n")[2]  # of the last example, which tells what is asked
+        if answer in (DONE, NOT_DONE):
+            return codec.done(terminal)
+        if answer.startswith(REWARD_PREFIX):
+            return codec.reward(reward)
+        return codec.obs(following, hint=line != codec.obs(state, hint=False))
 
-    def _world(self, reading: ReadPrompt, state: Obs) -> str:
-        assert reading.action is not None  # noqa: S101 - only the policy has none
-        following, reward, terminal = self._domain.step(state, reading.action, self._rng)
-        if reading.kind == "done":
-            return self._codec.done(terminal)
-        if reading.kind == "reward":
-            return self._codec.reward(reward)
-        return self._codec.obs(following, hint=" and " in reading.state.removeprefix(self._bare(state)))
-
-    def _bare(self, state: Obs) -> str:
-        return self._codec.obs(state, hint=False)
-
-    def _imitate(self, prompt: str, state: Obs) -> str:
-        counts = Counter(self._reader.pairs(prompt))
-        distances = {seen: self._domain.distance(seen, state) for seen, _ in counts}
-        if not counts:
-            return ""
-        nearest = min(distances.values())
+    def _imitate(self, examples: str, state: Obs) -> str:
+        actions = self._codec.actions
+        steps = Counter(
+            (seen, actions.index(line))
+            for before, line in pairwise(examples.split("\n"))
+            if line in actions and (seen := self._state(before)) is not None
+        )
+        distances = {seen: self._domain.distance(seen, state) for seen, _ in steps}
         votes: Counter[int] = Counter()
-        for (seen, action), count in counts.items():
-            if distances[seen] == nearest:
+        for (seen, action), count in steps.items():
+            if distances[seen] == min(distances.values()):
                 votes[action] += count
-        return self._codec.actions[self._one_of([a for a, n in votes.items() if n == max(votes.values())])]
-
-    def _one_of(self, actions: list[int]) -> int:
-        return actions[int(self._rng.integers(len(actions)))] if len(actions) > 1 else actions[0]
+        most = [action for action, count in votes.items() if count == max(votes.values())]
+        return actions[most[int(self._rng.integers(len(most)))]] if most else ""

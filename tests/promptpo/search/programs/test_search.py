@@ -12,8 +12,7 @@ from promptpo.errors import ProviderError
 from promptpo.llm.base import LLM, Message, Request, Situation, Tried
 from promptpo.program import Program
 from promptpo.search.programs import SearchLLM
-from promptpo.search.programs.evolve import narrowed, propose
-from promptpo.search.programs.library import read_genome, structures_for
+from promptpo.search.programs.library import narrowed, propose, read_genome, structures_for
 from promptpo.search.programs.writer import Genome
 
 PENDULUM = Situation(
