@@ -109,11 +109,10 @@ def optimize_seeds(
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
         KeyboardInterrupt: Ctrl-C; all runs and the summary are kept.
     """
-    asked = asked_for(env_id, seed=seed, **options)
-    directory = Path(out) if out is not None else default_directory(asked.config.task)
-    found = begin_seeds(
-        asked.config, seeds, directory, lambda _: shown(asked.observer, asked.progress), llm=llm
-    )
+    config = asked_for(env_id, seed=seed, **options)
+    directory = Path(out) if out is not None else default_directory(config.task)
+    watching = options.get("observer"), options.get("progress")
+    found = begin_seeds(config, seeds, directory, lambda _: shown(*watching), llm=llm)
     if found.interrupted:
         raise KeyboardInterrupt(f"all runs are kept; the same call goes on in {directory}")
     return found

@@ -258,7 +258,7 @@ def _header(docstring: str, provenance: Provenance, filename: str) -> str:
         _facts(provenance),
         "This code passed promptpo's static gate, which is no sandbox; `promptpo play` and `promptpo evaluate` run it confined.",
         f"To play it (needs gymnasium): python {clean_line(filename)} --episodes 10 --seed 0",
-        docstring,
+        clean_lines(*docstring.split("\n")),
     ]
     return "\n\n".join(part for part in parts if part).replace("\\", "\\\\").replace('"""', "'''")
 

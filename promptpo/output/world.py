@@ -79,8 +79,8 @@ def use_of_world(view: RunView) -> str:
     line = [best.attempt.id] if best is not None else []
     for one in line:
         line += [parent for parent in known.get(one, ()) if parent not in line]
-    paid = state.ledger.steps["probe"] - sum(one.steps for one in state.experiments)
-    return use_in_words(state.imagined, max(0, paid), state.ledger.searched_steps, state.promises, line)
+    paid = state.ledger.taken["world"]
+    return use_in_words(state.imagined, paid, state.ledger.searched_steps, state.promises, line)
 
 
 def usable_world(worlds: Sequence[Event]) -> Json | None:
