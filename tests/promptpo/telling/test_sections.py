@@ -107,6 +107,15 @@ def test_other_candidates_are_told_by_what_they_changed_and_how_they_failed() ->
     assert "- r2c3: crashed: line 3: IndexError: list index out of range. It tried: The idea of r2c3." in text
 
 
+def test_a_long_error_leaves_room_for_the_others() -> None:
+    """Whatever a program raises, the section tells of it, and of the program beside it."""
+    long = replace(CRASHED, evaluation=replace(CRASHED.evaluation, error="ValueError: " + "# Task x " * 250))
+    tried = replace(attempt("r2c5", 1.0, 2.0, 3.0), prose="CHANGE: it leaned, so push earlier.")
+    text = of(BEST, long, tried)["others"]
+    assert "- r2c3: crashed: ValueError: # Task x" in text
+    assert "- r2c5: it leaned" in text
+
+
 def test_what_steps_earned_is_told_plainly() -> None:
     """The least and the most."""
     assert "Single steps have earned from 0 to 0 so far." in of(earned=(0.0, 0.0))["where"]
