@@ -34,7 +34,8 @@ def body_of(env: Any) -> str:
     contact = {(*model.geom_solref[n], *model.geom_solimp[n][:3]) for n in range(model.ngeom)}
     if len(contact) == 1:
         (one,) = contact
-        lines.append(f"contacts: solref {_place(one[:2])}, solimp {_place(one[2:])}")
+        floor = f", friction of the floor {model.geom_friction[0, 0]:.3g}" if model.geom_type[0] == 0 else ""
+        lines.append(f"contacts: solref {_place(one[:2])}, solimp {_place(one[2:])}{floor}")
     text = "\n".join([HEAD, *lines])
     return text if len(text) <= LONGEST else ""
 

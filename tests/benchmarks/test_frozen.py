@@ -3,16 +3,27 @@
 import ast
 import importlib
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PINNED = re.compile(r"\brevision\s[0-9a-f]{8}\b")
+"""Says of a script that it runs with older code."""
+
+
+def pinned(path: Path) -> bool:
+    """Whether a script, or the study that it is a part of, names the revision that it runs with."""
+    main = path.parent / "__main__.py"
+    return any(PINNED.search(one.read_text("utf-8")) for one in (path, main) if one.exists())
+
+
 SCRIPTS = sorted(
     path
     for path in (ROOT / "benchmarks" / "results").rglob("*.py")
-    if "PARAMS" not in path.read_text("utf-8")
+    if "PARAMS" not in path.read_text("utf-8") and not pinned(path)
 )
 
 
