@@ -174,12 +174,16 @@ def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
     """A program that fell early and was far better per step: all of it, and its last steps."""
     theirs, ours = history.evidence(attempt), history.evidence(leader)
     table = attempt.diagnosis.trace.splitlines()
-    last = "\n".join([*table[:1], *table[1:][-limits.IN_A_ROW :]])
+    last = "\n".join([*table[:1], *table[:0:-1][: limits.IN_A_ROW]])
     compared = (
         f"A step of it earns {number(per_step(theirs))}, one of {leader.id} {number(per_step(ours))}. "
         f"{feedback.endings(theirs.episodes)}"
     )
-    steps = f"Its last steps:\n{whole_lines(last, limits.SECTIONS['last steps'])}" if table else ""
+    steps = (
+        f"Its last steps, the very last first:\n{whole_lines(last, limits.SECTIONS['last steps'])}"
+        if table
+        else ""
+    )
     title = f"# {attempt.id}, whose steps earn far more until it ends"
     return "\n\n".join(filter(None, [title, compared, code_of(attempt), steps]))
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from promptpo.run.records import Sensitivity, Tuned
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
-NO_STEPS = "Not tuned, as its round's part of the steps was too small for it"
+NO_STEPS = "Not tuned"
 NOT_PAID = "Not tuned, as steps were spent on more promising programs"
 SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"
 AT_TARGET = "Not tuned: it is at the threshold as it was written"

@@ -85,6 +85,11 @@ def test_a_program_that_fell_but_was_far_faster_is_shown_with_its_last_steps() -
     assert "29|29" in found
     assert "10|10" not in found
     assert not of(BEST, PARTNER, short_but_fast(9.0, 9.0, 9.0))["faster"]
+    wide = short_but_fast(60.0, 70.0, 80.0)
+    rows = wide.diagnosis.trace.replace("\n", "|1.234567" * 14 + "\n")
+    found = of(BEST, PARTNER, replace(wide, diagnosis=replace(wide.diagnosis, trace=rows)))["faster"]
+    assert "29|29" in found, "how it ended is the last thing to be left out"
+    assert "24|24" not in found
 
 
 def test_where_near_equal_programs_part_is_told_on_a_start_that_is_told_of_the_best() -> None:
