@@ -42,11 +42,6 @@ def check_alone(algorithm: Algorithm, scale: float) -> None:
         )
 
 
-def better_alone(algorithm: Algorithm, scale: float, steps: int) -> bool:
-    """Whether the network acts alone where the user does not say so."""
-    return algorithm in CONTINUOUS_ONLY and scale == 1.0 and steps >= MANY
-
-
 def checked_scale(scale: float) -> float:
     """A scale above 0.
 

@@ -20,10 +20,12 @@ from promptpo_baselines.refine.shapes import flat_size
 from promptpo_sandbox import Failure, Limits, Sandbox, Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
+SEEN = "seen"
+"""Of an environment's infos: the observation as the program wants it."""
 FULL = 2.0
 """How far the network may move an action, in half widths of its bounds: from one bound to the other."""
 LARGEST = 1e6
@@ -36,47 +38,41 @@ alone: as it is, and ever further beside, one of them an episode."""
 
 
 class Flat(SeededEpisodes):
-    """An environment with vectors as observations; keeps the last observation as the program wants it.
-
-    Attributes:
-        seen: The last observation, untouched.
-        ended_with: The last observation of the episode before.
-    """
+    """An environment with vectors as observations; its infos have them as the program wants them, untouched."""
 
     def __init__(self, env: AnyEnv, seeds: Seeds, *, first: int, stride: int) -> None:
         super().__init__(env, seeds, first=first, stride=stride)
         self._raw = env.observation_space
         size = flat_size(self._raw, str(env.spec.id if env.spec else env))
         self.observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
-        self.seen: Any = None
-        self.ended_with: Any = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start the next episode."""
-        self.ended_with = self.seen
-        self.seen, info = super().reset(seed=seed, options=options)
-        return self._flat(), info
+        return self._flat(*super().reset(seed=seed, options=options))
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take a step."""
-        self.seen, reward, terminated, truncated, info = self.env.step(action)
-        return self._flat(), reward, terminated, truncated, info
+        seen, reward, terminated, truncated, info = self.env.step(action)
+        flat, info = self._flat(seen, info)
+        return flat, reward, terminated, truncated, info
 
-    def _flat(self) -> Any:
-        return vector(self._raw, self.seen).astype(np.float32)
+    def _flat(self, seen: Any, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return vector(self._raw, seen).astype(np.float32), {**info, SEEN: seen}
 
 
 def flat_envs(
     task: Task, n: int, run_seed: int, first_episode: int, *, allow_weaker: bool = False
-) -> list[Flat]:
+) -> DummyVecEnv:
     """`n` environments that play the run's training seeds one after the other."""
     seeds = Seeds(run_seed)
-    return [
+    flats = [
         Flat(make_playable(task, allow_weaker=allow_weaker), seeds, first=first_episode + i, stride=n)
         for i in range(n)
     ]
+    made = [lambda flat=flat: Monitor(flat) for flat in flats]
+    return DummyVecEnv(made)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -102,7 +98,7 @@ class ProgramEnvs(VecEnvWrapper):
     alone sees nothing of the program, which is asked for as long as it is what the network learns from.
 
     Args:
-        flats: The environments.
+        envs: The environments.
         prior: The program.
         scale: Of what the network adds.
         off_policy: Whether the learner is off-policy: its networks speak from -1 to 1.
@@ -116,7 +112,7 @@ class ProgramEnvs(VecEnvWrapper):
 
     def __init__(
         self,
-        flats: list[Flat],
+        envs: DummyVecEnv,
         prior: Prior,
         *,
         scale: float,
@@ -124,18 +120,13 @@ class ProgramEnvs(VecEnvWrapper):
         alone: bool = False,
         allow_weaker: bool = False,
     ) -> None:
-        made = [lambda flat=flat: Monitor(flat) for flat in flats]
-        envs = DummyVecEnv(made)  # type: ignore[arg-type]
-        self._flats, self._prior, self.scale, self.alone = flats, prior, scale, alone
+        self.scale, self.alone = scale, alone
         self._actions, self._size = prior.actions, prior.actions.size
         inputs = int(envs.observation_space.shape[0]) + (0 if alone else self._size)  # type: ignore[index]
         action_space: Any = prior.action_space
-        if alone:
-            action_space = ShownBox(self._size)
-            action_space.source = self._shown
-        elif self._actions.continuous:
-            reach = 1.0 if off_policy else FULL / scale
-            action_space = GuidedBox(-reach, reach, (self._size,), np.float32)
+        if self._actions.continuous:
+            action_space = GuidedBox(1.0 if off_policy else FULL / scale, self._size)
+            action_space.guide = self._shown if alone else self._near
         super().__init__(envs, spaces.Box(-np.inf, np.inf, (inputs,), np.float32), action_space)
         self.tally = ProgramTally()
         self.asking = True
@@ -144,20 +135,19 @@ class ProgramEnvs(VecEnvWrapper):
         self._box = Sandbox(Limits(), allow_weaker=allow_weaker, core=-1)
         self._asked = self._box.asked(prior.training_source, prior.asked_space, prior.answer_space)
         self._params = prior.program.values
-        self._answers = np.zeros((envs.num_envs, self._size + 1))
+        self._answers = np.zeros((envs.num_envs, self._size))
 
     def reset(self) -> Any:
         """Start an episode in every environment."""
         flat = self.venv.reset()
-        self._start(range(self.num_envs))
-        self._ask(range(self.num_envs), [one.seen for one in self._flats])
+        self._begin(range(self.num_envs))
         return self._seen(flat)
 
     def step_async(self, actions: Any) -> None:
         """Begin a step."""
         self._next_shown = 0
         if self._actions.continuous:
-            prior = np.zeros_like(actions) if self.alone else self._answers[:, : self._size]
+            prior = np.zeros_like(actions) if self.alone else self._answers
             actions = self._actions.played(prior, actions, self.scale)
         self.venv.step_async(actions)
 
@@ -165,13 +155,11 @@ class ProgramEnvs(VecEnvWrapper):
         """End a step; where an episode ended, its last observation has the program's action too."""
         flat, rewards, dones, infos = self.venv.step_wait()
         ended = np.flatnonzero(dones).tolist()
-        shown = [one.ended_with if done else one.seen for one, done in zip(self._flats, dones, strict=True)]
-        self._ask(range(self.num_envs), shown)
+        self._ask(range(self.num_envs), infos)
+        for i in ended:
+            infos[i]["terminal_observation"] = self._row(infos[i]["terminal_observation"], i)
         if ended:
-            for i in ended:
-                infos[i]["terminal_observation"] = self._row(infos[i]["terminal_observation"], i)
-            self._start(ended)
-            self._ask(ended, [one.seen for one in self._flats])
+            self._begin(ended)
         return self._seen(flat), rewards, dones, infos
 
     def close(self) -> None:
@@ -180,7 +168,8 @@ class ProgramEnvs(VecEnvWrapper):
         self._box.close()
         super().close()
 
-    def _start(self, lanes: Iterable[int]) -> None:
+    def _begin(self, lanes: Iterable[int]) -> None:
+        """Give lanes fresh programs, and ask those for their first actions."""
         if not self.asking:
             return
         began = time.perf_counter()
@@ -192,21 +181,20 @@ class ProgramEnvs(VecEnvWrapper):
             self._answers[lane] = 0.0
             self._noise[lane] = self.action_space.np_random.choice(SHOWN)
         self.tally.asking_seconds += time.perf_counter() - began
+        self._ask(lanes, self.venv.reset_infos)
 
-    def _ask(self, acting: Iterable[int], shown: Sequence[Any]) -> None:
+    def _ask(self, acting: Iterable[int], infos: Sequence[Mapping[str, Any]]) -> None:
         """Ask the programs of some lanes; those of the others rest."""
         if not self.asking:
             return
         began = time.perf_counter()
         chosen = set(acting)
-        messages = {lane: self._prior.asked(shown[lane], act=lane in chosen) for lane in self._asked.running}
+        messages = {lane: (int(lane in chosen), infos[lane][SEEN]) for lane in self._asked.running}
         for lane, answer in self._asked.act(messages).items():
             if isinstance(answer, Failure):
                 self._lose(lane, answer.kind)
-                continue
-            if answer[-1] > self._answers[lane, -1]:
-                self._lose(lane, "crashed")
-            self._answers[lane] = np.clip(answer, -LARGEST, LARGEST)
+            else:
+                self._answers[lane] = np.clip(answer, -LARGEST, LARGEST)
         self.tally.asking_seconds += time.perf_counter() - began
 
     def _lose(self, lane: int, kind: str) -> None:
@@ -218,48 +206,45 @@ class ProgramEnvs(VecEnvWrapper):
         """What the program of the next environment does, with its episode's noise; every step begins with the first."""
         lane, self._next_shown = self._next_shown, (self._next_shown + 1) % self.num_envs
         noise = self._noise[lane] * random.standard_normal(self._size)
-        return np.clip(self._answers[lane, : self._size] + noise, -1.0, 1.0)
+        return np.clip(self._answers[lane] + noise, -1.0, 1.0)
+
+    def _near(self, random: np.random.Generator) -> Any:
+        """A small addition."""
+        return GUIDED * random.uniform(-1.0, 1.0, self._size)
 
     def _row(self, flat: Any, lane: int) -> Any:
         if self.alone:
             return np.asarray(flat, np.float32)
-        return np.concatenate([flat, self._answers[lane, : self._size]]).astype(np.float32)
+        return np.concatenate([flat, self._answers[lane]]).astype(np.float32)
 
     def _seen(self, flat: Any) -> Any:
         return np.stack([self._row(flat[i], i) for i in range(self.num_envs)])
 
 
 class GuidedBox(spaces.Box):
-    """What a network may add; samples, which off-policy learners begin with, stay near the program."""
-
-    def sample(self, *args: Any, **kwargs: Any) -> Any:
-        """A random addition, small."""
-        return (GUIDED * super().sample(*args, **kwargs)).astype(self.dtype)
-
-
-class ShownBox(spaces.Box):
-    """Whole actions; samples, which off-policy learners begin with, are what the program does, with noise.
+    """What a network may say; samples, which off-policy learners begin with, are near what the program does.
 
     Args:
-        size: Numbers of an action.
+        reach: Of every number, to both sides.
+        size: How many numbers.
 
     Attributes:
-        source: Gives them; None in a saved agent, which needs none.
+        guide: Gives samples; None in a saved agent, which needs none.
     """
 
-    source: Any = None
+    guide: Any = None
 
-    def __init__(self, size: int) -> None:
-        super().__init__(-1.0, 1.0, (size,), np.float32)
+    def __init__(self, reach: float, size: int) -> None:
+        super().__init__(-reach, reach, (size,), np.float32)
 
     def sample(self, *args: Any, **kwargs: Any) -> Any:
-        """The next action of the program."""
-        if self.source is None:
+        """The next sample of the guide."""
+        if self.guide is None:
             return super().sample(*args, **kwargs)
-        return self.source(self.np_random).astype(self.dtype)
+        return self.guide(self.np_random).astype(self.dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShownBox, (int(self.shape[0]),)
+        return GuidedBox, (float(self.high[0]), int(self.shape[0]))
 
 
 class NormalizedAround(VecNormalize):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.torch_layers import MlpExtractor
 from torch import nn
@@ -67,15 +68,10 @@ class NearProgramPolicy(ActorCriticPolicy):
             last.weight[:, : -self._passed] *= NEAR_ZERO
             last.weight[:, -self._passed :] = 0.0
             last.bias.zero_()
-            if not self._is_box():
+            if not isinstance(self.action_space, spaces.Box):
                 last.weight[:, -self._passed :] = torch.diag(
                     torch.as_tensor(trust(self._choices, self._passed))
                 )
-
-    def _is_box(self) -> bool:
-        from gymnasium import spaces
-
-        return isinstance(self.action_space, spaces.Box)
 
 
 def trust(choices: tuple[int, ...], size: int) -> np.ndarray[Any, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,7 +56,7 @@ class Prior:
     def module(self) -> str:
         """The program's module without its docstring, its class renamed to `name`, names of ours kept free."""
         program = self.program
-        for taken in sorted(program.names & {"Prior", "finite", "one_hot", "Network", "NETWORK"}):
+        for taken in sorted(program.names & {"Prior", "finite", "one_hot", "started", "Network", "NETWORK"}):
             program = program.renamed(taken)
         renamed = program.named("Policy", self.name)
         numpy = "" if "np" in renamed.names else "import numpy as np\n"
@@ -68,27 +67,21 @@ class Prior:
         return numpy + text
 
     @property
-    def takes_params(self) -> bool:
-        """Whether its constructor is given ``PARAMS``."""
-        known = self.program.contract.takes_params
-        return bool(self.program.params) if known is None else known
-
-    @property
-    def making(self) -> str:
-        """The expression of a new program."""
-        return f"{self.name}({'params' if self.takes_params else ''})"
-
-    @property
     def asking(self) -> str:
         """Classes and functions that ask the program safely and give numbers."""
-        reset = "\n            self.program.reset()" if self.program.contract.resets else ""
-        return textwrap.dedent(_ASKING).format(
+        contract, making = self.program.contract, f"{self.name}()"
+        if contract.takes_params:
+            making = f"{self.name}(params)"
+        elif contract.takes_params is None:
+            making = f"started({self.name}, params)"
+        return _ASKING.format(
             values=self.program.given(),
-            making=self.making,
-            reset=reset,
+            making=making,
+            reset="\n            self.program.reset()" if contract.resets else "",
             size=self.actions.size,
             action=self.actions.reading("self.program.act(obs)"),
-            helper=_ONE_HOT if self.actions.choices else _FINITE,
+            helpers=(_STARTED if contract.takes_params is None else "")
+            + (_ONE_HOT if self.actions.choices else _FINITE),
         )
 
     # In training
@@ -96,45 +89,17 @@ class Prior:
     @property
     def asked_space(self) -> AnySpace:
         """What the sandboxed program is shown: whether it is to act, and the observation."""
-        if self._in_one_row:
-            size = int(np.prod(self.observation_space.shape or ())) + 1
-            return spaces.Box(-np.inf, np.inf, (size,), np.float64)
         return spaces.Tuple((spaces.Discrete(2), self.observation_space))
 
     @property
     def answer_space(self) -> AnySpace:
-        """What it answers: its action as numbers, and whether it has failed."""
-        return spaces.Box(-np.inf, np.inf, (self.actions.size + 1,), np.float64)
-
-    @property
-    def _in_one_row(self) -> bool:
-        space = self.observation_space
-        return isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating)
-
-    def asked(self, observation: Any, *, act: bool) -> Any:
-        """One message of `asked_space`."""
-        if not self._in_one_row:
-            return int(act), observation
-        row = np.asarray(observation)
-        return np.concatenate([np.array([act], row.dtype), row.ravel()])
+        """What it answers: its action as numbers."""
+        return spaces.Box(-np.inf, np.inf, (self.actions.size,), np.float64)
 
     @property
     def training_source(self) -> str:
         """The module that runs in the sandbox while the network is trained."""
-        flag, obs = "asked[0]", "asked[1]"
-        if self._in_one_row:
-            obs = f"asked[1:].reshape({tuple(int(n) for n in self.observation_space.shape or ())})"
-        return "\n\n\n".join(
-            [
-                self.module,
-                self.asking,
-                textwrap.dedent(_TRAINED).format(
-                    flag=flag,
-                    obs=obs,
-                    size=self.actions.size + 1,
-                ),
-            ]
-        )
+        return joined([self.module, self.asking, _TRAINED])
 
 
 def program_steps(program: dict[str, Any]) -> int:
@@ -167,8 +132,22 @@ def one_hot(choice, n):
     return (np.arange(n) == choice).astype(float)
 '''.strip("\n")
 
+_STARTED = '''
+def started(policy, params):
+    """A policy for an episode, with its parameters where it takes them."""
+    try:
+        program = policy(params)
+    except TypeError:
+        program = policy()
+    if hasattr(program, "reset"):
+        program.reset()
+    return program
+
+
+'''.lstrip("\n")
+
 _ASKING = '''\
-{helper}
+{helpers}
 
 
 class Prior:
@@ -194,14 +173,16 @@ class Prior:
 
 _TRAINED = '''\
 class Policy:
-    """Acts where it is asked to, and says what the program would do."""
+    """Acts where it is asked to, and fails with the program."""
 
     def __init__(self, params=None):
-        self.prior = Prior(params)
-        self.last = np.zeros({size})
+        self.prior, self.last = Prior(params), None
 
     def act(self, asked):
-        if {flag} > 0:
-            self.last = np.append(self.prior.numbers({obs}), float(self.prior.failed))
+        act, obs = asked
+        if act:
+            self.last = self.prior.numbers(obs)
+        if self.prior.failed:
+            raise RuntimeError("the program has failed")
         return self.last
 '''

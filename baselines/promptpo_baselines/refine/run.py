@@ -57,11 +57,11 @@ class RefineRun(TrainingRun):
     def _envs(self, saved: Path | None) -> VecEnv:
         settings, row, weaker = self.settings, self.row, self.given["allow_weaker"]
         check_actions(settings, self.prior.action_space)
-        flats = flat_envs(
+        envs = flat_envs(
             settings.task, row.n_envs or 1, settings.seed, self.record.steps, allow_weaker=weaker
         )
         self.beside = ProgramEnvs(
-            flats,
+            envs,
             self.prior,
             scale=self.given["scale"],
             off_policy=not self.on_policy,
@@ -91,7 +91,7 @@ class RefineRun(TrainingRun):
 
     def _model(self, saved: Path | None) -> BaseAlgorithm:
         model = super()._model(saved)
-        if saved is not None and self.alone:  # the saved space knows no program
+        if saved is not None:  # the saved space knows no program
             model.action_space = self.beside.action_space
             model.action_space.seed(self.settings.seed + self.record.steps)
         return model

@@ -16,8 +16,9 @@ from promptpo.output.policy_file import check_made_for, file_and_task
 from promptpo.output.report import RESULT, write_atomically
 from promptpo.program import Program
 from promptpo.search.given import check_policy
+from promptpo_baselines.algorithms import CONTINUOUS_ONLY
 from promptpo_baselines.environments import make_playable
-from promptpo_baselines.refine.checking import AUTO, better_alone, check_alone
+from promptpo_baselines.refine.checking import AUTO, MANY, check_alone
 from promptpo_baselines.refine.programs import Prior, program_steps
 from promptpo_baselines.refine.run import PROGRAM, RefineRun
 from promptpo_baselines.refine.shapes import Actions, flat_size
@@ -132,9 +133,11 @@ def how_trained(
             trainer = "crossq" if Actions.of(env.action_space).continuous else "ppo"
     if alone:
         check_alone(trainer, given["scale"])
-    if alone is None and begun is not None:
-        alone = bool((begun.prior or {}).get("alone"))
-    if better_alone(trainer, given["scale"], steps) if alone is None else alone:
+    elif alone is None and begun is not None:
+        alone = (begun.prior or {}).get("alone")
+    elif alone is None:
+        alone = trainer in CONTINUOUS_ONLY and given["scale"] == 1.0 and steps >= MANY
+    if alone:
         given["alone"] = True
     return trainer
 

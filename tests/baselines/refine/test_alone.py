@@ -20,7 +20,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.checking import check_alone
-from promptpo_baselines.refine.environments import ShownBox
+from promptpo_baselines.refine.environments import GuidedBox
 from promptpo_baselines.refine.run import RefineRun
 from promptpo_baselines.refine.start import how_trained, prior_of, refine
 from promptpo_baselines.settings import TrainingSettings, save_settings
@@ -117,18 +117,18 @@ def test_a_run_stopped_while_it_is_shown_goes_on(begun: RefineRun) -> None:
     run = RefineRun(begun.settings, begun.directory, Display())
     run.envs.reset()
     assert run.record.curve
-    assert run.model.action_space.source is not None
+    assert run.model.action_space.guide is not None
     assert run.beside.asking
     run.close()
 
 
 def test_a_saved_space_forgets_the_program() -> None:
     """It is the same space, and samples from all of it."""
-    space = ShownBox(2)
-    space.source = lambda random: np.zeros(2)
+    space = GuidedBox(1.0, 2)
+    space.guide = lambda random: np.zeros(2)
     again = pickle.loads(pickle.dumps(space))  # noqa: S301
     assert again == space
-    assert again.source is None
+    assert again.guide is None
     assert space.sample().tolist() == [0.0, 0.0]
 
 

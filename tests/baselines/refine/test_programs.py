@@ -13,7 +13,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.exporting import Provenance, exported, policy_part
 from promptpo.program import Program
-from promptpo_baselines.refine.environments import GUIDED, GuidedBox, ProgramEnvs, flat_envs
+from promptpo_baselines.refine.environments import GUIDED, ProgramEnvs, flat_envs
 from promptpo_baselines.refine.files import refined_source
 from promptpo_baselines.refine.programs import Prior, program_steps
 from promptpo_baselines.refine.start import without_header
@@ -56,6 +56,8 @@ class Policy:
 ALIASED = """
 class Controller:
     def __init__(self, params):
+        self.gain = 0.0
+    def reset(self):
         self.gain = 1.0
     def act(self, obs):
         return (self.gain * obs[0],)
@@ -85,8 +87,8 @@ def test_a_program_acts_beside_a_network_as_it_does_alone(source: str, prior_box
     prior = Prior(source, OBSERVED, ACTIONS)
     asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
     assert asked.start({0: Trial(0, prior.program.values)}) == {}
-    answer = asked.act({0: prior.asked(np.array([1.5, 0.0]), act=True)})[0]
-    np.testing.assert_allclose(answer, [0.75, 0.0])
+    answer = asked.act({0: (1, np.array([1.5, 0.0]))})[0]
+    np.testing.assert_allclose(answer, [0.75])
     text = refined_source(prior, silent(2), scale=1.0)
     assert check_source(text) is None
     assert Program.parse(text).contract.takes_params
@@ -102,7 +104,7 @@ def test_a_program_rests_where_it_is_not_asked(prior_box: Sandbox) -> None:
     asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
     asked.start({0: Trial(0)})
     given = np.zeros(2)
-    answers = [asked.act({0: prior.asked(given, act=act)})[0][0] for act in (True, False, False, True)]
+    answers = [asked.act({0: (act, given)})[0][0] for act in (1, 0, 0, 1)]
     assert answers == [0.5, 0.5, 0.5, 1.0]
 
 
@@ -115,7 +117,7 @@ def test_other_observations_than_vectors_reach_the_program_as_they_are(prior_box
     prior = Prior(source, space, ACTIONS)
     asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
     asked.start({0: Trial(0)})
-    assert asked.act({0: prior.asked({"n": 1, "says": "go"}, act=True)})[0][0] == 0.5
+    assert asked.act({0: (1, {"n": 1, "says": "go"})})[0][0] == 0.5
 
 
 def test_a_module_without_a_policy_is_refused() -> None:
@@ -126,20 +128,24 @@ def test_a_module_without_a_policy_is_refused() -> None:
 
 def test_an_off_policy_learner_begins_near_the_program() -> None:
     """Its random actions are small additions, its networks speak from -1 to 1."""
-    space = GuidedBox(-1.0, 1.0, (50,), np.float32)
-    space.seed(0)
-    drawn = space.sample()
+    envs = flat_envs(Task("Pendulum-v1"), 1, 0, 0)
+    beside = ProgramEnvs(
+        envs, Prior(PLAIN, envs.observation_space, envs.action_space), scale=1.0, off_policy=True
+    )
+    space = beside.action_space
+    drawn = np.array([space.sample() for _ in range(50)])
     assert drawn.dtype == np.float32
     assert 0.1 < np.abs(drawn).max() <= GUIDED
-    assert space.contains(np.ones(50, np.float32))
+    assert space.contains(np.ones(1, np.float32))
+    beside.close()
 
 
 def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> None:
     """What a critic makes of it is what it would be worth to go on; the next episode begins afresh."""
     counting = "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n = self.n + 1\n        return [self.n / 10]\n"
-    flats = flat_envs(Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0)
-    prior = Prior(counting, flats[0]._raw, flats[0].action_space)
-    beside = ProgramEnvs(flats, prior, scale=1.0, off_policy=False)
+    envs = flat_envs(Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0)
+    prior = Prior(counting, envs.observation_space, envs.action_space)
+    beside = ProgramEnvs(envs, prior, scale=1.0, off_policy=False)
     try:
         seen: Any = [beside.reset()]
         for _ in range(3):
