@@ -87,8 +87,8 @@ async def tested(
     """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
     key, path, begun = f"{TEACHER}{REFERENCE_TEST}", config.teacher, spender.journal.find("teacher", EPISODES)
     try:
-        changed = begun is None or begun["digest"] != _digest(Path(path or ""))
-        if changed and spender.journal.find("reference", key) is None:
+        known = spender.journal.find("reference", key) is not None
+        if not known and (begun is None or begun["digest"] != _digest(Path(path or ""))):
             raise UsageError(f"{path} has changed since the run began")
         playing = spender.by(_player(spec, config, horizon))
         played = await playing.roll_out("reference", key, SUBJECT, seeds, horizon=horizon)
