@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -94,9 +94,9 @@ def optimize(
             second Ctrl-C stops at once.
     """
     given = {name: value for name, value in locals().items() if name != "settings"}
-    prepared = asked_for(**given, **settings)
-    with shown(prepared.observer, prepared.progress) as told:
-        return _unless_interrupted(_begun(prepared.config, prepared.out, prepared.llm, told))
+    config = asked_for(**given, **settings)
+    with shown(observer, progress) as told:
+        return _unless_interrupted(_begun(config, out, llm, told))
 
 
 optimize.__doc__ = (optimize.__doc__ or "").replace(
@@ -104,19 +104,8 @@ optimize.__doc__ = (optimize.__doc__ or "").replace(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What `optimize` was asked for, checked."""
-
-    config: Config
-    out: StrPath | None
-    llm: LLM | None
-    observer: Observer | None
-    progress: bool | None
-
-
-def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
-    """The options of `optimize` as a configuration and what else is needed.
+def asked_for(env_id: EnvLike, **options: Any) -> Config:
+    """The configuration that the options of `optimize` ask for.
 
     Raises:
         UsageError: There is no such option, or its value cannot be used.
@@ -141,7 +130,7 @@ def asked_for(env_id: EnvLike, **options: Any) -> Prepared:
         from promptpo.program.reward_program import read_reward
 
         task = replace(task, reward=read_reward(reward))
-    return Prepared(configured(task, given), llm=llm, **{name: options.get(name) for name in OTHERS})
+    return configured(task, given)
 
 
 def configured(task: Task, options: Json) -> Config:
@@ -303,9 +292,9 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
         CancelledError: It was cancelled, and the run is closed.
     """
-    prepared = asked_for(env_id, **options)
-    with shown(prepared.observer, prepared.progress) as told:
-        return await _begun(prepared.config, prepared.out, prepared.llm, told).run_beside()
+    config = asked_for(env_id, **options)
+    with shown(options.get("observer"), options.get("progress")) as told:
+        return await _begun(config, options.get("out"), options.get("llm"), told).run_beside()
 
 
 def _unless_interrupted(session: Session) -> RunResult:

@@ -10,7 +10,7 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import Json, StrPath, read_json, write_atomically
+from promptpo.files import Json, StrPath, file_name, read_json, write_atomically
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.run_view import read_view
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from promptpo.llm.base import LLM
 
 SEEDS, SUMMARY = "seeds.json", "summary.json"
+
+MOST = 1000
+"""Runs in a folder."""
 
 STOPPED = ("interrupted by Ctrl-C", "cancelled", "the model no longer answers")
 """Reasons for which a run ended that is to go on."""
@@ -106,11 +109,10 @@ def optimize_seeds(
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
         KeyboardInterrupt: Ctrl-C; all runs and the summary are kept.
     """
-    asked = asked_for(env_id, seed=seed, **options)
-    directory = Path(out) if out is not None else default_directory(asked.config.task)
-    found = begin_seeds(
-        asked.config, seeds, directory, lambda _: shown(asked.observer, asked.progress), llm=llm
-    )
+    config = asked_for(env_id, seed=seed, **options)
+    directory = Path(out) if out is not None else default_directory(config.task)
+    watching = options.get("observer"), options.get("progress")
+    found = begin_seeds(config, seeds, directory, lambda _: shown(*watching), llm=llm)
     if found.interrupted:
         raise KeyboardInterrupt(f"all runs are kept; the same call goes on in {directory}")
     return found
@@ -134,10 +136,10 @@ def begin_seeds(
         llm: Makes a provider object.
 
     Raises:
-        UsageError: There are to be no runs, or the folder holds others.
+        UsageError: There are to be no runs or too many, or the folder holds others.
     """
-    if seeds < 1:
-        raise UsageError(f"seeds must be at least 1, not {seeds}.")
+    if not 1 <= seeds <= MOST:
+        raise UsageError(f"seeds must be from 1 to {MOST:,}, not {seeds}.")
     config = checked(config)
     _claim(directory, config)
     Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
@@ -267,18 +269,18 @@ def _claim(directory: Path, config: Config) -> None:
 
 
 def _read(directory: Path) -> dict[str, Any]:
-    try:
+    with suppress(OSError, ValueError, LookupError, TypeError):
         found = read_json(directory / SEEDS)
-        if all(isinstance(seed, int) and seed >= 0 for seed in found["seeds"]):
+        if len(found["seeds"]) <= MOST:
             return dict(found)
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise RunError(f"{directory / SEEDS} cannot be read; name another folder by --out.") from error
-    raise RunError(f"{directory / SEEDS} is damaged; name another folder by --out.")
+    raise RunError(
+        f"{directory / SEEDS} does not say which seeds the runs in this folder have; restore it from a copy."
+    )
 
 
 def _places(directory: Path) -> dict[int, Path]:
     """Where the runs of a folder are, by seed."""
-    return {seed: directory / f"seed-{seed}" for seed in _read(directory)["seeds"]}
+    return {seed: directory / file_name(f"seed-{seed}") for seed in _read(directory)["seeds"]}
 
 
 def _begun(path: Path) -> bool:

@@ -21,7 +21,7 @@ from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings
 from promptpo_sandbox import Episode
 
 
-def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> TrainedAgent:
+def load_agent(path: str | os.PathLike[str]) -> TrainedAgent:
     """Load an agent that ``promptpo baseline`` or stable-baselines3 saved.
 
     Beside the zip file it looks for ``vecnormalize.pkl`` (statistics of observations) and for the run's
@@ -29,7 +29,6 @@ def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> TrainedAgen
 
     Args:
         path: The zip file.
-        prefix: Of the names of the files beside it.
 
     Returns:
         An object with ``predict(observation, state=None, episode_start=None, deterministic=True)``, which
@@ -52,7 +51,7 @@ def load_agent(path: str | os.PathLike[str], *, prefix: str = "") -> TrainedAgen
         env.close()
     try:
         model = model_class.load(path, device=settings.device if settings else "cpu")
-        stages = _stages(path.parent, prefix, settings)
+        stages = _stages(path.parent, settings)
     except Exception as error:
         raise UsageError(f"{path} cannot be loaded: {error or type(error).__name__}") from error
     return TrainedAgent(model, stages, space)
@@ -109,11 +108,11 @@ def _settings_near(path: Path) -> TrainingSettings | None:
     return None
 
 
-def _stages(directory: Path, prefix: str, settings: TrainingSettings | None) -> list[Stage]:
+def _stages(directory: Path, settings: TrainingSettings | None) -> list[Stage]:
     from promptpo_baselines.building import NORMALIZERS, load_normalizer
 
     stages: list[Stage] = []
-    observations, features = (directory / f"{prefix}{name}" for name in NORMALIZERS)
+    observations, features = (directory / name for name in NORMALIZERS)
     if observations.exists():
         stages.append(load_normalizer(observations).normalize_obs)
     if settings is not None and settings.language is not None:

@@ -108,8 +108,7 @@ def exported(
         files=dict(provenance.files),
         reward=_as_text(task.reward.source) if task.reward is not None else "",
     )
-    for name in sorted(program.names & _claimed(added)):
-        program = program.renamed(name)
+    program = beside(program, added)
     header = _header(program.docstring, provenance, filename)
     gated(body := program.without_docstring.strip("\n"))
     return f'"""{header}\n"""\n{body}\n\n\n{MARKER}\n{added}'
@@ -205,8 +204,7 @@ def reward_of(text: str, file: str) -> RewardProgram | None:
 def _as_text(source: str) -> str:
     """A module as a literal that reads like it; one line where nothing else is sure to keep it."""
     text = source.strip("\n") + "\n"
-    plain = all(c.isprintable() or c == "\n" for c in text)
-    if not plain or "'''" in text or MARKER in text:
+    if not text.replace("\n", "").isprintable() or "'''" in text or MARKER in text:
         return repr(text)
     return f"{'r' if chr(92) in text else ''}'''\n{text}'''"
 
@@ -229,10 +227,12 @@ def _parts(text: str) -> tuple[str, str]:
     return "\n".join(lines[:at]), "\n".join(lines[at:])
 
 
-def _claimed(added: str) -> frozenset[str]:
-    """The names that the added part defines, and the builtins that it uses."""
-    program = Program.parse(added)
-    return program.names | (program.reads & set(dir(builtins)))
+def beside(program: Program, added: str) -> Program:
+    """The same program with other names for those that an added part defines, and for the builtins that this uses."""
+    other = Program.parse(added)
+    for name in sorted(program.names & (other.names | (other.reads & set(dir(builtins))))):
+        program = program.renamed(name)
+    return program
 
 
 @cache
@@ -258,7 +258,7 @@ def _header(docstring: str, provenance: Provenance, filename: str) -> str:
         _facts(provenance),
         "This code passed promptpo's static gate, which is no sandbox; `promptpo play` and `promptpo evaluate` run it confined.",
         f"To play it (needs gymnasium): python {clean_line(filename)} --episodes 10 --seed 0",
-        docstring,
+        clean_lines(*docstring.split("\n")),
     ]
     return "\n\n".join(part for part in parts if part).replace("\\", "\\\\").replace('"""', "'''")
 

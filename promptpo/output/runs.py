@@ -16,6 +16,7 @@ from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.report.result import RESULT, setting, written_by
+from promptpo.output.report.scores import counted_failures
 from promptpo.output.run_view import RunView, read_view
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
@@ -132,8 +133,8 @@ def _search(view: RunView) -> RunLine:
     }
     test = state.test if view.result is not None else None
     returns: dict[int, float] = {}
-    if test is not None and test.episodes:
-        returns = dict.fromkeys(Seeds().test(state.planned_test), min(test.returns))
+    if test is not None:
+        returns = counted_failures(test, Seeds().test(state.planned_test))
         returns |= {episode.seed: episode.return_ for episode in test.episodes}
     content = {**(view.result or begun), "max_episode_steps": config.task.max_episode_steps}
     return _line(view.directory, content, returns, tuple((float(at.steps), mean) for at, mean in view.so_far))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json
-from promptpo.output.exporting import gated
+from promptpo.output.exporting import beside, gated
 from promptpo.output.run_view import RunView
 from promptpo.program import Program
 from promptpo.program.program import is_plain_expression
 from promptpo.run.journal import JOURNAL, Event, read_events
 from promptpo.world.words import in_words, use_in_words
+from promptpo_sandbox.text import clean
 
 MODEL = "model.py"
 
@@ -46,11 +48,15 @@ class WorldEnv(gymnasium.Env):
     """
 
     def __init__(self):
+        import numpy as np
+
         self.observation_space = {observation}
         self.action_space = {action}
         self.world, self.steps = None, 0
 
     def reset(self, *, seed=None, options=None):
+        import numpy as np
+
         super().reset(seed=seed)
         start = STARTS[int(self.np_random.integers(len(STARTS)))]
         obs = {start}
@@ -73,8 +79,8 @@ def use_of_world(view: RunView) -> str:
     line = [best.attempt.id] if best is not None else []
     for one in line:
         line += [parent for parent in known.get(one, ()) if parent not in line]
-    paid = state.ledger.steps["probe"] - sum(one.steps for one in state.experiments)
-    return use_in_words(state.imagined, max(0, paid), state.ledger.searched_steps, state.promises, line)
+    paid = state.ledger.taken["world"]
+    return use_in_words(state.imagined, paid, state.ledger.searched_steps, state.promises, line)
 
 
 def usable_world(worlds: Sequence[Event]) -> Json | None:
@@ -87,15 +93,16 @@ def usable_world(worlds: Sequence[Event]) -> Json | None:
     return found[-1] if found else None
 
 
-def model_module(data: Json, task: str) -> str:
-    """A world model as an ordinary module with a function ``step``."""
+def model_module(data: Json, task: str, more: str = "") -> str:
+    """A world model as an ordinary module with a function ``step``, and with `more` behind it."""
     program = Program.parse(data["source"])
+    added = _STEP.format(values=_values(program)) + more
+    program = beside(program, added)
     head = [f"A world model of {task}, learnt by promptpo from {data['steps']:,} recorded steps.", ""]
     head += in_words(data["score"])
-    docstring = "\n".join(head).replace("\\", "/").replace('"""', "'''")
+    docstring = clean("\n".join(head)).replace("\\", "/").replace('"""', "'''")
     about = program.docstring.replace('"""', "'''").replace("\\", "/")
-    text = f'"""{docstring}\n\n{about}\n"""\n\n{program.without_docstring.strip()}\n'
-    return text + _STEP.format(values=_values(program))
+    return f'"""{docstring}\n\n{about}\n"""\n\n{program.without_docstring.strip()}\n{added}'
 
 
 def environment_module(data: Json, task: str) -> str:
@@ -111,14 +118,15 @@ def environment_module(data: Json, task: str) -> str:
         raise RunError(
             "only models of observations and actions that are arrays or single numbers are exported as environments."
         )
-    return model_module(data, task) + _ENVIRONMENT.format(
-        starts=starts,
+    more = _ENVIRONMENT.format(
+        starts=json.dumps(starts, allow_nan=False),
         horizon=int(data["horizon"]),
         observation=observation,
         action=action,
         start=start,
         values=_values(Program.parse(data["source"])),
     )
+    return model_module(data, task, more)
 
 
 def exported_world(run: Path, task: str) -> str:

@@ -46,8 +46,30 @@ def extremes(parts: Iterable[Sequence[float]]) -> tuple[float, ...]:
     return (min(part[0] for part in known), max(part[-1] for part in known)) if known else ()
 
 
+class Episodes:
+    """What some episodes come to, whoever holds them."""
+
+    episodes: tuple[EpisodeRecord, ...]
+
+    @property
+    def returns(self) -> tuple[float, ...]:
+        """Return of each finished episode."""
+        return tuple(e.return_ for e in self.episodes)
+
+    @property
+    def mean_return(self) -> float:
+        """Mean return; NaN when nothing finished."""
+        return statistics.fmean(self.returns) if self.episodes else math.nan
+
+    @property
+    def success_rate(self) -> float | None:
+        """Share of successful episodes; None where the environment does not report success."""
+        known = [e.success for e in self.episodes if e.success is not None]
+        return sum(known) / len(known) if known else None
+
+
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Episodes):
     """What rolling out one candidate gave.
 
     Attributes:
@@ -86,22 +108,6 @@ class Evaluation:
             policy_seconds=self.policy_seconds + other.policy_seconds,
             failed=self.failed + other.failed,
         )
-
-    @property
-    def returns(self) -> tuple[float, ...]:
-        """Return of each finished episode."""
-        return tuple(e.return_ for e in self.episodes)
-
-    @property
-    def mean_return(self) -> float:
-        """Mean return; NaN when nothing finished."""
-        return statistics.fmean(self.returns) if self.episodes else math.nan
-
-    @property
-    def success_rate(self) -> float | None:
-        """Share of successful episodes; None where the environment does not report success."""
-        known = [e.success for e in self.episodes if e.success is not None]
-        return sum(known) / len(known) if known else None
 
     @property
     def env_mean_return(self) -> float | None:

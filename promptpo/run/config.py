@@ -29,6 +29,9 @@ TuneMethod = Literal["cma", "none"]
 MOST_TRAINED, MOST_VALIDATED, MOST_TESTED = 10, 20, 100
 """Episodes of training, validation and test where the user names no number, at most."""
 
+MOST_EPISODES = 100_000
+"""Test episodes that a user may name: their seeds are listed, also for a run that somebody else has configured."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -214,6 +217,7 @@ class Config:
             "Held-out episodes for the reported number; by default 100, fewer of a policy so slow that they would take more than 10 minutes.",
             "Budget",
             least=1,
+            most=MOST_EPISODES,
         ),
     ] = None
     hint: Annotated[
@@ -357,7 +361,7 @@ def load_config(path: Path) -> Config:
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
     except (ValueError, RecursionError, SandboxError) as error:  # pydantic's and tomllib's are ValueErrors
-        raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}.") from error
+        raise RunError(f"{path} is damaged: {' '.join(str(error).split())[:200]}.") from error
     return config
 
 

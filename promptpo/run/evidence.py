@@ -6,9 +6,8 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.rollouts.evaluation import EpisodeRecord, Episodes, Evaluation
 
 CLEAR = 2.0
 """Standard errors by which two candidates must differ before one of them is called better."""
@@ -26,7 +25,7 @@ SMALL = 0.005
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(Episodes):
     """The episodes that a candidate is judged by: those of training and of validation, never of the test.
 
     Attributes:
@@ -41,26 +40,10 @@ class Evidence:
         by_seed = {episode.seed: episode for part in parts for episode in part}
         return cls(tuple(by_seed[seed] for seed in sorted(by_seed)))
 
-    @cached_property
-    def returns(self) -> tuple[float, ...]:
-        """Return of each episode."""
-        return tuple(episode.return_ for episode in self.episodes)
-
-    @property
-    def mean_return(self) -> float:
-        """Mean return; NaN without episodes."""
-        return statistics.fmean(self.returns) if self.returns else math.nan
-
     @property
     def standard_error(self) -> float:
         """Of the mean return; NaN for fewer than two episodes."""
         return _standard_error(self.returns)
-
-    @property
-    def success_rate(self) -> float | None:
-        """Share of successful episodes; None where the environment does not report success."""
-        known = [episode.success for episode in self.episodes if episode.success is not None]
-        return sum(known) / len(known) if known else None
 
     def holds(self, threshold: float) -> bool:
         """Whether the mean is above a threshold beyond noise, over enough episodes."""

@@ -16,7 +16,7 @@ from annotated_types import Ge, GroupedMetadata, Gt, Le
 from promptpo.errors import UsageError
 
 MOST = 2**63 - 1
-"""The most that a setting may be."""
+"""The most that a setting may be where nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class RunSetting(GroupedMetadata):
         metavar: What stands for its value in help.
         least: The least that a number may be.
         above: What a number must be more than.
+        most: The most that a number with a bound may be.
         words: Type on the command line, where it is not the field's.
         read: Makes the field's value of what the command line gives.
         resumed: Its help where a run goes on; empty where it stays what it was.
@@ -46,6 +47,7 @@ class RunSetting(GroupedMetadata):
     metavar: str | None = None
     least: float | None = None
     above: float | None = None
+    most: int = MOST
     words: Any = None
     read: Callable[[Any], Any] | None = None
     resumed: str = ""
@@ -59,7 +61,7 @@ class RunSetting(GroupedMetadata):
         if self.above is not None:
             yield Gt(self.above)
         if self.least is not None or self.above is not None:
-            yield Le(MOST)
+            yield Le(self.most)
 
     @property
     def negated(self) -> bool:

@@ -213,7 +213,7 @@ class RunState:
     def _on_decision(self, event: Event) -> None:
         round_, _, name = event.key.partition(".")
         if round_ == "test":
-            self.planned_test = int(event.data["episodes"])
+            self.planned_test = min(self.config.most_tested, int(event.data["episodes"]))
         if name == "tuning_steps":
             self.tuning = TuningState(int(round_[1:]), event.t, planned_steps=int(event.data))
 

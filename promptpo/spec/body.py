@@ -1,4 +1,4 @@
-"""What a MuJoCo model says of a robot: its parts, joints and motors, as numbers and not as code that moves them."""
+"""What a MuJoCo model says of a robot: its parts and joints, as numbers and not as code that moves them."""
 
 from __future__ import annotations
 

@@ -205,7 +205,8 @@ def _other(attempt: Attempt, history: History) -> Iterator[str]:
         else change(attempt, limits.IDEA if late else limits.EARLIER)
     )
     if attempt.evaluation.outcome != "ok":
-        yield f"- {attempt.id}: {feedback.failure(attempt.evaluation)} It tried: {said}"
+        what = between_words(feedback.failure(attempt.evaluation), 2 * limits.IDEA)
+        yield f"- {attempt.id}: {what} It tried: {said}"
         return
     remark = history.tuning.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
     yield f"- {attempt.id}: {said}{remark and f' {remark}.'}"

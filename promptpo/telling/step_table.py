@@ -99,7 +99,7 @@ def _texts(
     for label in dict.fromkeys(label for part in parts for label in part):
         texts = [part.get(label, "") for part in parts]
         if constant or len(set(texts)) > 1:
-            columns[called(label, names)] = texts
+            columns[_flat(called(label, names))] = texts
     return dict(list(columns.items())[: max(most, 0)])
 
 

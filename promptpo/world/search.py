@@ -98,7 +98,7 @@ class WorldSearch(Feature):
         horizon: int,
         threshold: float | None,
     ) -> None:
-        self._measurer, self._spender, self._config = sampler.measurer, spender, config
+        self._measurer, self._spender = sampler.measurer, spender
         self._journal, self._horizon, self._threshold = spender.journal, horizon, threshold
         self._spaces = (spec.observation_space, spec.action_space)
         self._seeds = Seeds(config.seed)

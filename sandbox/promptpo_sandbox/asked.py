@@ -11,11 +11,10 @@ from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.wire import message
 from promptpo_sandbox.pipes import (
     MAX_BYTES_PER_CHARACTER,
-    Deadline,
     Guest,
     GuestGoneError,
     GuestTimeoutError,
-    decode_failure,
+    refuse,
 )
 from promptpo_sandbox.results import Failure, FailureKind, Limits, PlainData
 
@@ -91,7 +90,7 @@ class Asked:
         try:
             if self.guest is not None:
                 self.guest.send(data, seconds)
-                answer = self._received(self.guest, Deadline(self.guest, seconds))
+                ((_, answer),) = self.guest.answers(1, wire.ANSWER, seconds, self._note_output)
                 if isinstance(answer, bytes):
                     return taken(decode(answer, max_values=values))
                 kind, text, detail = answer
@@ -102,14 +101,9 @@ class Asked:
         self.close()
         raise self.error(Failure(kind, text, detail, seed))
 
-    def _received(self, guest: Guest, deadline: Deadline) -> bytes | tuple[FailureKind, str, str]:
-        kind, _, payload = guest.answer(deadline, self._note_output)
-        guest.finish()
-        if kind not in (wire.ANSWER, wire.FAILED):
-            raise GuestGoneError("the guest sent a message out of order")
-        return payload if kind == wire.ANSWER else decode_failure(payload)
-
-    def _note_output(self, _lane: int, printed: bytes) -> None:
+    def _note_output(self, kind: int, _lane: int, printed: bytes) -> None:
+        if kind != wire.OUTPUT:
+            refuse()
         self.printed += printed
         if len(self.printed) > MAX_BYTES_PER_CHARACTER * self.limits.output_bytes:
             raise GuestGoneError("the guest sent more output than it may")

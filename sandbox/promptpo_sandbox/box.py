@@ -252,14 +252,14 @@ class Sandbox:
             SpaceBorderError: A space cannot cross the border.
         """
         if not request.episodes:
-            return worlds.failed(Failure("rejected", "there is nothing to predict"))
+            return worlds.unpredicted(Failure("rejected", "there is nothing to predict"))
         try:
             with self._world(request) as asked:
                 most = worlds.most_predicted(request)
                 taken = partial(worlds.predictions, request=request)
                 return asked.ask("replay", worlds.replaying(request), taken, values=most)
         except WorldFailedError as error:
-            return worlds.failed(error.failure)
+            return worlds.unpredicted(error.failure)
 
     def imagine(self, request: Imagine) -> Rollout:
         """Let a policy act in a world model; what the policy does wrong is its episodes' failure.

@@ -6,11 +6,11 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, TypeAlias
 
 from promptpo_sandbox.guest.plain import PlainDataError, decode
-from promptpo_sandbox.guest.wire import HEADER, OUTPUT
+from promptpo_sandbox.guest.wire import FAILED, HEADER
 from promptpo_sandbox.results import FailureKind, Limits
 
 MAX_FAILURE_TEXT = 8000
@@ -20,6 +20,12 @@ _GLANCE_SECONDS = 0.05
 _CPU_CLOCK_OF_PROCESS = 2
 
 MAX_BYTES_PER_CHARACTER = 4
+
+Failed: TypeAlias = tuple[FailureKind, str, str]
+"""Kind, message and detail of a failure."""
+
+Aside: TypeAlias = Callable[[int, int, bytes], None]
+"""Takes kind, count and payload of a chunk that accounts for no lane, or raises."""
 
 
 class GuestTimeoutError(Exception):
@@ -136,31 +142,39 @@ class Guest:
         self._buffer = buffer[total:]
         return kind, count, buffer[HEADER.size : total]
 
-    def answer(self, deadline: Deadline, printed: Callable[[int, bytes], None]) -> tuple[int, int, bytes]:
-        """The next chunk that is no output; see `chunk`.
+    def answers(
+        self, lanes: int, wanted: int, seconds: float, aside: Aside
+    ) -> Iterator[tuple[int, bytes | Failed]]:
+        """What accounts for the lanes that a message was about, as it comes: how many at once, and the payload or a failure.
 
         Args:
-            deadline: Until when to wait, whatever is printed.
-            printed: Takes the number of a lane and what it has printed.
+            lanes: How many there are to answer for.
+            wanted: The kind of chunk that does.
+            seconds: For each answer, whatever else is sent.
+            aside: Takes chunks of other kinds.
+
+        Raises:
+            GuestTimeoutError: An answer did not come in time.
+            GuestGoneError: It will not come, or more or something else was sent than asked for.
         """
-        while True:
+        while lanes:
+            deadline = Deadline(self, seconds)
             kind, count, payload = self.chunk(deadline)
-            if kind != OUTPUT:
-                return kind, count, payload
-            printed(count, payload)
+            while kind not in (wanted, FAILED):
+                aside(kind, count, payload)
+                kind, count, payload = self.chunk(deadline)
+            if kind == FAILED:
+                count = 1
+            elif not 0 < count <= lanes:
+                refuse()
+            lanes -= count
+            yield count, decode_failure(payload) if kind == FAILED else payload
+        if self._buffer:
+            raise GuestGoneError("the guest sent more than it was asked for")
 
     def push_back(self, data: bytes) -> None:
         """Let `chunk` start with bytes that `read` took."""
         self._buffer = data + self._buffer
-
-    def finish(self) -> None:
-        """Check that an answer is complete.
-
-        Raises:
-            GuestGoneError: More bytes were sent than asked for.
-        """
-        if self._buffer:
-            raise GuestGoneError("the guest sent more than it was asked for")
 
     def close(self) -> None:
         """Close the pipes."""
@@ -207,7 +221,16 @@ class Deadline:
         raise GuestTimeoutError
 
 
-def decode_failure(payload: bytes) -> tuple[FailureKind, str, str]:
+def refuse(*_: object) -> NoReturn:
+    """Take no chunk.
+
+    Raises:
+        GuestGoneError: Always.
+    """
+    raise GuestGoneError("the guest sent a message out of order")
+
+
+def decode_failure(payload: bytes) -> Failed:
     """Kind, message and detail of a FAILED chunk.
 
     Raises:
@@ -216,11 +239,19 @@ def decode_failure(payload: bytes) -> tuple[FailureKind, str, str]:
     try:
         if len(payload) > _MAX_FAILURE_BYTES:
             raise PlainDataError("too long")
-        value: Any = decode(payload, max_values=_FAILURE_VALUES)
-        kind, text, detail = value
+        return failed(decode(payload, max_values=_FAILURE_VALUES))
     except (PlainDataError, ValueError, TypeError) as error:
         raise GuestGoneError("the guest sent a malformed message") from error
+
+
+def failed(value: Any) -> Failed:
+    """Kind, message and detail that a guest has sent as plain data.
+
+    Raises:
+        ValueError: It is no such thing, or TypeError.
+    """
+    kind, text, detail = value
     known: tuple[FailureKind, ...] = ("rejected", "crashed", "memory", "invalid_action")
-    if not all(isinstance(part, str) for part in (kind, text, detail)) or kind not in known:
-        raise GuestGoneError("the guest sent a malformed message")
+    if not isinstance(text, str) or not isinstance(detail, str):
+        raise TypeError
     return known[known.index(kind)], text[:MAX_FAILURE_TEXT], detail[:MAX_FAILURE_TEXT]

@@ -19,7 +19,8 @@ from gymnasium import spaces
 from promptpo_sandbox.asked import AskFailedError
 from promptpo_sandbox.guest.actions import InvalidActionError, Layout, coerce
 from promptpo_sandbox.guest.worlds import packed, value_at
-from promptpo_sandbox.results import Episode, Failure, FailureKind, Rollout, Trajectory, Trial, unstarted
+from promptpo_sandbox.pipes import failed
+from promptpo_sandbox.results import Episode, Failure, Rollout, Trajectory, Trial, unstarted
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import layout_of
 
@@ -201,7 +202,7 @@ def predictions(answer: Any, request: Replay) -> Predictions:
     return Predictions(observations, rewards.astype(float), ends != 0)
 
 
-def failed(failure: Failure) -> Predictions:
+def unpredicted(failure: Failure) -> Predictions:
     """The predictions of a world that made none."""
     nothing = np.zeros(0)
     return Predictions(nothing, nothing, nothing.astype(bool), failure)
@@ -260,7 +261,7 @@ def imagined(answer: Any, request: Imagine) -> Rollout:
     """
     trials = request.trials
     if len(answer) == 1 and len(answer[0]) == 3:  # noqa: PLR2004 - the policy's source was refused
-        failure = _failure(answer[0])
+        failure = Failure(*failed(answer[0]))
         return Rollout(tuple(unstarted(trial, failure) for trial in trials), failure, 0, "", 0.0)
     if len(answer) != len(trials):
         raise ValueError("malformed episodes")
@@ -299,13 +300,5 @@ def _episode(value: Any, trial: Trial, request: Imagine) -> Episode:
         clipped=0,
         policy_seconds=0.0,
         trajectory=trajectory,
-        failure=None if failure is None else _failure(failure),
+        failure=None if failure is None else Failure(*failed(failure)),
     )
-
-
-def _failure(value: Any) -> Failure:
-    known: tuple[FailureKind, ...] = ("rejected", "crashed", "memory", "invalid_action")
-    kind, text, detail = value
-    if kind not in known or not isinstance(text, str) or not isinstance(detail, str):
-        raise TypeError
-    return Failure(known[known.index(kind)], text, detail)

@@ -183,7 +183,7 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(tmp_path: Path) -> N
 
     model = Slow(Judge({"goal.reward": FENCED}))
     asked = asked_for("CartPole-v1", llm=model, **{**QUICK, **SETTINGS})
-    session = Session(checked(asked.config), tmp_path / "run", model, Observer())
+    session = Session(checked(asked), tmp_path / "run", model, Observer())
     session.control._until = time.monotonic()
     run = session.run()
     assert run.data["goal"]["asked"] is None

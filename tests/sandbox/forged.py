@@ -197,7 +197,7 @@ class Forgers:
 
     def _truth(self, kind: int, starting: int, lanes: int) -> bytes:
         if kind == wire.LOAD:
-            return message(wire.READY)
+            return message(wire.READY, b"", 1)
         if kind == wire.LANES:
             return message(wire.READY, b"", starting) if starting else b""
         return self._truthful(lanes)
@@ -210,7 +210,7 @@ def answered(data: bytes, taken: Callable[[Any], Any], values: int) -> Any:
         AskFailedError: They are no answer.
     """
     forgers = Forgers(
-        lambda _: b"", random.Random(0), Limits(), lambda *_: message(wire.ANSWER, data), truths=(0,)
+        lambda _: b"", random.Random(0), Limits(), lambda *_: message(wire.ANSWER, data, 1), truths=(0,)
     )
     guests = forgers.guests()
     asked = Asked(guests.new(), Limits(), guests.end, "it", "")

@@ -117,14 +117,14 @@ def test_the_gate_ends(name: str) -> None:
 
 def test_an_interrupted_question_leaves_no_answer(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C in the midst of a question the next one gets its own answer."""
-    from promptpo_sandbox.asked import Asked
+    from promptpo_sandbox.pipes import Guest
 
     def stop(*_: object) -> None:
         time.sleep(0.2)  # the answer is on its way
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Asked, "_received", stop)
+        patch.setattr(Guest, "answers", stop)
         with pytest.raises(KeyboardInterrupt):
             reader.read(BADLY, "good", "first")
     assert reader.read(BADLY, "good", "second")[0] == "SECOND"

@@ -319,3 +319,16 @@ def test_observations_need_not_be_contiguous(box: Sandbox, lanes: int) -> None:
     rollout = box.rollout(source, [TableEnv() for _ in range(lanes)], [Trial(seed) for seed in range(4)])
     assert rollout.failure is None
     assert all(episode.return_ > 0 for episode in rollout.episodes)
+
+
+def test_names_may_be_of_any_letters(box: Sandbox) -> None:
+    """As Python takes them: letters that look alike are one name, and names of characters can be written."""
+    source = (
+        "\u03b8 = 1\n\uff46irst = '\\N{GREEK SMALL LETTER ALPHA}'\n\n\nclass Policy:\n    def act(self, obs):\n"
+        "        return \u03b8 if first == '\u03b1' else 0\n"
+    )
+    rollout = box.rollout(source, [gymnasium.make("CartPole-v1")], [Trial(0, horizon=3)], record=True)
+    assert rollout.failure is None
+    trajectory = rollout.episodes[0].trajectory
+    assert trajectory is not None
+    assert trajectory.actions == [1, 1, 1]

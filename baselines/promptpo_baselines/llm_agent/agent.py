@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from promptpo.llm.base import Completion
     from promptpo_baselines.icpi.engines.base import Engine
     from promptpo_baselines.icpi.values import CompletionRequest
-    from promptpo_baselines.llm_agent.play import Lane
+    from promptpo_baselines.llm_agent.play import AgentLane
     from promptpo_baselines.llm_agent.values import StepValues
 
 ATTEMPTS = 2
@@ -55,7 +55,7 @@ class LanguageAgent:
         self._values, self._must_score, self._repeats = values, must_score or values is not None, repeats
         self._known: dict[tuple[int, str], Completion] = {}
 
-    def act(self, lanes: Sequence[Lane]) -> list[ReadAction]:
+    def act(self, lanes: Sequence[AgentLane]) -> list[ReadAction]:
         """An action for each episode, which is told what asking took.
 
         Raises:
@@ -79,7 +79,7 @@ class LanguageAgent:
                 lanes[n].counts["unreadable"] += choices[n] is None
         return [choice or self._drawn(lanes[n]) for n, choice in choices.items()]
 
-    def _ask(self, lanes: Sequence[Lane], requests: Mapping[int, CompletionRequest]) -> list[Completion]:
+    def _ask(self, lanes: Sequence[AgentLane], requests: Mapping[int, CompletionRequest]) -> list[Completion]:
         """The answers; what was answered in this run, or stands twice in the batch, is asked for once."""
         keys = {n: (n if self._repeats else -1, one.examples + one.query) for n, one in requests.items()}
         wanted: dict[tuple[int, str], int] = {}
@@ -97,7 +97,7 @@ class LanguageAgent:
             self._known.clear()
         return found
 
-    def _choose(self, lane: Lane, answer: Completion) -> ReadAction | None:
+    def _choose(self, lane: AgentLane, answer: Completion) -> ReadAction | None:
         """What an answer comes to: by probabilities where it has them, else as it reads."""
         actions = self._actions
         chances = label_logprobs(answer.logprobs, actions.labels) if isinstance(actions, Named) else None
@@ -115,7 +115,7 @@ class LanguageAgent:
         lane.counts["clipped"] += choice is not None and choice.clipped
         return choice
 
-    def _drawn(self, lane: Lane) -> ReadAction:
+    def _drawn(self, lane: AgentLane) -> ReadAction:
         lane.counts["drawn"] += 1
         return self._actions.drawn(lane.space)
 

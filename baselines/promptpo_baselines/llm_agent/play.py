@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.llm.base import Completion
     from promptpo_baselines.llm_agent.actions import Named, Numbers, ReadAction
-    from promptpo_baselines.llm_agent.agent import LanguageAgent
 
 COUNTS = ("calls", "repeated", "unreadable", "drawn", "scored", "clipped")
 """Of an episode: answers that were asked for; steps whose question had been answered before in this run, which were not
@@ -44,7 +43,7 @@ class AgentEpisode:
     seconds: float
 
 
-class Lane:
+class AgentLane:
     """One environment and the episode that it plays.
 
     Args:
@@ -93,16 +92,20 @@ class Lane:
         return AgentEpisode(record, dict(self.counts), round(self._usd, 9), round(self._seconds, 3))
 
 
-def play(lanes: Sequence[Lane], agent: LanguageAgent, seeds: Sequence[int]) -> Iterator[AgentEpisode]:
+def play(
+    lanes: Sequence[AgentLane],
+    act: Callable[[Sequence[AgentLane]], Sequence[ReadAction]],
+    seeds: Sequence[int],
+) -> Iterator[AgentEpisode]:
     """Play one episode for each seed, and yield them as they end; the lanes are closed after that.
 
     Args:
         lanes: As many as are played side by side.
-        agent: Acts.
+        act: An action for each that is playing.
         seeds: Of the episodes.
     """
     try:
-        yield from side_by_side(lanes, seeds, agent.act)
+        yield from side_by_side(lanes, seeds, act)
     finally:
         for lane in lanes:
             lane.player.env.close()

@@ -28,7 +28,7 @@ from promptpo_baselines.icpi.engines.choose import choose_engine
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
 from promptpo_baselines.llm_agent.agent import LanguageAgent
 from promptpo_baselines.llm_agent.beside import beside_program
-from promptpo_baselines.llm_agent.play import AgentEpisode, Lane, play
+from promptpo_baselines.llm_agent.play import AgentEpisode, AgentLane, play
 from promptpo_baselines.llm_agent.prompts import Prompts, check_observations
 from promptpo_baselines.llm_agent.results import came_out
 from promptpo_baselines.llm_agent.values import StepValues, values_of_random_play
@@ -152,8 +152,8 @@ def run(
             )
             for kind, chosen in seeds.items():
                 at_once = range(min(config.at_once, len(chosen)))
-                lanes = [Lane(task, ready.actions, config.seed, running.steps) for _ in at_once]
-                for episode in play(lanes, agent, chosen):
+                lanes = [AgentLane(task, ready.actions, config.seed, running.steps) for _ in at_once]
+                for episode in play(lanes, agent.act, chosen):
                     running.record(kind, str(episode.record.seed), episode)
                     found[kind].append(episode)
                     observe(episode, sum(map(len, found.values())))

@@ -78,7 +78,7 @@ def _send_baseline(run: BaselineRun, one: Tracker) -> None:
         "seed": told.get("seed"),
         "max_steps": run.settings.get("steps"),
     }
-    one.open(run.directory, parameters)
+    one.begin_at(run.directory, parameters)
     for point in run.curve:
         values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
         known = {name: value for name, value in values.items() if value is not None}

@@ -95,17 +95,14 @@ class MLflow(Tracker):
     """
 
     def __init__(self, uri: str) -> None:
-        mlflow = _client("MLflow", "mlflow", "mlflow-skinny")
+        self._new, self._uri = _client("MLflow", "mlflow", "mlflow-skinny").MlflowClient, uri
         if uri.startswith("file:"):
             # MLflow would rather see a database; whoever writes file: has decided.
             os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
-        try:
-            self._client: Any = mlflow.MlflowClient(tracking_uri=uri)
-        except mlflow.MlflowException as error:
-            raise UsageError(f"MLflow cannot use {uri}: {str(error).splitlines()[0]}") from error
 
     def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
+        self._client: Any = self._new(tracking_uri=self._uri)
         experiment = self._client.get_experiment_by_name("promptpo")
         experiment_id = experiment.experiment_id if experiment else self._client.create_experiment("promptpo")
         run = self._client.create_run(experiment_id, run_name=directory.resolve().name)
@@ -141,11 +138,10 @@ class Monitor(Tracker):
 
     def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: TextIO = self._path.open("w", encoding="utf-8", newline="")
-        except OSError as error:
-            raise UsageError(f"cannot write {self._path}: {error.strerror}.") from error
+        if self._path.is_symlink():  # laid there by whoever made the folder
+            raise UsageError(f"{self._path} is a link; name a file.")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: TextIO = self._path.open("w", encoding="utf-8", newline="")
         print(f"#{json.dumps({'t_start': time.time(), 'env_id': parameters['env_id']})}", file=self._file)
         self._rows: Any = csv.writer(self._file)
         self._rows.writerow(["r", "l", "t", "purpose", "seed"])

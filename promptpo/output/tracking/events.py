@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.errors import UsageError
 from promptpo.files import Json
 from promptpo.output.observer import HOOKS, Observer
 from promptpo.output.run_result import RunResult
@@ -17,6 +18,7 @@ from promptpo.rollouts.results import record_of
 from promptpo.run.artifacts import inflate
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Event, read_events
+from promptpo.run.origin import made_here
 from promptpo.run.state import RunState, evaluation_in
 
 if TYPE_CHECKING:
@@ -39,7 +41,22 @@ class Tracker(Observer):
         names = ("model", "recipe", "candidates", "episodes", "seed", "reveal")
         told = {name: getattr(config, name) for name in names}
         told |= {"env_id": config.task.env_id, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
-        self.open(directory, told | {"rounds": config.budget.rounds, "max_steps": config.budget.steps})
+        self.begin_at(directory, told | {"rounds": config.budget.rounds, "max_steps": config.budget.steps})
+
+    def begin_at(self, directory: Path, parameters: Json) -> None:
+        """Open the destination.
+
+        Raises:
+            UsageError: It cannot be opened, or may be in a run that was not made here.
+        """
+        if not made_here(directory) and Path.cwd().is_relative_to(directory.resolve()):
+            raise UsageError(
+                f"{directory} was not made here, so nothing is written into it; do this in another folder."
+            )
+        try:
+            self.open(directory, parameters)
+        except Exception as error:  # a foreign client may raise anything
+            raise UsageError(f"{type(self).__name__} cannot be used: {error}") from error
 
     def event(self, event: Event) -> None:
         """Send what one event of the journal says."""

@@ -23,39 +23,31 @@ from promptpo_sandbox.gate.untyped import is_alias
 Problem = tuple[int, str]
 """Line and sentence."""
 
-_STATEMENTS = (
+REVIEWED = (
     *(ast.Module, ast.FunctionDef, ast.ClassDef, ast.Return, ast.Delete, ast.Assign, ast.AugAssign),
     *(ast.AnnAssign, ast.For, ast.While, ast.If, ast.Raise, ast.Try, ast.Assert, ast.Import, ast.ImportFrom),
     *(ast.Global, ast.Nonlocal, ast.Expr, ast.Pass, ast.Break, ast.Continue),
-)
-_EXPRESSIONS = (
     *(ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.Set, ast.List),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Compare),
     *(ast.Call, ast.FormattedValue, ast.JoinedStr, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred),
     *(ast.Name, ast.Tuple, ast.Slice),
-)
-_PARTS = (
     *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context, ast.comprehension),
     *(ast.ExceptHandler, ast.arguments, ast.arg, ast.keyword, ast.alias),
 )
-REVIEWED = (*_STATEMENTS, *_EXPRESSIONS, *_PARTS)
 """Kinds of nodes that a program may consist of."""
 
-_OF_TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp)
-_TYPES = (*_OF_TYPES, ast.BitOr, ast.Load)
+_TYPES = (
+    *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr),
+    ast.Load,
+)
 _LOOKUPS = {"getattr": (2, 3), "hasattr": (2, 2), "setattr": (3, 3)}
 _CALLED = frozenset({*_LOOKUPS, "type", "super"})
 """Those that can only be called, in one form."""
-_BASES = frozenset(
-    name
-    for name in names.BUILTINS
-    if isinstance(kind := getattr(builtins, name, None), type)
-    and (kind is object or issubclass(kind, Exception))
-)
 _INSTEAD = {
     "Match": "write if and elif",
     "With": "leave it out; a program has nothing that must be closed",
     "TryStar": "use except",
+    "comprehension": "leave async out",
 }
 
 
@@ -79,12 +71,9 @@ class Review:
         self._exceptions = any(isinstance(node, ast.ExceptHandler) and node.name for node in nodes)
         self._annotations: set[ast.AST] = set()
         for node in nodes:
-            if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
-                self._annotations.update(ast.walk(node.annotation))
-            elif isinstance(node, ast.FunctionDef) and node.returns is not None:
-                self._annotations.update(ast.walk(node.returns))
-            elif is_alias(node, self.bindings):
-                self._annotations.update(ast.walk(node.value))  # type: ignore[attr-defined]
+            where = "value" if is_alias(node, self.bindings) else "annotation"
+            for said in (getattr(node, where, None), getattr(node, "returns", None)):
+                self._annotations.update(ast.walk(said) if said is not None else ())
         self._class_names: set[str] = set()
 
     def problems(self) -> list[Problem]:
@@ -107,7 +96,7 @@ class Review:
 
     def _problems_at(self, node: ast.AST, unknown: dict[str, str]) -> Iterator[Problem]:
         line = self._line(node)
-        if not isinstance(node, REVIEWED):
+        if not isinstance(node, REVIEWED) or getattr(node, "is_async", False):
             kind = type(node).__name__
             if isinstance(self._parents.get(node), REVIEWED):  # else told with what it is part of
                 yield line, f"{kind} syntax is not allowed; {_INSTEAD.get(kind, 'write plain Python')}"
@@ -132,32 +121,24 @@ class Review:
 
     def _taken(self) -> Iterator[Problem]:
         """Names that stand for two things, one of them with rules of its own."""
-        for name, path in self.bindings.imports.items():
-            ruled = path in names.MODULES or path in _MEMBERS
-            if name in names.FORMS or (
-                ruled and name in self.bindings.ambiguous | self.bindings.rebound.keys()
-            ):
-                node = self.bindings.rebound.get(name, self.bindings.statements[name])
+        known = self.bindings
+        for name, node in {**known.statements, **known.rebound}.items():
+            path = known.imports.get(name, "a builtin")
+            twice = name in known.ambiguous or name in known.rebound
+            if name in names.FORMS or (twice and (path in names.MODULES or path in _MEMBERS)):
                 yield self._line(node), f"the name {name} stands for {path} here; choose another one"
-        for name in names.FORMS & self.bindings.rebound.keys():
-            node = self.bindings.rebound[name]
-            yield self._line(node), f"the name {name} is taken; choose another one"
 
     def _is_special(self, node: ast.AST, name: str) -> bool:
         """Whether a name with two underscores stands where it may."""
         if isinstance(node, ast.FunctionDef):
             return name in names.SPECIAL_METHODS and isinstance(self._parents[node], ast.ClassDef)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            return name == "__name__" or (name == "__init__" and self._is_base(node.value))
+            of = node.value.func if isinstance(node.value, ast.Call) else node.value
+            bases = {"super"} if of is not node.value else self.bindings.classes
+            return name == "__name__" or (name == "__init__" and isinstance(of, ast.Name) and of.id in bases)
         if isinstance(node, ast.Name):
             return name == "__name__" and isinstance(node.ctx, ast.Load)
         return isinstance(node, ast.ImportFrom) and name == "__future__"
-
-    def _is_base(self, node: ast.AST) -> bool:
-        """Whether an expression is ``super()`` or a class of the module's own."""
-        if isinstance(node, ast.Call):
-            return isinstance(node.func, ast.Name) and node.func.id == "super"
-        return isinstance(node, ast.Name) and node.id in self.bindings.classes
 
     # Names and attributes
 
@@ -184,17 +165,12 @@ class Review:
             return
         if outer is not None and not loading:
             yield f"{outer}.{node.attr} cannot be set; a library stays as it is"
-        if not node.attr.startswith("__"):
-            problem = self._attribute_problem(node, node.attr)
-            if problem and outer is not None:
-                problem = f"{outer}.{node.attr} is not available: {problem}"
-            yield from [problem] if problem else []
-
-    def _attribute_problem(self, node: ast.AST, name: str) -> str | None:
-        call = self._call_of(node)
-        if name == "format" and call and isinstance(node, ast.Attribute) and _is_plain_template(node.value):
-            return None
-        return read_problem(name, self._defined, exceptions=self._exceptions)
+        template = node.attr == "format" and self._call_of(node) and _is_plain_template(node.value)
+        if template or node.attr.startswith("__"):
+            return
+        problem = read_problem(node.attr, self._defined, exceptions=self._exceptions)
+        if problem:
+            yield problem if outer is None else f"{outer}.{node.attr} is not available: {problem}"
 
     def _member(self, node: ast.Name | ast.Attribute, path: str) -> Iterator[str]:
         """A use of a namespace or of something that a namespace has."""
@@ -203,12 +179,12 @@ class Review:
             if not isinstance(parent, ast.Attribute):
                 yield f"the module {path} is not a value that can be passed on; write {path}.name where you need it"
             return
-        rule = _MEMBERS.get(path)
         if node in self._annotations:
             return
-        if rule is not None:
+        if path in _MEMBERS:
+            rule, form = _MEMBERS[path]
             if not rule(self, node):
-                yield f"{path} {_FORM_OF[path]}"
+                yield f"{path} {form}"
         elif path.rpartition(".")[0] in names.ANNOTATIONS:
             yield f"{path} may only stand in an annotation; leave it out here"
 
@@ -251,7 +227,7 @@ class Review:
         if isinstance(parent, ast.Tuple):
             node, parent = parent, self._parents.get(parent)
         if isinstance(parent, ast.Compare):
-            return all(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops)
+            return _by_identity(parent)
         asks = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name)
         return asks and parent.func.id == "isinstance" and node in parent.args[1:]  # type: ignore[union-attr]
 
@@ -264,9 +240,8 @@ class Review:
         given = {keyword.arg for keyword in node.keywords}
         if "where" in given and "out" not in given:
             yield "where= leaves unset what it leaves out; use np.where, or give out= as well"
-        if None in given and not (
-            name == "dict" or name in self.bindings.classes or self._is_own_function(name)
-        ):
+        own = name in self.bindings.classes or isinstance(self.bindings.rebound.get(name), ast.FunctionDef)
+        if None in given and not (own or name == "dict"):
             yield "** spreads arguments only into dict() and functions and classes of your own"
         if name in _LOOKUPS:
             yield from self._lookup(node, name)
@@ -275,24 +250,16 @@ class Review:
         elif name == "super" and (node.args or node.keywords):
             yield "super() takes nothing here"
 
-    def _is_own_function(self, name: str) -> bool:
-        return isinstance(self.bindings.rebound.get(name), ast.FunctionDef)
-
     def _lookup(self, node: ast.Call, name: str) -> Iterator[str]:
         low, high = _LOOKUPS[name]
-        text = node.args[1] if len(node.args) > 1 else None
-        if (
-            node.keywords
-            or not low <= len(node.args) <= high
-            or not isinstance(text, ast.Constant)
-            or not isinstance(text.value, str)
-            or isinstance(node.args[0], ast.Starred)
-        ):
+        second = node.args[1] if low <= len(node.args) <= high else None
+        text = second.value if isinstance(second, ast.Constant) else None
+        if not isinstance(text, str) or node.keywords or isinstance(node.args[0], ast.Starred):
             yield f"{name} takes the attribute's name written out; for others use a dict"
             return
-        if text.value.startswith("__"):
-            yield f"the attribute {text.value} is not allowed{hint(text.value)}"
-        problem = read_problem(text.value, self._defined | {text.value}, exceptions=self._exceptions)
+        if text.startswith("__"):
+            yield f"the attribute {text} is not allowed{hint(text)}"
+        problem = read_problem(text, self._defined | {text}, exceptions=self._exceptions)
         if problem:
             yield problem
 
@@ -302,12 +269,9 @@ class Review:
         parent = self._parents.get(node)
         if isinstance(parent, ast.Attribute):
             return parent.attr == "__name__"
-        if not isinstance(parent, ast.Compare):
-            return False
-        plain = all(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops)
-        return plain or all(
-            self._is_builtin_type(side) for side in (parent.left, *parent.comparators) if side is not node
-        )
+        sides = [parent.left, *parent.comparators] if isinstance(parent, ast.Compare) else []
+        others = all(self._is_builtin_type(side) for side in sides if side is not node)
+        return isinstance(parent, ast.Compare) and (others or _by_identity(parent))
 
     def _is_builtin_type(self, node: ast.AST) -> bool:
         """Whether nothing of the module's own answers when a type is compared with this."""
@@ -315,21 +279,23 @@ class Review:
             return all(map(self._is_builtin_type, node.elts))
         if isinstance(node, ast.Call):
             return isinstance(node.func, ast.Name) and node.func.id == "type"
+        return isinstance(self._builtin(node), type)
+
+    def _builtin(self, node: ast.AST) -> Any:
+        """The builtin that a name stands for; None for a name of the module's own, and for other expressions."""
         if not isinstance(node, ast.Name) or node.id in self.bindings.rebound:
-            return False
-        return isinstance(getattr(builtins, node.id, None), type) and node.id not in self.bindings.imports
+            return None
+        return None if node.id in self.bindings.imports else getattr(builtins, node.id, None)
 
     def class_(self, node: ast.ClassDef) -> Iterator[str]:
         """A class: plain, an exception, a dataclass or a named tuple."""
         if node.keywords:
             yield "a class takes no keywords; leave them out"
         for base in node.bases:
-            name = base.id if isinstance(base, ast.Name) else ""
-            own = name in self.bindings.classes
-            builtin = (
-                name in _BASES and name not in self.bindings.rebound and name not in self.bindings.imports
-            )
-            if not own and not builtin and self.bindings.path(base) != "typing.NamedTuple":
+            own = isinstance(base, ast.Name) and base.id in self.bindings.classes
+            kind = self._builtin(base)
+            plain = kind is object or (isinstance(kind, type) and issubclass(kind, Exception))
+            if not own and not plain and self.bindings.path(base) != "typing.NamedTuple":
                 yield "a class inherits only from classes of your own, exceptions or NamedTuple; leave the base out"
         for decorator in node.decorator_list:
             head = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -356,11 +322,6 @@ class Review:
                 elif alias.name not in names.MODULES[module] and path not in names.MODULES:
                     yield f"{path} is not available{hint(alias.name)}"
 
-    def comprehension(self, node: ast.comprehension) -> Iterator[str]:
-        """``for x in y`` within brackets."""
-        if node.is_async:
-            yield "async for is not allowed; use for"
-
     def _call_of(self, node: ast.AST) -> ast.Call | None:
         """The call of which an expression is the function."""
         parent = self._parents.get(node)
@@ -375,6 +336,10 @@ def _identifiers(node: ast.AST) -> Iterator[str]:
         for name in value if isinstance(value, list) else [value]:
             if isinstance(name, str):
                 yield from name.split(".")
+
+
+def _by_identity(node: ast.Compare) -> bool:
+    return all(isinstance(op, ast.Is | ast.IsNot) for op in node.ops)
 
 
 def _unavailable(module: str) -> str:
@@ -403,27 +368,32 @@ _RULES: dict[type, Callable[[Review, Any], Iterator[str]]] = {
     ast.ClassDef: Review.class_,
     ast.Import: Review.import_,
     ast.ImportFrom: Review.import_from,
-    ast.comprehension: Review.comprehension,
 }
-_MEMBERS: dict[str, Callable[[Review, ast.AST], bool]] = {
-    "dataclasses.dataclass": Review._is_dataclass,  # noqa: SLF001 - the class above
-    "dataclasses.field": Review._is_field,  # noqa: SLF001
-    "collections.namedtuple": Review._is_namedtuple,  # noqa: SLF001
-    "typing.NamedTuple": Review._is_base_of_class,  # noqa: SLF001
-    "numpy.ndarray": Review._is_asked_for,  # noqa: SLF001
-    "numpy.dtype": Review._is_asked_for,  # noqa: SLF001
-    "numpy.random.Generator": Review._is_asked_for,  # noqa: SLF001
-}
-RESTRICTED = _MEMBERS.keys() | names.FORMS
-"""What may be written in certain forms only, and is never a value."""
-_FORM_OF = {
-    "dataclasses.dataclass": "may only stand above a class, with arguments that are written out",
-    "dataclasses.field": "may only be the value of an annotated field of a dataclass, such as x: list = field(...)",
-    "collections.namedtuple": 'has its fields written out: Point = namedtuple("Point", ["x", "y"])',
-    "typing.NamedTuple": "may only be the base of a class, such as class Name(NamedTuple)",
+_MEMBERS: dict[str, tuple[Callable[[Review, ast.AST], bool], str]] = {
+    "dataclasses.dataclass": (
+        Review._is_dataclass,  # noqa: SLF001 - the class above
+        "may only stand above a class, with arguments that are written out",
+    ),
+    "dataclasses.field": (
+        Review._is_field,  # noqa: SLF001
+        "may only be the value of an annotated field of a dataclass, such as x: list = field(...)",
+    ),
+    "collections.namedtuple": (
+        Review._is_namedtuple,  # noqa: SLF001
+        'has its fields written out: Point = namedtuple("Point", ["x", "y"])',
+    ),
+    "typing.NamedTuple": (
+        Review._is_base_of_class,  # noqa: SLF001
+        "may only be the base of a class, such as class Name(NamedTuple)",
+    ),
     **dict.fromkeys(
         ("numpy.ndarray", "numpy.dtype", "numpy.random.Generator"),
-        "may only say what type something has, in an annotation or in isinstance",
+        (
+            Review._is_asked_for,  # noqa: SLF001
+            "may only say what type something has, in an annotation or in isinstance",
+        ),
     ),
 }
-"""How what builds classes, or memory, may be written."""
+"""What builds classes, or memory: whether it stands as it may, and how that is."""
+RESTRICTED = _MEMBERS.keys() | names.FORMS
+"""What may be written in certain forms only, and is never a value."""

@@ -185,7 +185,7 @@ class GuestLoop:
         self.code = code
         self._apart = "base" in names_in(self.code)  # an array's base would show the other lanes' rows
         remember_source(source)
-        send(message(wire.READY))
+        self._acknowledge(1)
 
     def _module(self, digest: bytes, output: Output, code: CodeType | None = None) -> dict[str, Any]:
         """A fresh copy of the module, or of another that was admitted as well."""
@@ -339,7 +339,7 @@ class GuestLoop:
             send_failure(*describe_failure(error))
         else:
             self._flush_output()
-            send(message(wire.ANSWER, data))
+            send(message(wire.ANSWER, data, 1))
 
     def _asked_to_call(self, request: dict[str, Any]) -> str:
         output = self._running = Output(self.output_limit, self.printed, 0)

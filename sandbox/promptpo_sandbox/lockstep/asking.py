@@ -10,13 +10,14 @@ import gymnasium
 from promptpo_sandbox.guest import wire
 from promptpo_sandbox.guest.actions import InvalidActionError
 from promptpo_sandbox.guest.plain import encode
-from promptpo_sandbox.guest.wire import HEADER, message
+from promptpo_sandbox.guest.wire import message
 from promptpo_sandbox.lockstep.acting import ActionDecoder, Clipped
+from promptpo_sandbox.lockstep.lane import order
 from promptpo_sandbox.lockstep.observing import ObservationEncoder
 from promptpo_sandbox.lockstep.rollout import Runner
-from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from promptpo_sandbox.lockstep.roundtrip import NoAction, decoded
+from promptpo_sandbox.pipes import Guest, GuestGoneError, GuestTimeoutError, refuse
 from promptpo_sandbox.results import Failure, Trial
-from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import layout_of
 
 Answers: TypeAlias = dict[int, Any]
@@ -75,27 +76,20 @@ class AskedPolicies:
         starting = sorted(trials)
         request = {
             "stop": [lane for lane in starting if lane in self._running],
-            "start": [
-                (lane, digest_of(trial.seed), None if trial.params is None else dict(trial.params))
-                for lane, trial in sorted(trials.items())
-            ],
+            "start": [order(lane, trials[lane]) for lane in starting],
         }
         self._running = [lane for lane in self._running if lane not in trials]
         failures: dict[int, Failure] = {}
         try:
             self._guest.send(message(wire.LANES, encode(request)), self._limits.construct_seconds)
-            while starting:
-                kind, count, payload = self._guest.answer(
-                    Deadline(self._guest, self._limits.construct_seconds), _unread
-                )
-                if kind == wire.READY and 0 < count <= len(starting) and not payload:
-                    self._running += starting[:count]
-                    del starting[:count]
-                elif kind == wire.FAILED:
-                    failures[starting.pop(0)] = Failure(*decode_failure(payload))
+            for count, failed in self._guest.answers(
+                len(starting), wire.READY, self._limits.construct_seconds, _unread
+            ):
+                answered, starting = starting[:count], starting[count:]
+                if isinstance(failed, bytes):
+                    self._running += answered
                 else:
-                    raise GuestGoneError("the guest sent a message out of order")
-            self._guest.finish()
+                    failures[answered[0]] = Failure(*failed)
         except (GuestTimeoutError, GuestGoneError) as error:
             failures.update(dict.fromkeys([*trials, *self._running], self._lost(error)))
         self._running.sort()
@@ -116,42 +110,15 @@ class AskedPolicies:
         if self._guest is None or not waiting:
             return {}
         try:
-            batch = self._encoder.message([observations[lane] for lane in waiting])
-            answers = self._exchanged(self._guest, batch, waiting)
+            self._guest.send(
+                self._encoder.message([observations[lane] for lane in waiting]), self._limits.step_seconds
+            )
+            came = self._guest.answers(len(waiting), wire.ACTIONS, self._limits.step_seconds, _unread)
+            actions = [one for count, payload in came for one in decoded(self._decoder, payload, count)]
         except (GuestTimeoutError, GuestGoneError) as error:
             return dict.fromkeys(observations, self._lost(error))
+        answers = dict(zip(waiting, map(_explained, actions), strict=True))
         self.stop([lane for lane, answer in answers.items() if isinstance(answer, Failure)])
-        return answers
-
-    def _exchanged(self, guest: Guest, batch: bytes, waiting: list[int]) -> Answers:
-        """Send one message and read its answer, which is nearly always one message too."""
-        limits, decoder, n = self._limits, self._decoder, len(waiting)
-        guest.send(batch, limits.step_seconds)
-        size = decoder.row_bytes * n
-        data = guest.read(max(HEADER.size + size + 1, 4096), limits.step_seconds)
-        whole = size and len(data) == HEADER.size + size
-        if whole and data.startswith(HEADER.pack(wire.ACTIONS, 0, n, size)):
-            actions = decoder.decode(memoryview(data)[HEADER.size :], n)
-            if decoder.clean:
-                return dict(zip(waiting, actions, strict=True))
-            return {lane: _explained(action) for lane, action in zip(waiting, actions, strict=True)}
-        guest.push_back(data)
-        return self._slowly(guest, waiting)
-
-    def _slowly(self, guest: Guest, waiting: list[int]) -> Answers:
-        """Read an answer that comes in several chunks."""
-        answers: Answers = {}
-        lanes = list(waiting)
-        while lanes:
-            kind, count, payload = guest.answer(Deadline(guest, self._limits.step_seconds), _unread)
-            if kind == wire.ACTIONS and 0 < count <= len(lanes):
-                for action in self._decoder.decode(payload, count):
-                    answers[lanes.pop(0)] = _explained(action)
-            elif kind == wire.FAILED:
-                answers[lanes.pop(0)] = Failure(*decode_failure(payload))
-            else:
-                raise GuestGoneError("the guest sent a message out of order")
-        guest.finish()
         return answers
 
     def close(self) -> None:
@@ -186,8 +153,10 @@ def _explained(action: Any) -> Any:
         return action.action
     if type(action) is InvalidActionError:
         return Failure("invalid_action", str(action))
-    return action
+    return Failure(*action.failure) if type(action) is NoAction else action
 
 
-def _unread(_lane: int, _printed: bytes) -> None:
+def _unread(kind: int, _lane: int, _printed: bytes) -> None:
     """Nobody reads what these policies print."""
+    if kind != wire.OUTPUT:
+        refuse()

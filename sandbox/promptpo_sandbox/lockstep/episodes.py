@@ -17,19 +17,21 @@ from promptpo_sandbox.guest.debug import MAX_ITEMS, plain
 from promptpo_sandbox.guest.plain import PlainDataError, decode, encode
 from promptpo_sandbox.guest.wire import message
 from promptpo_sandbox.lockstep.acting import ActionDecoder, Clipped
-from promptpo_sandbox.lockstep.lane import Lane
+from promptpo_sandbox.lockstep.lane import Lane, order
 from promptpo_sandbox.lockstep.meter import Meter
 from promptpo_sandbox.lockstep.observing import ObservationEncoder
 from promptpo_sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progress
 from promptpo_sandbox.lockstep.roundtrip import Answer, NoAction, RoundTrip, action_in
-from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from promptpo_sandbox.pipes import Guest, GuestGoneError, GuestTimeoutError, refuse
 from promptpo_sandbox.results import Failure, FailureKind, Limits, Record
 from promptpo_sandbox.rewards import AskedReward, RewardedEpisode, numbers_in
-from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import plain_observation
 
 _MANY_ANSWERS = 64
 """Sets of lanes whose answers are kept before looking which of them are still of use."""
+
+_ASIDE = {wire.OUTPUT: 0, wire.DEBUG: wire.MAX_DEBUG_BYTES, wire.SEEN: wire.MAX_SEEN_BYTES}
+"""What accounts for no lane, and how long it may be; prints have a limit of their own."""
 
 
 @dataclass(frozen=True)
@@ -122,14 +124,7 @@ class GuestEpisodes:
             return  # nothing is left to be said to a guest without lanes
         request = {
             "stop": self._stopped,
-            "start": [
-                (
-                    lane.index,
-                    digest_of(lane.trial.seed),
-                    None if lane.trial.params is None else dict(lane.trial.params),
-                )
-                for lane in starting
-            ],
+            "start": [order(lane.index, lane.trial) for lane in starting],
         }
         self._stopped = []
         self.lanes = sorted([*self.lanes, *starting], key=lambda lane: lane.index)
@@ -138,47 +133,43 @@ class GuestEpisodes:
         except GuestTimeoutError:  # it should have been waiting for this
             only = self.lanes[0] if len(self.lanes) == 1 else None
             raise LaneTimeoutError(only, "the code went on working after act had returned") from None
-        self._await_construction(deque(starting))
-        self.guest.finish()
+        self._await_construction(starting)
         for lane in starting:
             if lane in self.lanes:
                 self._reset(lane)
 
-    def _await_construction(self, waiting: deque[Lane]) -> None:
+    def _await_construction(self, waiting: list[Lane]) -> None:
         """Wait until the policies of some lanes are built, in order."""
-        limit = self.limits.construct_seconds
-        while waiting:
-            began = perf_counter()
-            try:
-                kind, count, payload = self.guest.answer(Deadline(self.guest, limit), self._note_output)
-            except GuestTimeoutError:
-                known = self.options.careful or len(waiting) == 1
-                text = f"running the module and constructing Policy took longer than {limit:g} s; do less work there"
-                raise LaneTimeoutError(waiting[0] if known else None, text) from None
-            if kind == wire.READY and 0 < count <= len(waiting) and not payload:
-                answered = [waiting.popleft() for _ in range(count)]
-            elif kind == wire.FAILED:
-                answered = [waiting.popleft()]
-            else:
-                raise GuestGoneError("the guest sent a message out of order")
-            for lane in answered:
-                lane.share_before = self.meter.share
-            self.meter.charge(answered, perf_counter() - began)
-            if kind == wire.FAILED:
-                self.fail(answered[0], *decode_failure(payload))
+        limit, began = self.limits.construct_seconds, perf_counter()
+        try:
+            for count, failed in self.guest.answers(len(waiting), wire.READY, limit, self._aside):
+                answered, waiting = waiting[:count], waiting[count:]
+                for lane in answered:
+                    lane.share_before = self.meter.share
+                self.meter.charge(answered, perf_counter() - began)
+                if not isinstance(failed, bytes):
+                    self.fail(answered[0], *failed)
+                began = perf_counter()
+        except GuestTimeoutError:
+            known = self.options.careful or len(waiting) == 1
+            text = (
+                f"running the module and constructing Policy took longer than {limit:g} s; do less work there"
+            )
+            raise LaneTimeoutError(waiting[0] if known else None, text) from None
 
-    def _note_output(self, index: int, payload: bytes) -> None:
-        self.progress.note_output(self.lanes, index, payload)
-
-    def _note_debug(self, kind: int, index: int, payload: bytes) -> None:
-        """Keep what a policy has for its readers, or has perceived, until its action is recorded.
+    def _aside(self, kind: int, index: int, payload: bytes) -> None:
+        """Keep what a policy prints; and what it has for its readers, or has perceived, until its action is recorded.
 
         Raises:
-            GuestGoneError: It is no such thing.
+            GuestGoneError: It is no such thing, or nobody asked for it.
         """
         lane = next((lane for lane in self.lanes if lane.index == index), None)
-        most = wire.MAX_DEBUG_BYTES if kind == wire.DEBUG else wire.MAX_SEEN_BYTES
-        if lane is None or len(payload) > most:
+        if kind not in _ASIDE or lane is None or not (self.options.record or kind == wire.OUTPUT):
+            refuse()
+        if kind == wire.OUTPUT:
+            self.progress.note_output(lane, payload)
+            return
+        if len(payload) > _ASIDE[kind]:
             raise GuestGoneError("the guest sent a malformed message")
         try:
             if kind == wire.DEBUG:
@@ -247,10 +238,9 @@ class GuestEpisodes:
             lanes,
             self.decoder,
             meter,
-            self._note_output,
+            self._aside,
             seconds=self.limits.step_seconds,
             careful=self.options.careful,
-            note_debug=self._note_debug if self.options.record else None,
         )
         keep = self._answers_of(lanes).append
         repeating = any(lane.steps < len(lane.taken) for lane in lanes)

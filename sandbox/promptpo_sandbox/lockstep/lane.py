@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import gymnasium
 
 from promptpo_sandbox.results import Episode, Failure, Trajectory, Trial
+from promptpo_sandbox.seeds import digest_of
 
 if TYPE_CHECKING:
     from promptpo_sandbox.rewards import RewardedEpisode
 
 
 Tape: TypeAlias = tuple[list[Any], list[Any], list[float], list[Mapping[str, Any]], list[Mapping[str, float]]]
+
+
+def order(index: int, trial: Trial) -> tuple[int, bytes, dict[str, float] | None]:
+    """What a guest is told about the policy of a lane."""
+    return index, digest_of(trial.seed), None if trial.params is None else dict(trial.params)
 
 
 @dataclass(slots=True, eq=False)

@@ -56,15 +56,12 @@ class Progress:
         """Whether no environment step is left."""
         return self.step_limit is not None and self.steps >= self.step_limit
 
-    def note_output(self, lanes: Sequence[Lane], index: int, payload: bytes) -> None:
+    def note_output(self, lane: Lane, payload: bytes) -> None:
         """Keep what a lane printed, as far as there is room.
 
         Raises:
-            GuestGoneError: There is no such lane, or the guest sent more than it keeps itself.
+            GuestGoneError: The guest sent more than it keeps itself.
         """
-        lane = next((lane for lane in lanes if lane.index == index), None)
-        if lane is None:
-            raise GuestGoneError("the guest sent output for no lane")
         lane.output_bytes += len(payload)
         if lane.output_bytes > MAX_BYTES_PER_CHARACTER * self.output_bytes:
             raise GuestGoneError("the guest sent more output than it may")

@@ -22,7 +22,7 @@ from promptpo_sandbox.guest.wire import message
 from promptpo_sandbox.lockstep.acting import ActionDecoder
 from promptpo_sandbox.lockstep.episodes import GuestEpisodes, Options
 from promptpo_sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progress
-from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
+from promptpo_sandbox.pipes import Guest, GuestGoneError, GuestTimeoutError, refuse
 from promptpo_sandbox.process import GuestUsage
 from promptpo_sandbox.results import Failure, FailureKind, Limits, Record, Rollout, unstarted
 from promptpo_sandbox.spaces import layout_of
@@ -85,13 +85,8 @@ class Runner:
         }
         try:
             guest.send(message(wire.LOAD, encode(request)), limits.construct_seconds)
-            kind, _, payload = guest.chunk(Deadline(guest, limits.construct_seconds))
-            guest.finish()
-            if kind == wire.READY:
-                return guest, None
-            if kind != wire.FAILED:
-                raise GuestGoneError("the guest sent a message out of order")
-            return guest, Failure(*decode_failure(payload))
+            ((_, answer),) = guest.answers(1, wire.READY, limits.construct_seconds, refuse)
+            return guest, None if isinstance(answer, bytes) else Failure(*answer)
         except GuestTimeoutError:
             seconds = limits.construct_seconds
             return guest, Failure(

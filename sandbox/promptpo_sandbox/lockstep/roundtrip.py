@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -13,24 +12,32 @@ from promptpo_sandbox.lockstep.acting import ActionDecoder, Clipped
 from promptpo_sandbox.lockstep.lane import Lane
 from promptpo_sandbox.lockstep.meter import Meter
 from promptpo_sandbox.lockstep.progress import LaneTimeoutError
-from promptpo_sandbox.pipes import Deadline, Guest, GuestGoneError, GuestTimeoutError, decode_failure
-from promptpo_sandbox.results import FailureKind
+from promptpo_sandbox.pipes import Aside, Failed, Guest, GuestTimeoutError
 
-Answer: TypeAlias = bytes | list[tuple[int, bytes | None]]
-"""A round's answer as it came: the one message, or the count and payload of each chunk (None: a failure)."""
+Answer: TypeAlias = bytes | list[tuple[int, bytes | Failed]]
+"""A round's answer as it came: the one message, or the count and payload of each chunk."""
 
 
 class NoAction:
     """Stands in for the action of a lane that failed.
 
     Args:
-        failure: Kind, message and detail.
+        failure: See `Failed`.
     """
 
     __slots__ = ("failure",)
 
-    def __init__(self, failure: tuple[FailureKind, str, str]) -> None:
+    def __init__(self, failure: Failed) -> None:
         self.failure = failure
+
+
+def decoded(decoder: ActionDecoder, payload: bytes | Failed, count: int) -> list[Any]:
+    """The actions of a chunk; a failure is a `NoAction` in its place.
+
+    Raises:
+        GuestGoneError: The bytes are malformed.
+    """
+    return decoder.decode(payload, count) if isinstance(payload, bytes) else [NoAction(payload)]
 
 
 _SPECIAL = (NoAction, Clipped, InvalidActionError)
@@ -44,11 +51,9 @@ class RoundTrip:
         lanes: The lanes, in order.
         decoder: For the actions.
         meter: Charges the lanes.
-        note_output: Takes a lane's number and what it printed.
+        aside: Takes what policies print, keep for their readers and have perceived.
         seconds: For one lane's answer.
         careful: Whether the guest reports each action at once, so that a hanging lane can be told.
-        note_debug: Takes a kind (`wire.DEBUG` or `wire.SEEN`), a lane's number and what its policy keeps for its
-            readers or has perceived; None where nobody asked.
 
     Attributes:
         answer: The last answer as it came, for `action_in`.
@@ -60,18 +65,16 @@ class RoundTrip:
         lanes: list[Lane],
         decoder: ActionDecoder,
         meter: Meter,
-        note_output: Callable[[int, bytes], None],
+        aside: Aside,
         *,
         seconds: float,
         careful: bool,
-        note_debug: Callable[[int, int, bytes], None] | None = None,
     ) -> None:
-        self._note_debug = note_debug
         self._guest = guest
         self._lanes = lanes
         self._decoder = decoder
         self._meter = meter
-        self._note_output = note_output
+        self._aside = aside
         self._seconds = seconds
         self._careful = careful
         self._count = len(lanes)
@@ -110,34 +113,17 @@ class RoundTrip:
         """Collect an answer that comes in several chunks, and charge each lane its own time."""
         lanes = self._lanes
         actions: list[Any] = []
-        chunks: list[tuple[int, bytes | None]] = []
+        chunks: list[tuple[int, bytes | Failed]] = []
         self.answer = chunks
-        deadline = Deadline(self._guest, self._seconds)
-        while len(actions) < len(lanes):
-            before = len(actions)
-            try:
-                kind, count, payload = self._guest.chunk(deadline)
-            except GuestTimeoutError:
-                raise self._timeout(before, began) from None
-            if kind == wire.OUTPUT:
-                self._note_output(count, payload)
-                continue
-            if kind in (wire.DEBUG, wire.SEEN) and self._note_debug is not None:
-                self._note_debug(kind, count, payload)
-                continue
-            if kind == wire.ACTIONS and 0 < count <= len(lanes) - before:
-                actions += self._decoder.decode(payload, count)
+        try:
+            for count, payload in self._guest.answers(len(lanes), wire.ACTIONS, self._seconds, self._aside):
+                now = perf_counter()
+                self._meter.charge(lanes[len(actions) : len(actions) + count], now - began)
+                began = now
                 chunks.append((count, payload))
-            elif kind == wire.FAILED:
-                actions.append(NoAction(decode_failure(payload)))
-                chunks.append((1, None))
-            else:
-                raise GuestGoneError("the guest sent a message out of order")
-            now = perf_counter()
-            self._meter.charge(lanes[before : len(actions)], now - began)
-            began = now
-            deadline = Deadline(self._guest, self._seconds)
-        self._guest.finish()
+                actions += decoded(self._decoder, payload, count)
+        except GuestTimeoutError:
+            raise self._timeout(len(actions), began) from None
         return actions
 
     def _timeout(self, answered: int, began: float) -> LaneTimeoutError:
@@ -168,6 +154,6 @@ def action_in(answer: Answer, index: int, lanes: int, decoder: ActionDecoder) ->
         return decoder.decode(memoryview(answer)[HEADER.size :], lanes)[index]
     for count, payload in answer:
         if index < count:
-            return None if payload is None else decoder.decode(payload, count)[index]
+            return decoded(decoder, payload, count)[index]
         index -= count
     raise IndexError

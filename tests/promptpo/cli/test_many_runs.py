@@ -276,6 +276,7 @@ def test_an_episode_that_failed_is_no_advantage(runs: Any) -> None:
     for line in lines:
         if line["kind"] == "test":
             del line["data"]["evaluation"]["episodes"][0]
+            line["data"]["evaluation"]["failed"] = 1
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     shutil.copy(runs / "search" / "result.json", runs / "going")
     found = read_line(runs / "going")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,13 +12,18 @@ from typing import Any
 
 import pytest
 
+from promptpo.cli.app import run
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import write_atomically
 from promptpo.output.exporting import gated
 from promptpo.output.world import environment_module
 from promptpo.program import Program
-from promptpo.run.journal import read_events
+from promptpo.run.config import load_config
+from promptpo.run.journal import Event, read_events
+from promptpo.run.state import RunState
 from promptpo.session import results
+
+RECORDED = Path(__file__).parents[1] / "run" / "recorded"
 
 
 def test_what_is_written_through_follows_no_link(tmp_path: Path) -> None:
@@ -101,6 +108,91 @@ def test_a_world_of_a_journal_is_no_code(field_name: str, value: Any) -> None:
     }
     with pytest.raises(RunError):
         environment_module({**data, field_name: value}, "X-v0")
+
+
+FULL = {
+    "source": WORLD,
+    "steps": 1,
+    "score": {"failure": "it is a test"},
+    "starts": [[0.0, 1.0]],
+    "horizon": 10,
+    "written": ["spaces.Box(-1.0, 1.0, (2,), dtype=np.float64)", "spaces.Discrete(2)"],
+    "start": "np.array(start, dtype=np.float64)",
+}
+
+
+def world_of(text: str) -> Any:
+    """The environment of an exported world, made."""
+    module: dict[str, Any] = {"__name__": "w"}
+    exec(text, module)  # noqa: S102 - what a person does with the file
+    return module["WorldEnv"]()
+
+
+def test_a_world_keeps_its_own_names() -> None:
+    """What is added to a model does not take the place of what the model calls so, and brings its own numpy."""
+    source = WORLD.replace("self.obs, 0.0", "self.obs, step(1.0) + STARTS + spaces + np")
+    own = "STARTS = 5.0\nspaces = np = 0.5\ndef step(x):\n    return 2.0 * x\n"
+    env = world_of(environment_module({**FULL, "source": own + source}, "X-v0"))
+    assert env.reset(seed=1)[0].tolist() == [0.0, 1.0]
+    assert env.step(0)[1] == 8.0
+
+
+def test_the_header_of_a_world_is_plain_text() -> None:
+    """Whatever its task is called, and whatever its docstring says by escapes."""
+    source = '"""a\\u202e\\x00\\ud800 \\"\\"\\" b"""\n' + WORLD
+    text = environment_module({**FULL, "source": source}, 'X"""\u202e\x00-v0')
+    assert not {character for character in text if not (character.isprintable() or character == "\n")}
+    assert world_of(text).reset(seed=1)
+
+
+@pytest.mark.parametrize("start", [[float("nan"), 0.0], [0.0, float("-inf")]])
+def test_a_world_starts_from_numbers(start: Any) -> None:
+    """No file is written that cannot be imported."""
+    with pytest.raises(ValueError, match="JSON"):
+        environment_module({**FULL, "starts": [start]}, "X-v0")
+
+
+@pytest.mark.parametrize(
+    "seeds", ["[1" + "0" * 300 + "]", '["../../x"]', "[" + "0, " * 2000 + "0]", "5", "[[0]]", "{}x"]
+)
+@pytest.mark.parametrize("words", [["show"], ["export"], ["report", "--no-film"], ["resume"]])
+def test_a_folder_of_seeds_names_a_few_runs_in_it(
+    seeds: str,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Names that lead out, or too many of them, are a sentence; nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "seeds.json").write_text('{"seeds": ' + seeds + "}")
+    assert run([words[0], "folder", *words[1:]]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "seeds.json"]
+
+
+@pytest.mark.parametrize("episodes", [10**7, 2**62])
+def test_test_episodes_are_bounded(episodes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that claims more than anybody plays is a sentence that says so, before its seeds are listed."""
+    bad = tmp_path / "bad"
+    shutil.copytree(RECORDED / "search", bad)
+    config = bad / "config.toml"
+    config.write_text(re.sub(r"(?m)^test_episodes = .*$", f"test_episodes = {episodes}", config.read_text()))
+    began = time.process_time()
+    assert run(["list", str(tmp_path)]) == 0
+    assert "test_episodes Input should be less than or equal to 100000" in capsys.readouterr().err
+    assert time.process_time() - began < 2
+
+
+def test_a_decision_plans_no_more_test_episodes_than_the_configuration(tmp_path: Path) -> None:
+    """However many a journal says."""
+    bad = tmp_path / "bad"
+    shutil.copytree(RECORDED / "search", bad)
+    state = RunState(load_config(bad / "config.toml"))
+    state.add(Event(0, 0.0, "decision", "test.x.4", {"episodes": 10**12}))
+    assert state.planned_test == 4
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -195,6 +196,46 @@ def test_wandb_offline(tracked: Any, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert list((run.directory / "wandb").glob("offline-run-*/*.wandb"))
+
+
+@pytest.mark.parametrize("name", ["monitor", "tensorboard", "monitor:../out.csv"])
+def test_nothing_is_sent_from_within_a_strangers_run(
+    name: str,
+    tracked: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Where its author may have laid links in the places that trackers write to."""
+    run, _ = tracked
+    precious, theirs = tmp_path / "precious", tmp_path / "theirs"
+    precious.write_text("mine")
+    shutil.copytree(run.directory, theirs)
+    (theirs / "origin").unlink()
+    (theirs / "monitor.csv").symlink_to(precious)
+    (theirs / "tensorboard").symlink_to(tmp_path)
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    monkeypatch.chdir(theirs)
+    assert command(["track", ".", "--to", name]) == 2
+    assert "not made here" in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "monitor.csv").symlink_to(precious)
+    assert command(["track", "theirs", "--to", "monitor"]) == 2
+    assert "is a link" in capsys.readouterr().err
+    (tmp_path / "monitor.csv").unlink()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+    assert precious.read_text() == "mine"
+
+
+def test_a_client_that_cannot_open_is_a_sentence(tracked: Any) -> None:
+    """Whatever a foreign client raises, before anything is sent."""
+
+    class Closed(Memory):
+        def open(self, directory: Any, parameters: Any) -> None:
+            raise ConnectionError("no route")
+
+    with pytest.raises(UsageError, match="Closed cannot be used: no route"):
+        send(tracked[0].directory, [Closed()])
 
 
 def test_wrong_names_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

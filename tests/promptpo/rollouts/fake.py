@@ -21,7 +21,7 @@ from promptpo_sandbox import (
     Trial,
     WorldFailedError,
 )
-from promptpo_sandbox.worlds import failed
+from promptpo_sandbox.worlds import unpredicted
 
 NOTHING_RUNS = "this executor runs nothing"
 
@@ -122,7 +122,7 @@ class FakeExecutor:
         """See `Executor.replay`; every world fails here, for nothing runs."""
         del request
         self._check_open()
-        return failed(Failure("rejected", NOTHING_RUNS))
+        return unpredicted(Failure("rejected", NOTHING_RUNS))
 
     async def imagine(self, request: Imagine) -> Rollout:
         """See `Executor.imagine`; every world fails here, for nothing runs."""

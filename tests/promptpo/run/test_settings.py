@@ -55,7 +55,7 @@ def test_the_keywords_of_optimize_are_settings_with_their_defaults() -> None:
         name: defaults[name] for name in found if name not in own
     }
     assert all(f"{one.keyword}: " in (promptpo.optimize.__doc__ or "") for one in SETTINGS)
-    assert asked_for("CartPole-v1").config == configured(Task("CartPole-v1"), {})
+    assert asked_for("CartPole-v1") == configured(Task("CartPole-v1"), {})
 
 
 def test_resume_takes_the_settings_that_may_change() -> None:

@@ -1,5 +1,6 @@
 """One spender: in the journal first, counted, never twice; what is asked is received."""
 
+import ast
 import asyncio
 import time
 from pathlib import Path
@@ -219,3 +220,31 @@ def test_no_step_beyond_the_limit_is_taken_where_jobs_go_in_turn(tmp_path: Path)
     with pytest.raises(BudgetSpentError, match="600 environment steps"):
         tuned(work, 25)
     assert 500 <= work.ledger.steps["tune"] <= 600
+
+
+def calls_outside_the_room() -> list[tuple[Path, ast.Call]]:
+    """Every call in the rooms that decide and play."""
+    root = Path(__file__).parents[3] / "promptpo"
+    paths = [
+        path for room in ("search", "session", "telling", "world") for path in (root / room).rglob("*.py")
+    ]
+    return [
+        (path, node)
+        for path in [*paths, root / "optimizer.py"]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    ]
+
+
+def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> None:
+    """Only what happens anew in every process is added as it is; nobody rolls out without the spender."""
+    calls = calls_outside_the_room()
+    added = {
+        call.args[0].value
+        for _, call in calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "add" and len(call.args) > 1
+        if isinstance(call.args[0], ast.Constant)
+    }
+    assert added == {"session", "stop", "imagined"}
+    rolling = {path.name for path, call in calls if ast.unparse(call.func) in {"roll_out", "play_agent"}}
+    assert rolling == {"given.py"}  # which only looks whether the agent can play, and steps nothing

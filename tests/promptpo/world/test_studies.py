@@ -53,7 +53,7 @@ def searching(
     """One without an executor."""
     spender: Any = SimpleNamespace(
         journal=journal, executor=None, llm=SimpleNamespace(language_model=False),
-        ledger=SimpleNamespace(steps={"probe": 0}),
+        ledger=SimpleNamespace(room=lambda _: 1000),
     )  # fmt: skip
     spec: Any = SimpleNamespace(observation_space=observation, action_space=action)
     config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))

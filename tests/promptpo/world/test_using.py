@@ -268,7 +268,7 @@ def test_a_run_shows_and_gives_away_its_model(
     steps = re.search(r"([\d,]+) steps in the model, which cost none of the environment; (\d+) of the", told)
     assert steps is not None
     assert int(steps[1].replace(",", "")) >= 6000  # what tuning took, at least
-    assert int(steps[2]) == sum(sum(event.data["spent"].values()) for event in read_run(directory)["probe"])
+    assert int(steps[2]) == sum(sum(event.data["spent"].values()) for event in read_run(directory)["look"])
     assert re.search(r"used for tuning or planning: yes, confirmed 1 of 1 time; the best comes from it", told)
     page = (directory / "report.html").read_text()
     assert "steps in the model, which cost none" in page
