@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import BudgetSpentError, RunError, UsageError
 from promptpo.files import read_json
 from promptpo.output.report import write_result
+from promptpo.run.control import obey_interrupts
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.origin import SETTINGS, save_own_settings
@@ -124,6 +125,7 @@ def asking_run(
         RunError: What is there cannot be read.
         UsageError: The directory holds another run.
     """
+    obey_interrupts()
     with Journal(directory) as journal:
         if journal.events:
             _check(directory, wanted, kind, but)

@@ -191,7 +191,7 @@ def test_numbers_tuned_from_a_given_policy_are_called_so(
     assert command_line(["show", str(run.directory), "r0c1t"]) == 0
     assert "Tuned from the user's." in capsys.readouterr().out
     assert "Tuned from what was given at the start" in outcome(run)
-    assert "its numbers tuned by promptpo" in run.policy_path.read_text()
+    assert "written by its user, tuned" in run.policy_path.read_text()
     assert "a controller of your own" not in run.data["verdict"]
 
 

@@ -137,7 +137,6 @@ LOOKING = [
     ["report", ".", "--no-film", "--out", "../report.html"],
     ["export", ".", "-o", "policy.py"],
     ["export", ".", "r1c1"],
-    ["track", ".", "--to", "monitor:monitor.csv"],
     ["report", ".", "--out", "../report.html"],
 ]
 EACH = "import json, sys; from promptpo.cli.app import run; print([run(words) for words in json.loads(sys.argv[1])])"
