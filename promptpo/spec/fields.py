@@ -10,6 +10,7 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.spec.documentation import Section
+from promptpo.envs.spaces import leaves
+from promptpo.spec.documentation import Row, Section
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
 from promptpo.spec.paths import limits, walk
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
-    from promptpo.spec.documentation import Row
 
 SPANNED = 4
 """Groups of up to this many numbers get a range for each."""
@@ -33,9 +34,6 @@ TOGETHER = 5
 
 LISTED = 48
 """Undocumented arrays up to this length are listed number by number, longer ones as a whole."""
-
-FEWEST = 2
-"""A list of two names in brackets may be bounds."""
 
 NO_BOUND = 1e30
 """A float32's largest number means that there is no bound."""
@@ -100,35 +98,32 @@ def fields_of(
         section: What the documentation says about it.
         kept: From `names_kept`.
     """
-    found = list(_fields(root, "", space, section or Section(), kept or {}))
-    names = unique([item.name for item in found])
-    return [replace(item, name=name) for item, name in zip(found, names, strict=True)]
+    found = list[tuple[str, Field]]()
+    for keys, leaf in leaves(space):
+        path = root + "".join(f"[{json.dumps(key)}]" for key in keys)
+        key = "_".join(map(str, keys if isinstance((*keys, "")[0], str) else ("part", *keys)))
+        items = _leaf(path, key, leaf, section or Section(), kept or {})
+        found += [(identifier(key), item) for item in items]
+    often = Counter(item.name for _, item in found)
+    names = unique([f"{k}_{item.name}" if k and often[item.name] > 1 else item.name for k, item in found])
+    return [replace(item, name=name) for (_, item), name in zip(found, names, strict=True)]
 
 
-def _fields(
+def _leaf(
     path: str, key: str, space: AnySpace, section: Section, kept: Mapping[int, Sequence[str]]
 ) -> Iterator[Field]:
-    if isinstance(space, spaces.Dict):
-        outer = f"{key.removesuffix('_goal')} " if key else ""
-        for name, inner in space.spaces.items():
-            yield from _fields(f"{path}[{json.dumps(name)}]", f"{outer}{name}", inner, section, kept)
-    elif isinstance(space, spaces.Tuple):
-        for index, inner in enumerate(space.spaces):
-            name = f"{key}_{index}" if key else f"part_{index}"
-            yield from _fields(f"{path}[{index}]", name, inner, section, kept)
-    elif isinstance(space, spaces.Text):
-        yield Field(identifier(key) or "text", path, form="str")
-    elif len(space.shape or ()) == 1 and space.shape != (0,):
-        yield from _array(path, key, space, section, kept)
+    """A space without parts: as one value, or number by number where it is a flat array."""
+    shape, name, whole = space.shape or (), identifier(key), not isinstance(space, spaces.Box)
+    if isinstance(space, spaces.Text):
+        yield Field(name or "text", path, form="str")
+    elif len(shape) == 1 and shape != (0,):
+        yield from _array(path, key, space, section.rows(key, range(shape[0])), kept.get(shape[0], ()))
     else:
-        low, high = (np.ravel(bound) for bound in limits(space))
-        form = f"{space.dtype} array of shape {space.shape}" if space.shape else ""
-        name = "image" if form and space.dtype == np.uint8 else "array" if form else "value"
-        whole = not isinstance(space, spaces.Box)
-        columns = kept.get(space.shape[-1], ()) if space.shape and len(space.shape) == 2 else ()  # noqa: PLR2004 - a table
+        form = f"{space.dtype} array of shape {shape}" if shape else ""
+        fallback = "image" if form and space.dtype == np.uint8 else "array" if form else "value"
+        columns = kept.get(shape[1], ()) if len(shape) == 2 else ()  # noqa: PLR2004 - a table
         meaning = f"columns: {', '.join(columns)}" if columns else ""
-        ends = widest(low, high)
-        yield Field(identifier(key) or name, path, *ends, form=form, whole=whole, meaning=meaning)
+        yield Field(name or fallback, path, *widest(*limits(space)), form=form, whole=whole, meaning=meaning)
 
 
 def widest(low: Any, high: Any) -> tuple[float, float]:
@@ -139,79 +134,39 @@ def widest(low: Any, high: Any) -> tuple[float, float]:
 
 
 def _array(
-    path: str, key: str, space: AnySpace, section: Section, kept: Mapping[int, Sequence[str]]
+    path: str, key: str, space: AnySpace, rows: Mapping[int, Row], kept: Sequence[str]
 ) -> Iterator[Field]:
-    """The numbers of a flat array: from a table, from documented groups, under names that are kept, or by number."""
+    """The numbers of a flat array: as documented, or under names that are kept, and the rest, one by one or together."""
     low, high = (np.asarray(bound, dtype=float) for bound in limits(space))
-    rows, start = _documented(key, low.size, section), 0
+    rows, start = rows or dict(enumerate(map(Row, kept))), 0
     while start in rows:
         yield _from_row(f"{path}[{start}]", rows[start], finite(low[start]), finite(high[start]))
         start += 1
-    names = kept.get(low.size, ())
-    if names and not start:
-        for i, name in enumerate(names):
-            called = f"{key.removesuffix('goal')}{name}" if key.endswith("_goal") else name
-            yield Field(re.sub(r"\W+", "_", called), f"{path}[{i}]", finite(low[i]), finite(high[i]))
-    elif start < low.size:
-        yield from _numbered(path, key, low, high, start, whole=not isinstance(space, spaces.Box))
-
-
-def _numbered(path: str, key: str, low: Any, high: Any, start: int, *, whole: bool) -> Iterator[Field]:
-    """Fields for numbers that nothing names: one by one, or together where they are many or have the same finite bounds."""
-    size, name = low.size, identifier(key)
+    size, name, whole = low.size - start, identifier(key), not isinstance(space, spaces.Box)
     ends = widest(low[start:], high[start:])
-    alike = bool((low[start:] == ends[0]).all() and (high[start:] == ends[1]).all())
-    if size - start > LISTED or (alike and not start and size > (1 if key else TOGETHER)):
-        form = f"{size - start} {'flags' if whole and ends == (0, 1) else 'numbers'}"
+    alike = (low[start:] == ends[0]).all() and (high[start:] == ends[1]).all()
+    if size > LISTED or (alike and not start and size > (1 if key else TOGETHER)):
+        form = f"{size} {'flags' if whole and ends == (0, 1) else 'numbers'}"
         part = f"{path}[{start}:]" if start else path
         yield Field(name or "values", part, *ends, form=form, whole=whole)
         return
     name = name or ("a" if path.startswith("action") else "x")
-    for i in range(start, size):
-        called = name if key and size == 1 else f"{name}_{i}"
+    for i in range(start, low.size):
+        called = name if key and low.size == 1 else f"{name}_{i}"
         yield Field(called, f"{path}[{i}]", finite(low[i]), finite(high[i]), whole=whole)
 
 
-def _documented(key: str, size: int, section: Section) -> Mapping[int, Row]:
-    """The table rows for an array; empty where the documentation has none that fit it."""
-    for table in section.tables:
-        rows = table.numbered()
-        if table.key in {"", key} and rows and max(rows) < size and 0 in rows:
-            return rows
-    listed = next((one for one in section.choices if set(one) == set(range(size))), None)
-    listed = listed or dict(enumerate(_named_in(section.text, size)))
-    return {n: {"num": str(n), "observation": text} for n, text in listed.items()}
-
-
-def _named_in(text: str, size: int) -> Sequence[str]:
-    """Names in a sentence, as "0: angle, 1: speed, 2: load" or as "[angle, speed, load]"; none where they are not so many."""
-    counted = re.findall(r"(?<![\w.])(\d+)\s*[:=]\s*([A-Za-z][^,;\n]*)", text)
-    if size > 1 and [int(n) for n, _ in counted] == list(range(size)):
-        return [name for _, name in counted]
-    lists = [one.split(",") for one in re.findall(r"\[([^\[\]]+)\]", text)]
-    fitting = [
-        one for one in lists if len(one) == size > FEWEST and all(re.match(r"\s*[A-Za-z]", n) for n in one)
-    ]
-    return fitting[0] if len(fitting) == 1 else ()
-
-
 def _from_row(path: str, row: Row, low: float, high: float) -> Field:
-    cells = list(row.values())
-    meaning = row.get("observation") or row.get("action") or (cells[1] if len(cells) > 1 else "")
-    meaning = re.sub(r"\s*Equals to .*", "", meaning).strip(". ")
-    meaning = "unused" if meaning in {"", "-"} else meaning
-    plain = re.sub(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b| \([^()]*\)$", r"\1", meaning)
-    name = identifier(plain)
-    return Field(
-        name, path, low, high, unit=_unit(row, meaning), meaning="" if says_all(name, plain) else meaning
-    )
+    meaning = row.meaning.strip("-. ") or "unused"
+    name = identifier(meaning)
+    return Field(name, path, low, high, unit=_unit(row), meaning="" if says_all(name, meaning) else meaning)
 
 
-def _unit(row: Row, meaning: str) -> str:
-    cell = next((text for title, text in row.items() if "unit" in title), "")
-    inner = re.search(r"\(([^)]*)\)", cell)
-    unit = inner[1] if inner else cell
-    wrong = "orientation" in meaning or (unit == "rad" and "velocity" in meaning)
+def _unit(row: Row) -> str:
+    """The unit in a cell, as "rad" or "angle (rad)"; none where it does not go with the meaning."""
+    inner = re.search(r"\(([^)]*)\)", row.unit)
+    unit = inner[1] if inner else row.unit
+    wrong = "orientation" in row.meaning or (unit == "rad" and "velocity" in row.meaning)
     return unit if unit in _UNITS and not wrong else ""
 
 
@@ -223,26 +178,13 @@ def finite(bound: float) -> float:
 def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
     """The values of a discrete action, named by the documentation or by the environment; empty where nothing names them."""
     values = range(int(space.start), int(space.start + space.n))
-    rows = _documented("", len(values), section)
-    told = {
-        n: row.get("action") or row.get("observation") or list(row.values())[1] for n, row in rows.items()
-    }
-    if set(told) != set(values):
-        told = _listed_choices(section.text, values) or _own_choices(env, values)
-    called = unique([identifier(told[v]).upper() or f"ACTION_{v}" for v in sorted(told)])
+    told = {n: row.meaning.strip(" .") for n, row in section.rows("", values).items()}
+    told = told if set(told) == set(values) else _own_choices(env, values)
+    called = unique([identifier(text).upper() or f"ACTION_{value}" for value, text in told.items()])
     return [
-        ActionValue(name, value, "" if says_all(name.lower(), told[value]) else told[value])
-        for name, value in zip(called, sorted(told), strict=True)
+        ActionValue(name, value, "" if says_all(name.lower(), text) else text)
+        for name, (value, text) in zip(called, told.items(), strict=True)
     ]
-
-
-def _listed_choices(text: str, values: range) -> dict[int, str]:
-    """Choices in a sentence or in lines: "0 stay, 1 go up, 2 go down"; empty where they are not all there."""
-    pattern = r"\D*?".join(
-        rf"(?<![\w.]){value}(?![\w.])\s*[:=)-]?\s*(?P<v{value}>[A-Za-z][^,;\n]*)" for value in values
-    )
-    match = re.search(pattern, text) if len(values) <= LISTED and values.start >= 0 else None
-    return {value: re.split(r"\. ", match[f"v{value}"])[0].strip(" .") for value in values} if match else {}
 
 
 def _own_choices(env: Any, values: range) -> dict[int, str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.spec.documentation import parse
+from promptpo.spec.documentation import Row, parse
 from promptpo.spec.known import fields
 from promptpo.spec.parts import identifier, unique
 from promptpo.spec.prose import TRUNCATION, told
@@ -47,12 +47,11 @@ def test_sections_tables_and_choices() -> None:
     """Known sections are found at any level; others, code and links are left out."""
     docs = parse(TEXT.replace("\\\\", "\\"))
     assert docs["description"].text == "Balance."
-    assert docs["action"].choices == ({0: "Push left", 1: "Push right"},)
-    (table,) = docs["observation"].tables
-    assert table.key == "goal"
-    assert table.numbered()[0]["unit"] == "position (m)"
-    assert set(table.numbered()) == {0}
-    everything = " ".join(section.text for section in docs.parts.values())
+    assert docs["action"].rows("", range(2)) == {0: Row("Push left"), 1: Row("Push right")}
+    assert docs["action"].rows("", range(3)) == {}
+    table = ("goal", {0: Row("x position", "position (m)")})
+    assert docs["observation"].tables == [table]
+    everything = " ".join(section.text for section in docs.values())
     for absent in ("x + v", "https", "env.step"):
         assert absent not in everything
 
@@ -69,7 +68,7 @@ def test_ending_is_without_the_time_limit() -> None:
 def test_any_text_is_documentation(text: Any) -> None:
     """No docstring makes the reader fail, and no prose grows beyond its limit."""
     docs = parse(text)
-    for section in docs.parts.values():
+    for section in docs.values():
         assert len(told(section.text, 50, TRUNCATION)) <= 50 + len(" ...")
 
 

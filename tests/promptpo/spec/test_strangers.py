@@ -43,16 +43,14 @@ def test_names_in_a_docstring_are_taken_and_a_difference_is_told_as_one() -> Non
     assert "self.due_in = obs[2]" in text
     assert "# env.due - env.t: next_obs[2]." in text
     assert "Not found in the observation" not in text
-    counted = parse("Observation: 0: load, 1: speed, 2: what is due in").parts["observation"]
+    counted = parse("Observation: 0: load, 1: speed, 2: what is due in")["observation"]
     assert [item.name for item in fields_of("obs", spaces.Box(0, 1, (3,)), counted)] == [
         "load",
         "speed",
         "what_due_in",
     ]
     assert (
-        fields_of("obs", spaces.Box(0, 1, (2,)), parse("Observation: in [low, high]").parts["observation"])[
-            0
-        ].name
+        fields_of("obs", spaces.Box(0, 1, (2,)), parse("Observation: in [low, high]")["observation"])[0].name
         == "x_0"
     )
 
@@ -228,5 +226,5 @@ def test_an_end_is_told_wherever_the_code_says_it() -> None:
 def test_what_a_force_is_multiplied_by_is_told() -> None:
     """A maze's ball feels a hundred times the action, and a step is as long as that of the environment inside."""
     text = describe(Task("PointMaze_UMaze-v3")).text
-    assert "self.linear_force_x = action[0]  # -1 .. 1 * 100 N" in text
+    assert "= action[0]  # -1 .. 1 * 100 N" in text
     assert '"seconds_per_step": 0.01' in text
