@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import enum
-import inspect
 import json
 import math
 import re
@@ -188,29 +187,21 @@ def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
 
 
 def _own_choices(env: Any, values: range) -> dict[int, str]:
-    """Choices by ``get_action_meanings``, or by the one enumeration that the class uses and that has just these values."""
-    ask = getattr(env, "get_action_meanings", None)
-    try:
-        told = [str(meaning) for meaning in ask()] if callable(ask) else []
-        source = inspect.getsource(type(env))
-    except Exception:  # noqa: BLE001 - a foreign method: without names it goes on as well
-        told, source = [], ""
-    if len(told) == len(values) and len(set(told)) == len(told):
-        return dict(zip(values, told, strict=True))
-    held = [value for _, value in _of_parts(env) if isinstance(value, dict) and list(value) == list(values)]
-    named = [one for one in held if all(isinstance(text, str) for text in one.values())]
-    if named:
-        return dict(named[0])
+    """Choices by ``get_action_meanings``, a dictionary that is kept, or the one enumeration of the module, with these values."""
+    told = list[Any]()
+    with contextlib.suppress(Exception):  # a foreign method: without names it goes on as well
+        told.append(dict(zip(values, env.get_action_meanings(), strict=True)))
+    told += [value for _, value in _of_parts(env) if isinstance(value, dict)]
     kinds: list[Any] = [
         one for one in vars(sys.modules[type(env).__module__]).values() if isinstance(one, enum.EnumMeta)
     ]
-    used: list[dict[Any, str]] = [
-        {value.value: name for name, value in one.__members__.items()}
-        for one in kinds
-        if re.search(rf"\b{one.__name__}\b", source)
-    ]
-    fitting = [one for one in used if list(one) == list(values)]
-    return fitting[0] if len(fitting) == 1 else {}
+    named = [{one.value: one.name for one in kind} for kind in kinds]
+    enumerated = [one for one in named if list(one) == list(values)]
+    told += enumerated if len(enumerated) == 1 else []
+    fitting = (
+        one for one in told if list(one) == list(values) and all(isinstance(n, str) for n in one.values())
+    )
+    return next(fitting, {})
 
 
 def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:

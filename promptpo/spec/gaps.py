@@ -51,14 +51,14 @@ def _outside(space: spaces.Space[Any], observations: Sequence[Any]) -> Iterator[
         if not isinstance(leaf, spaces.Box) or any(np.shape(one) != leaf.shape for one in seen):
             continue
         table = np.asarray(seen, dtype=float)
-        low, high = table.min(axis=0), table.max(axis=0)
-        slack = TOLERANCE * (1 + np.minimum(abs(leaf.low), abs(leaf.high)))
-        wrong = np.argwhere((low < leaf.low - slack) | (high > leaf.high + slack))
+        within = np.clip(table, leaf.low, leaf.high)
+        wrong = np.argwhere(~np.isclose(table, within, rtol=TOLERANCE, atol=TOLERANCE).all(axis=0))
         if len(wrong):
             first = tuple(int(index) for index in wrong[0])
             name = "obs" + "".join(f"[{key!r}]" for key in (*path, *first))
             others = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            numbers = [float(row[first]) for row in table]
             yield (
-                f"the true range of {name}{others}: seen from {low[first]:.4g} to {high[first]:.4g}, "
+                f"the true range of {name}{others}: seen from {min(numbers):.4g} to {max(numbers):.4g}, "
                 f"declared {leaf.low[first]:.4g} to {leaf.high[first]:.4g}"
             )

@@ -7,7 +7,7 @@ import itertools
 import time
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gymnasium import spaces
 
@@ -19,7 +19,7 @@ from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.facts import EpisodeEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import gymnasium
 
@@ -146,14 +146,17 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Obs
         with patience(STEPPING, f"a reset of {name}"):
             ReturnContract(env, name).reset(env.reset(seed=seeds[0]))
         trial = SpecTrial(env.unwrapped)
-    episodes = [_episode(env, seeds[0], limit, name, trial)]
-    again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
+
+    def episode(seed: int, trial: SpecTrial | None = None, most: int = limit) -> list[Step]:
+        return list(itertools.islice(steps_of(env, seed, name, trial), most))
+
+    episodes, again = [episode(seeds[0], trial)], episode(SEEDS[0], most=min(limit, REPEATED_STEPS))
     repeats, spent = _agree(episodes[0], again), len(again)
     if not repeats and trial is not None:  # what ran beside may have changed the course
-        episodes = [_episode(env, seeds[0], limit, name)]
+        episodes = [episode(seeds[0])]
         repeats, spent = _agree(episodes[0], again), spent + len(episodes[0])
         trial = None if repeats else trial
-    episodes += [_episode(env, seed, limit, name, trial) for seed in seeds[1:]]
+    episodes += [episode(seed, trial) for seed in seeds[1:]]
     spent += sum(map(len, episodes))
     whole = _whole(env, name, trial)
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
@@ -175,8 +178,12 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Obs
     )
 
 
-def _agree(episode: Sequence[Step], again: Sequence[Step]) -> bool:
-    return all(same(a, b) for a, b in zip(episode, again, strict=False))
+def _agree(episode: Iterable[Step], again: Iterable[Step]) -> bool:
+    """Whether two courses earned the same and led to the same observations, as far as both go."""
+    return all(
+        a.reward == b.reward and equal(a.next_observation, b.next_observation)
+        for a, b in zip(episode, again, strict=False)
+    )
 
 
 def _ending(episode: Sequence[Step]) -> EpisodeEnd:
@@ -187,20 +194,14 @@ def _whole(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None) -> 
     """Episodes to their end, where no time limit is declared."""
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
-    endings, left = [], MOST_OF_WHOLE
-    until = time.process_time() + LOOKING_SECONDS
-    for seed in SEEDS[:WHOLE]:
-        if left and time.process_time() <= until:
-            played = _soon(steps_of(env, seed, name, trial), left, until)
-            endings.append(_ending(played))
-            left -= len(played)
-    return endings
+    played = _soon(step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name, trial))
+    return [_ending(list(steps)) for _, steps in itertools.groupby(played, key=lambda step: step.seed)]
 
 
-def _soon(steps: Iterator[Step], most: int, until: float) -> list[Step]:
-    """So many steps at most, and none after a time of this process."""
-    played = []
-    for step in itertools.islice(steps, most):
+def _soon(steps: Iterable[Step]) -> list[Step]:
+    """As many steps as may be looked at in all, and none after the time for it."""
+    played, until = list[Step](), time.process_time() + LOOKING_SECONDS
+    for step in itertools.islice(steps, MOST_OF_WHOLE):
         played.append(step)
         if time.process_time() > until:
             break
@@ -211,12 +212,6 @@ def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
     """Seeds to observe: at least two episodes of each variant of a family, those held out left out."""
     family = family_of(env)
     return SEEDS if family is None else range(max(len(SEEDS), 2 * len(family.task.family)))
-
-
-def _episode(
-    env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str, trial: SpecTrial | None = None
-) -> list[Step]:
-    return list(itertools.islice(steps_of(env, seed, name, trial), limit))
 
 
 def steps_of(
@@ -251,13 +246,7 @@ def steps_of(
             return
 
 
-def same(a: Step, b: Step) -> bool:
-    """Whether two steps earned the same and led to the same observation."""
-    return a.reward == b.reward and equal(a.next_observation, b.next_observation)
-
-
-@dataclass(frozen=True, slots=True)
-class Seeding:
+class Seeding(NamedTuple):
     """What the seeds of an environment decide.
 
     Attributes:
@@ -295,30 +284,22 @@ def seeding_of(env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> 
             "self.np_random, and not when it is built."
         )
         return Seeding(steps=len(begun), warnings=(warning,))
-    nothing, steps = _changes_nothing(env, observed, begun, task.name)
+    if not observed.one_start or family_of(env) is not None:
+        return Seeding(steps=len(begun))
+    if not _alike(env, SEEDS[1], begun, task.name):
+        return Seeding(steps=2 * len(begun))
+    whole = _soon(steps_of(env, SEEDS[0], task.name))
+    known = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
+    steps = 2 * len(begun) + len(whole) * (3 if known else 1)
+    if not known or not all(_alike(env, seed, whole, task.name) for seed in SEEDS[1:3]):
+        return Seeding(steps=steps)
     warning = (
         f"{task.name}: its seed changes nothing, all episodes of a policy are the same, so only a few are played, and "
         "no test tells how it does elsewhere; name other conditions with --held-out-kwargs."
     )
-    return Seeding(nothing, len(begun) + steps, (warning,) if nothing else ())
-
-
-def _changes_nothing(
-    env: gymnasium.Env[Any, Any], observed: Observed, begun: list[Step], name: str
-) -> tuple[bool, int]:
-    """Whether several seeds give the same whole episode to the same actions, and how many steps it took to see."""
-    if not observed.one_start or family_of(env) is not None:
-        return False, 0
-    taken = len(begun)
-    if not _alike(env, SEEDS[1], begun, name):
-        return False, taken
-    whole = _soon(steps_of(env, SEEDS[0], name), MOST_OF_WHOLE, time.process_time() + LOOKING_SECONDS)
-    if not (whole[-1].terminated or whole[-1].truncated) and len(whole) < MOST_OF_WHOLE:
-        return False, taken + len(whole)
-    return all(_alike(env, seed, whole, name) for seed in SEEDS[1:3]), taken + 3 * len(whole)
+    return Seeding(one_episode=True, steps=steps, warnings=(warning,))
 
 
 def _alike(env: gymnasium.Env[Any, Any], seed: int, steps: list[Step], name: str) -> bool:
     """Whether this seed gives these steps to the actions of the first seed."""
-    taken = steps_of(env, seed, name, acting=SEEDS[0])
-    return all(same(step, other) for step, other in zip(steps, taken, strict=False))
+    return _agree(steps, steps_of(env, seed, name, acting=SEEDS[0]))

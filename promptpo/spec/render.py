@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import textwrap
@@ -47,9 +48,9 @@ def _docstring(first: str, rest: str, *, indent: int = 4) -> str:
     """A docstring with a first line and, where there is one, a body."""
     first, rest = _quotable(first), _quotable(rest)
     pad = " " * indent
-    if not rest and len(first) + indent <= WIDTH:
-        return f'{pad}"""{first}"""'
     head = textwrap.fill(f'{pad}"""{first}', WIDTH, subsequent_indent=pad, break_long_words=False)
+    if not rest and len(head) + 3 <= WIDTH:
+        return f'{head}"""'
     body = f"\n\n{_paragraphs(rest, indent)}" if rest else ""
     return f'{head}{body}\n{pad}"""'
 
@@ -150,37 +151,37 @@ def _action(parts: Parts) -> str:
 
 
 def _reward(parts: Parts) -> str:
+    codes = list(parts.code.values())
+    functions = list(dict.fromkeys(one for code in codes for one in code.functions))
     first, _, rest = parts.reward_text.strip().partition("\n")
-    told = _docstring(first, rest.strip("\n")) if first else ""
-    functions = list(dict.fromkeys(one for code in parts.code.values() for one in code.functions))
-    if told and "reward" not in parts.code:
-        functions.insert(0, f"def reward(obs, action, next_obs):\n{told}")
-    elif told:
-        functions[0] = functions[0].replace(":\n", f":\n{told}\n", 1)
+    if first:
+        head = functions.pop(0) if "reward" in parts.code else "def reward(obs, action, next_obs):\n"
+        functions.insert(0, head.replace(":\n", f":\n{_docstring(first, rest.strip(chr(10)))}\n", 1).rstrip())
     words: dict[str, str] = {}
-    for name, text in (item for code in parts.code.values() for item in code.words.items()):
+    for name, text in (item for code in codes for item in code.words.items()):
         words.setdefault(name, text)
-    hidden = dict.fromkeys(one for code in parts.code.values() for one in code.hidden)
+    hidden = dict.fromkeys(one for code in codes for one in code.hidden)
     words |= {NOT_OBSERVED: ", ".join(hidden)} if hidden else {}
     lines = [line for name, text in words.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)]
     return "\n\n\n".join(filter(None, [*functions, "\n".join(f"# {line}" for line in lines)]))
 
 
 def _episode(parts: Parts) -> str:
-    seconds = None if parts.step_seconds is None else number(parts.step_seconds)
-    texts = {"start": parts.start, "end": parts.end, "success": parts.success}
-    entries: dict[str, str | None] = {
+    entries = {
         "max_steps": repr(parts.horizon),
-        "seconds_per_step": seconds,
-        **{key: _string(text) if text else None for key, text in texts.items()},
+        "seconds_per_step": parts.step_seconds and number(parts.step_seconds),
+        "start": parts.start and _string(parts.start),
+        "end": parts.end and _string(parts.end),
+        "success": parts.success and _string(parts.success),
         "solved_from_mean_return": None if parts.threshold is None else number(parts.threshold),
     }
-    told = [f'    "{key}": {value},' for key, value in entries.items() if value is not None]
-    return "\n".join(["EPISODE = {", *told, "}"])
+    return "\n".join(
+        ["EPISODE = {", *(f'    "{key}": {value},' for key, value in entries.items() if value), "}"]
+    )
 
 
 def _string(text: str) -> str:
     """A Python string: on one line, or as a block."""
     if "\n" not in text and len(text) < WIDTH - 20:
-        return f'"{text}"' if '"' not in text and "\\" not in text else repr(text)
+        return json.dumps(text, ensure_ascii=False)
     return f'"""\n{_paragraphs(_quotable(text), 8)}\n    """'

@@ -55,12 +55,8 @@ def variants_of(env: gymnasium.Env[Any, Any], task: Task, reveal: Reveal) -> dic
         return {VARIANTS: "\n".join([*lines, f"{n} variant{'' if n == 1 else 's'}"])}
     for i, variant in enumerate(task.family[:LISTED]):
         open_: Variant = variant if reveal in {"source", "named"} else replace(variant, env_id="")
-        about = (
-            cut(documentation_of(kinds[i])["description"].text, LONGEST)
-            if mixed and reveal != "anonymous"
-            else ""
-        )
-        lines.append(f"{i}: {open_.name}{f': {about}' if about else ''}")
+        about = documentation_of(kinds[i])["description"].text if mixed and reveal != "anonymous" else ""
+        lines.append(f"{i}: {open_.name}{f': {cut(about, LONGEST)}' if about else ''}")
     lines += [f"... {n - LISTED} more"] if n > LISTED else []
     return {VARIANTS: "\n".join(lines)}
 
