@@ -18,11 +18,11 @@ HEAD = """\
 # with axis, place, limits, spring, damping and armature. A positive angle about y turns z towards x."""
 
 
-def body_of(env: Any) -> str:
-    """The block of an unwrapped environment's robot; empty where there is no model, or a long one."""
+def body_of(env: Any) -> dict[str, str]:
+    """The block on an unwrapped environment's robot, by its name; empty where there is no model, or a long one."""
     model: Any = getattr(env, "model", None)
     if getattr(model, "nbody", 0) <= 1 or not getattr(model, "nu", 0):
-        return ""
+        return {}
     steps = f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action"
     lines = [f"{steps}; gravity {_place(model.opt.gravity)}"]
     for body in map(model.body, range(1, model.nbody)):
@@ -37,7 +37,7 @@ def body_of(env: Any) -> str:
         floor = f", friction of the floor {model.geom_friction[0, 0]:.3g}" if model.geom_type[0] == 0 else ""
         lines.append(f"contacts: solref {_place(one[:2])}, solimp {_place(one[2:])}{floor}")
     text = "\n".join([HEAD, *lines])
-    return text if len(text) <= LONGEST else ""
+    return {"BODY": text} if len(text) <= LONGEST else {}
 
 
 def _shape(geom: Any) -> str:

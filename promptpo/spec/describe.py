@@ -130,8 +130,8 @@ def describe_env(
     variants = variants_of(within, task, reveal)
     if open_:  # texts often say what it is all about
         parts = with_texts(parts, within.observation_space, seen)
-        body = {"BODY": text for text in [body_of(env.unwrapped)] if text}
-        parts = replace(parts, step_seconds=_step_time(within), blocks={**parts.blocks, **variants, **body})
+        blocks = {**parts.blocks, **variants, **body_of(env.unwrapped)}
+        parts = replace(parts, step_seconds=_step_time(within), blocks=blocks)
     elif reveal == "bare":
         parts = replace(bare(parts, within), blocks=variants)
     else:

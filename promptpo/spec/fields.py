@@ -9,7 +9,7 @@ import json
 import math
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -60,16 +60,13 @@ def example_of(space: AnySpace) -> str:
 
 def names_kept(env: Any) -> dict[int, list[str]]:
     """Lists of names that an environment or a part of it keeps as ``state_names``, ``features`` and the like, by their length."""
-    found: dict[int, set[tuple[str, ...]]] = {}
+    found = defaultdict[int, set[tuple[str, ...]]](set)
     for attribute, value in _of_parts(env):
-        named = (
-            isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and _KEEPS_NAMES.search(attribute)
-        )
-        if named and all(isinstance(one, str) for one in value):
+        lists = isinstance(value, list | tuple | np.ndarray) and _KEEPS_NAMES.search(attribute)
+        if lists and all(isinstance(one, str) for one in value):
             prefix = "reference_" if attribute.startswith("reference") else ""
-            found.setdefault(len(value), set()).add(tuple(f"{prefix}{one}" for one in value))
-    sure = {n: lists.pop() for n, lists in found.items() if len(lists) == 1}
-    return {n: list(names) for n, names in sure.items() if len(set(names)) == n}
+            found[len(value)].add(tuple(f"{prefix}{one}" for one in value))
+    return {n: list(*lists) for n, lists in found.items() if len(lists) == 1 and len(set(*lists)) == n}
 
 
 def _of_parts(env: Any) -> Iterator[tuple[str, Any]]:
@@ -105,7 +102,8 @@ def fields_of(
         found += [(identifier(key), item) for item in items]
     often = Counter(item.name for _, item in found)
     names = unique([f"{k}_{item.name}" if k and often[item.name] > 1 else item.name for k, item in found])
-    return [replace(item, name=name) for (_, item), name in zip(found, names, strict=True)]
+    named = (replace(item, name=name) for (_, item), name in zip(found, names, strict=True))
+    return [with_range(item, space) for item in named]
 
 
 def _leaf(
@@ -122,14 +120,14 @@ def _leaf(
         fallback = "image" if form and space.dtype == np.uint8 else "array" if form else "value"
         columns = kept.get(shape[1], ()) if len(shape) == 2 else ()  # noqa: PLR2004 - a table
         meaning = f"columns: {', '.join(columns)}" if columns else ""
-        yield Field(name or fallback, path, *widest(*limits(space)), form=form, whole=whole, meaning=meaning)
+        yield Field(name or fallback, path, form=form, whole=whole, meaning=meaning)
 
 
 def widest(low: Any, high: Any) -> tuple[float, float]:
-    """The least and the largest of some bounds."""
-    if not np.size(low):
-        return -math.inf, math.inf
-    return finite(float(np.min(low))), finite(float(np.max(high)))
+    """The least and the largest of some bounds, infinite where they stand for none."""
+    ends = float(np.min(low, initial=math.inf)), float(np.max(high, initial=-math.inf))
+    least, most = (math.copysign(math.inf, one) if abs(one) > NO_BOUND else one for one in ends)
+    return (least, most) if np.size(low) else (-math.inf, math.inf)
 
 
 def _array(
@@ -139,7 +137,7 @@ def _array(
     low, high = (np.asarray(bound, dtype=float) for bound in limits(space))
     rows, start = rows or dict(enumerate(map(Row, kept))), 0
     while start in rows:
-        yield _from_row(f"{path}[{start}]", rows[start], finite(low[start]), finite(high[start]))
+        yield _from_row(f"{path}[{start}]", rows[start])
         start += 1
     size, name, whole = low.size - start, identifier(key), not isinstance(space, spaces.Box)
     ends = widest(low[start:], high[start:])
@@ -147,18 +145,18 @@ def _array(
     if size > LISTED or (alike and not start and size > (1 if key else TOGETHER)):
         form = f"{size} {'flags' if whole and ends == (0, 1) else 'numbers'}"
         part = f"{path}[{start}:]" if start else path
-        yield Field(name or "values", part, *ends, form=form, whole=whole)
+        yield Field(name or "values", part, form=form, whole=whole)
         return
     name = name or ("a" if path.startswith("action") else "x")
     for i in range(start, low.size):
         called = name if key and low.size == 1 else f"{name}_{i}"
-        yield Field(called, f"{path}[{i}]", finite(low[i]), finite(high[i]), whole=whole)
+        yield Field(called, f"{path}[{i}]", whole=whole)
 
 
-def _from_row(path: str, row: Row, low: float, high: float) -> Field:
+def _from_row(path: str, row: Row) -> Field:
     meaning = row.meaning.strip("-. ") or "unused"
     name = identifier(meaning)
-    return Field(name, path, low, high, unit=_unit(row), meaning="" if says_all(name, meaning) else meaning)
+    return Field(name, path, unit=_unit(row), meaning="" if says_all(name, meaning) else meaning)
 
 
 def _unit(row: Row) -> str:
@@ -167,11 +165,6 @@ def _unit(row: Row) -> str:
     unit = inner[1] if inner else row.unit
     wrong = "orientation" in row.meaning or (unit == "rad" and "velocity" in row.meaning)
     return unit if unit in _UNITS and not wrong else ""
-
-
-def finite(bound: float) -> float:
-    """A bound, or infinity where it stands for none."""
-    return math.copysign(math.inf, bound) if abs(bound) > NO_BOUND else float(bound)
 
 
 def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
@@ -204,27 +197,24 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
     return next(fitting, {})
 
 
-def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
-    """A part of an observation with the bounds that the space declares for it, or else what was seen of it.
+def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Field:
+    """A part of a value with the bounds that its space declares for it, or else what was seen of it.
 
     Args:
-        item: Without bounds where a table of ours names it.
-        space: Of observations.
+        item: A table of ours may have given it bounds.
+        space: Of the values.
         values: Observed ones.
     """
     bounded = math.isfinite(item.low) and math.isfinite(item.high)
-    leaf = None if bounded or item.whole else walk(ast.parse(item.path, mode="eval").body, "obs", space)
+    leaf = None if bounded else walk(ast.parse(item.path, mode="eval").body, item.path.split("[")[0], space)
     if leaf is None or leaf.low is None or "always" in item.meaning:
         return item
-    table = np.array(
-        [np.ravel(np.asarray(one, dtype=float)) for one in (leaf.low, leaf.high, *map(leaf.read, values))]
-    )
-    declared = np.abs(table[:2]).max() <= NO_BOUND
-    spans = [
-        (float(column.min()), float(column.max())) for column in (table[:2] if declared else table[2:]).T
-    ]
-    if len(spans) > SPANNED or not np.isfinite(spans).all():
+    low, high = widest(leaf.low, leaf.high)
+    item, declared = replace(item, low=low, high=high), math.isfinite(low) and math.isfinite(high)
+    seen = [leaf.low, leaf.high] if declared else [] if item.whole else list(map(leaf.read, values))
+    table = np.array([np.ravel(one) for one in seen if np.size(one) <= SPANNED], dtype=float)
+    if not table.size or not np.isfinite(table).all():
         return item
-    ends = widest(*zip(*spans, strict=True))
-    item = replace(item, low=ends[0], high=ends[1]) if declared else replace(item, seen=ends)
-    return replace(item, spans=spans if len(spans) > 1 else ())
+    spans = [(float(column.min()), float(column.max())) for column in table.T]
+    item = replace(item, spans=spans if len(set(spans)) > 1 else ())
+    return item if declared else replace(item, seen=widest(table, table))

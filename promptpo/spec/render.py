@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import textwrap
@@ -183,5 +182,5 @@ def _episode(parts: Parts) -> str:
 def _string(text: str) -> str:
     """A Python string: on one line, or as a block."""
     if "\n" not in text and len(text) < WIDTH - 20:
-        return json.dumps(text, ensure_ascii=False)
+        return f'"{text}"' if '"' not in text and "\\" not in text else repr(text)
     return f'"""\n{_paragraphs(_quotable(text), 8)}\n    """'
