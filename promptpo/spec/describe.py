@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from promptpo.envs.family import ShownVariant
+from promptpo.envs.family import AnyEnv, ShownVariant
 from promptpo.errors import UsageError
 from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
@@ -97,7 +97,7 @@ def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) ->
 
 
 def describe_env(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     task: Task,
     *,
     reveal: Reveal = "named",
@@ -158,7 +158,7 @@ def describe_env(
     return spec, observed
 
 
-def _step_time(env: gymnasium.Env[Any, Any]) -> float | None:
+def _step_time(env: AnyEnv) -> float | None:
     """How long a step lasts, where the environment or one within it computes its ``dt``.
 
     One that is merely kept may be that of a simulator which takes many of them in a step.
@@ -180,7 +180,7 @@ def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
 
 
 def _parts(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     task: Task,
     facts: TaskFacts,
     observed: Observed,

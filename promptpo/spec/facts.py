@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from promptpo.envs.family import family_of
+from promptpo.envs.family import AnyEnv, family_of
 
 if TYPE_CHECKING:
-    import gymnasium
-
+    from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
 
 HorizonSource = Literal["user", "time limit", "observed", "environment", "spec file", "none"]
@@ -57,15 +56,15 @@ class TaskFacts:
         success_key: The name under which ``info`` reports success; None where it does not.
     """
 
-    observation_space: gymnasium.Space[Any]
-    action_space: gymnasium.Space[Any]
+    observation_space: AnySpace
+    action_space: AnySpace
     horizon: int | None
     reward_threshold: float | None
     success_key: str | None
     horizon_source: HorizonSource = "none"
 
 
-def _threshold(env: gymnasium.Env[Any, Any]) -> float | None:
+def _threshold(env: AnyEnv) -> float | None:
     """The registered threshold; of a family the one that all its variants share."""
     family = family_of(env)
     found = {
@@ -75,7 +74,7 @@ def _threshold(env: gymnasium.Env[Any, Any]) -> float | None:
 
 
 def facts_from(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     info: Mapping[str, Any],
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
@@ -92,13 +91,13 @@ def facts_from(
     )
 
 
-def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
+def horizon_of(env: AnyEnv) -> int | None:
     """Longest episode in steps, as far as it is stated; None where nothing states it."""
     return horizon_and_source(env)[0]
 
 
 def horizon_and_source(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
 ) -> tuple[int | None, HorizonSource]:
@@ -135,12 +134,12 @@ def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
     return longest if len(ended) >= COMMON and set(ended) == {longest} else None
 
 
-def _numbers_of(env: gymnasium.Env[Any, Any]) -> list[int]:
+def _numbers_of(env: AnyEnv) -> list[int]:
     """Whole numbers that are kept: without the length at which all episodes terminated it may be how bad actions end."""
     return [value for value in vars(env).values() if type(value) is int]
 
 
-def _own_limits(env: gymnasium.Env[Any, Any]) -> list[int]:
+def _own_limits(env: AnyEnv) -> list[int]:
     config: Any = getattr(env, "config", None)
     timed = isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys()
     found = (

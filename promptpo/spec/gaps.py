@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.spaces import at, leaves
+from promptpo.envs.spaces import AnySpace, at, leaves
 
 if TYPE_CHECKING:
     from promptpo.spec.facts import TaskFacts
@@ -44,7 +44,7 @@ def gaps_in(
     return (*found, *_outside(space, observations))
 
 
-def _outside(space: spaces.Space[Any], observations: Sequence[Any]) -> Iterator[str]:
+def _outside(space: AnySpace, observations: Sequence[Any]) -> Iterator[str]:
     """Observations that lie outside the bounds that their space declares."""
     for path, leaf in leaves(space):
         seen = [at(observation, path) for observation in observations]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.spec.parts import ActionValue, Field
 
 if TYPE_CHECKING:
-    import gymnasium
+    from promptpo.envs.family import AnyEnv
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Supplement:
     neutral: Mapping[str, str] = field(default_factory=dict)
 
 
-def known(env: gymnasium.Env[Any, Any]) -> Supplement:
+def known(env: AnyEnv) -> Supplement:
     """What is known about an environment beyond its documentation; empty for most.
 
     Args:

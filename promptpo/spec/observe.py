@@ -13,15 +13,13 @@ from gymnasium import spaces
 
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ReturnContract, old_interface, patience
-from promptpo.envs.family import family_of
+from promptpo.envs.family import AnyEnv, family_of
 from promptpo.envs.spaces import equal, leaves
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.facts import EpisodeEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    import gymnasium
 
     from promptpo.envs.task import Task
     from promptpo.spec.trial import SpecTrial
@@ -101,7 +99,7 @@ class Observed:
 
 
 @contextlib.contextmanager
-def opened(task: Task) -> Iterator[gymnasium.Env[Any, Any]]:
+def opened(task: Task) -> Iterator[AnyEnv]:
     """The environment of a task, closed in the end."""
     with patience(BUILDING, f"building {task.name}"):
         env = make_env(task)
@@ -111,7 +109,7 @@ def opened(task: Task) -> Iterator[gymnasium.Env[Any, Any]]:
         env.close()
 
 
-def observe(env: gymnasium.Env[Any, Any], name: str, *, checking: bool = False) -> Observed:
+def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
     """Take random actions from fixed seeds, so that the same environment shows the same again.
 
     Args:
@@ -133,7 +131,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str, *, checking: bool = False) 
         ) from fault
 
 
-def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Observed:
+def _observed(env: AnyEnv, name: str, *, checking: bool) -> Observed:
     started = time.perf_counter()
     slow = type(env.unwrapped).__module__.startswith(SLOW_MODULES)
     seeds = _seeds(env)
@@ -190,7 +188,7 @@ def _ending(episode: Sequence[Step]) -> EpisodeEnd:
     return EpisodeEnd(len(episode), episode[-1].terminated, episode[-1].truncated)
 
 
-def _whole(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None) -> list[EpisodeEnd]:
+def _whole(env: AnyEnv, name: str, trial: SpecTrial | None) -> list[EpisodeEnd]:
     """Episodes to their end, where no time limit is declared."""
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
@@ -208,14 +206,14 @@ def _soon(steps: Iterable[Step]) -> list[Step]:
     return played
 
 
-def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
+def _seeds(env: AnyEnv) -> Sequence[int]:
     """Seeds to observe: at least two episodes of each variant of a family, those held out left out."""
     family = family_of(env)
     return SEEDS if family is None else range(max(len(SEEDS), 2 * len(family.task.family)))
 
 
 def steps_of(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     seed: int,
     name: str,
     trial: SpecTrial | None = None,
@@ -260,7 +258,7 @@ class Seeding(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def seeding_of(env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> Seeding:
+def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
     """What seeds decide, seen by playing again: here, in another instance, and under other seeds.
 
     Args:
@@ -300,6 +298,6 @@ def seeding_of(env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> 
     return Seeding(one_episode=True, steps=steps, warnings=(warning,))
 
 
-def _alike(env: gymnasium.Env[Any, Any], seed: int, steps: list[Step], name: str) -> bool:
+def _alike(env: AnyEnv, seed: int, steps: list[Step], name: str) -> bool:
     """Whether this seed gives these steps to the actions of the first seed."""
     return _agree(steps, steps_of(env, seed, name, acting=SEEDS[0]))

@@ -13,9 +13,9 @@ from promptpo.envs.pictures import COLOUR, Picture, pictures_in
 from promptpo_sandbox.guest import looking
 
 if TYPE_CHECKING:
-    import gymnasium
     from numpy.typing import NDArray
 
+    from promptpo.envs.family import AnyEnv
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field, Parts
 
@@ -28,7 +28,7 @@ ENLARGED, MARGIN, APART = 420, 24, 40
 """Pixels to which the longer side of a small picture is enlarged, of the edge with numbers, and between two numbers."""
 
 
-def with_pictures(parts: Parts, env: gymnasium.Env[Any, Any], observed: Observed) -> Parts:
+def with_pictures(parts: Parts, env: AnyEnv, observed: Observed) -> Parts:
     """The parts with what there is to know about pictures in the observation; the same where there are none."""
     found = pictures_in(env.observation_space)
     if not found:
@@ -46,7 +46,7 @@ def with_pictures(parts: Parts, env: gymnasium.Env[Any, Any], observed: Observed
     return replace(parts, observation=fields, blocks=dict(parts.blocks) | blocks)
 
 
-def first_frames(env: gymnasium.Env[Any, Any], observed: Observed) -> tuple[tuple[str, bytes], ...]:
+def first_frames(env: AnyEnv, observed: Observed) -> tuple[tuple[str, bytes], ...]:
     """The first observation, and one some steps later, as pictures with rulers: captions and PNG files.
 
     Empty where observations are no pictures.

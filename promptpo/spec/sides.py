@@ -23,8 +23,7 @@ from promptpo.spec.prose import told
 from promptpo.spec.render import number
 
 if TYPE_CHECKING:
-    import gymnasium
-
+    from promptpo.envs.family import AnyEnv
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
@@ -38,7 +37,7 @@ _NAMELESS = re.compile(r"(?:x|values|value|array|part)(?:_(?:\d+|to))*$")
 
 def with_observation(
     parts: Parts,
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     docs: Documentation,
     extra: Supplement,
     observed: Observed,
@@ -81,7 +80,7 @@ def _named(found: Sequence[Field], names: Mapping[str, str]) -> list[Field]:
 
 def with_action(
     parts: Parts,
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     docs: Documentation,
     extra: Supplement,
     sources: dict[str, str],

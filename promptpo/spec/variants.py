@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from promptpo.envs.family import ShownVariant, family_of
+from promptpo.envs.family import AnyEnv, ShownVariant, family_of
 from promptpo.envs.spaces import form_of
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.parts import Field
@@ -15,8 +15,6 @@ from promptpo.spec.prose import cut
 from promptpo.spec.render import WIDTH
 
 if TYPE_CHECKING:
-    import gymnasium
-
     from promptpo.envs.task import Reveal, Task, Variant
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
@@ -31,7 +29,7 @@ LISTED = 40
 """Variants that are listed one by one."""
 
 
-def variants_of(env: gymnasium.Env[Any, Any], task: Task, reveal: Reveal) -> dict[str, str]:
+def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
     """The block that lists the variants of a family; empty for a single environment."""
     family = family_of(env)
     if family is None:
