@@ -180,13 +180,17 @@ def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
 
 
 def _own_choices(env: Any, values: range) -> dict[int, str]:
-    """Choices by ``get_action_meanings``, a dictionary that is kept, or the one enumeration of the module, with these values."""
+    """Choices by ``get_action_meanings``, a dictionary that is kept, or the one enumeration that the class uses, with these values."""
     told = list[Any]()
     with contextlib.suppress(Exception):  # a foreign method: without names it goes on as well
         told.append(dict(zip(values, env.get_action_meanings(), strict=True)))
     told += [value for _, value in _of_parts(env) if isinstance(value, dict)]
+    codes = (getattr(one, "__code__", None) for one in vars(type(env)).values())
+    used = {name for code in codes if code for name in code.co_names}
     kinds: list[Any] = [
-        one for one in vars(sys.modules[type(env).__module__]).values() if isinstance(one, enum.EnumMeta)
+        one
+        for name, one in vars(sys.modules[type(env).__module__]).items()
+        if name in used and isinstance(one, enum.EnumMeta)
     ]
     named = [{one.value: one.name for one in kind} for kind in kinds]
     enumerated = [one for one in named if list(one) == list(values)]

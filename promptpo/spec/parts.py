@@ -119,7 +119,7 @@ class Parts:
 
 
 _STOP = frozenset(
-    "the of a an and in on at by is its with respect value values current equals for from along".split()  # noqa: SIM905 - reads better as a sentence
+    "the of a an and in to on at by is its with respect value values current equals for from along".split()  # noqa: SIM905 - reads better as a sentence
 )
 NAME_WORDS = 6
 

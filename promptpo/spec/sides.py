@@ -70,12 +70,11 @@ def with_observation(
 def _named(found: Sequence[Field], names: Mapping[str, str]) -> list[Field]:
     """Numbers without a name under that of the one attribute that always held them."""
     taken = {item.name for item in found}
-    named = []
-    for item in found:
-        name = identifier(names.get(item.path, ""))
-        good = name and name not in taken and _NAMELESS.match(item.name)
-        named.append(replace(item, name=name) if good else item)
-    return named
+    free = {path: name for path, told in names.items() if (name := identifier(told)) and name not in taken}
+    return [
+        replace(item, name=free.get(item.path, item.name)) if _NAMELESS.match(item.name) else item
+        for item in found
+    ]
 
 
 def with_action(
@@ -91,10 +90,8 @@ def with_action(
     space, section, own = env.action_space, docs["action"], env.unwrapped.action_space
     discrete = isinstance(space, spaces.Discrete)
     choices = list(extra.choices) or (choices_of(env.unwrapped, space, section) if discrete else [])
-    notes = [extra.action_note if extra.action_note is not None else told(section.text, NOTE)]
-    if choices and not extra.choices:
-        listed = [f"- {value}: " for value in range(len(choices))]
-        notes = ["\n".join(line for line in notes[0].splitlines() if not line.startswith(tuple(listed)))]
+    note = told(section.text, NOTE) if extra.action_note is None else extra.action_note
+    notes = [re.sub(r"(?m)^- \d+: .*\n?", "", note) if choices else note]  # the choices tell it
     if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(space)):
         notes.append(
             "Values outside the bounds are clipped to them, and counted."
