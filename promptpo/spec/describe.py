@@ -198,7 +198,7 @@ def _parts(
         start=with_values(told(extra.start or docs["start"].text, PROSE), env.unwrapped),
         end=with_values(told(extra.end or docs["end"].text, PROSE, TRUNCATION), env.unwrapped),
         success=f'info["{facts.success_key}"] at any step of the episode' if facts.success_key else "",
-        sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
+        sampling=observed.sampling,
     )
     parts = with_observation(parts, env, docs, extra, observed, sources)
     parts = replace(parts, blocks=_blocks(extra, parts.observation))

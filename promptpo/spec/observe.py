@@ -61,13 +61,10 @@ class Observed:
     """What a few episodes of random actions showed.
 
     Attributes:
-        steps: Every step, in order.
-        observations: Every observation, first ones included.
+        steps: Every step of a few episodes, each of its own seed, in order.
         spent: Environment steps taken, those for the repetition included.
-        episodes: Number of episodes.
         repeats: Whether the first episode came out the same a second time.
         seconds: That all of them took.
-        firsts: The first observation of each episode.
         played_on: Whether episodes were played to their end.
         endings: How each episode that was played ended.
         trial: What ran beside the steps; None where nothing did.
@@ -75,16 +72,28 @@ class Observed:
     """
 
     steps: Sequence[Step]
-    observations: Sequence[Any]
     spent: int
-    episodes: int
     repeats: bool
     seconds: float = 0.0
-    firsts: Sequence[Any] = ()
     played_on: bool = False
     endings: Sequence[EpisodeEnd] = ()
     trial: SpecTrial | None = None
     starts: Sequence[Any] = ()
+
+    @property
+    def firsts(self) -> Sequence[Any]:
+        """The first observation of each episode."""
+        return [next(steps).observation for _, steps in itertools.groupby(self.steps, lambda one: one.seed)]
+
+    @property
+    def observations(self) -> Sequence[Any]:
+        """Every observation, first ones before all others."""
+        return [*self.firsts, *(step.next_observation for step in self.steps)]
+
+    @property
+    def sampling(self) -> str:
+        """What was looked at, in words."""
+        return f"{len(self.steps)} steps of random actions in {len(self.firsts)} episodes"
 
     @property
     def whole(self) -> int | None:
@@ -95,7 +104,7 @@ class Observed:
     @property
     def one_start(self) -> bool:
         """Whether all episodes began with the same observation."""
-        return all(equal(first, self.firsts[0]) for first in self.firsts[1:]) and len(self.firsts) > 1
+        return all(equal(first, self.firsts[0]) for first in self.firsts) and len(self.firsts) > 1
 
 
 @contextlib.contextmanager
@@ -159,17 +168,12 @@ def _observed(env: AnyEnv, name: str, *, checking: bool) -> Observed:
     whole = _whole(env, name, trial)
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
     starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
-    steps = [step for episode in episodes for step in episode]
-    firsts = [episode[0].observation for episode in episodes]
     return Observed(
-        steps=steps,
-        observations=[*firsts, *(step.next_observation for step in steps)],
+        steps=[step for one in episodes for step in one],
         spent=spent + sum(one.steps for one in whole) + len(starts),
         starts=starts,
-        episodes=len(seeds),
         repeats=repeats,
         seconds=time.perf_counter() - started,
-        firsts=firsts,
         played_on=bool(whole),
         endings=[*map(_ending, episodes), *whole],
         trial=trial,

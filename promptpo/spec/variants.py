@@ -69,18 +69,15 @@ def _visible(task: Task) -> str:
 
 def without_number(observed: Observed) -> Observed:
     """The observations of a family that shows the number of the variant, without it."""
-    return replace(
-        observed,
-        steps=[
-            replace(
-                step,
-                observation=step.observation["observation"],
-                next_observation=step.next_observation["observation"],
-            )
-            for step in observed.steps
-        ],
-        observations=[observation["observation"] for observation in observed.observations],
-    )
+    inner = [
+        replace(
+            step,
+            observation=step.observation["observation"],
+            next_observation=step.next_observation["observation"],
+        )
+        for step in observed.steps
+    ]
+    return replace(observed, steps=inner)
 
 
 def with_number(parts: Parts, env: ShownVariant) -> Parts:
