@@ -209,16 +209,16 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
         space: Of the values.
         values: Observed ones.
     """
-    bounded = math.isfinite(item.low) and math.isfinite(item.high)
+    bounded = bool(item.spans) and np.isfinite(item.spans).all()
     leaf = None if bounded else walk(ast.parse(item.path, mode="eval").body, item.path.split("[")[0], space)
     if leaf is None or leaf.low is None or "always" in item.meaning:
         return item
-    low, high = widest(leaf.low, leaf.high)
-    item, declared = replace(item, low=low, high=high), math.isfinite(low) and math.isfinite(high)
+    ends = widest(leaf.low, leaf.high)
+    declared = all(map(math.isfinite, ends))
     seen = [leaf.low, leaf.high] if declared else [] if item.whole else list(map(leaf.read, values))
     table = np.array([np.ravel(one) for one in seen if np.size(one) <= SPANNED], dtype=float)
-    if not table.size or not np.isfinite(table).all():
-        return item
-    spans = [(float(column.min()), float(column.max())) for column in table.T]
-    item = replace(item, spans=spans if len(set(spans)) > 1 else ())
-    return item if declared else replace(item, seen=widest(table, table))
+    if table.size and np.isfinite(table).all():
+        spans = [widest(column, column) for column in table.T]
+
+        return replace(item, spans=spans if len(set(spans)) > 1 else spans[:1], seen=not declared)
+    return replace(item, spans=[ends] if any(map(math.isfinite, ends)) else ())

@@ -116,6 +116,6 @@ def fields(table: str) -> tuple[Field, ...]:
         if match is None:
             raise ValueError(line)
         name, path, low, high, unit, meaning = match.groups(default="")
-        ends, whole = (float(low or "-inf"), float(high or "inf")), "//" in path or "%" in path
-        found.append(Field(name, path, *ends, unit=unit, meaning=meaning, whole=whole))
+        spans, whole = [(float(low), float(high))] if low else (), "//" in path or "%" in path
+        found.append(Field(name, path, unit=unit, meaning=meaning, whole=whole, spans=spans))
     return tuple(found)

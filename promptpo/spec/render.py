@@ -114,10 +114,8 @@ def _with_comments(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 def _remark(item: Field) -> str:
     """What stands behind a field: "-1 .. 1 rad; meaning"."""
-    bounded = math.isfinite(item.low) or math.isfinite(item.high)
-    declared = [(item.low, item.high)] if bounded else []
-    spans = item.spans or ([item.seen] if item.seen else declared)
-    told = f"{'seen ' if item.seen else ''}{', '.join(span(*one) for one in spans)} {item.unit}".strip()
+    spans = ", ".join(span(*one) for one in item.spans)
+    told = f"{'seen ' if item.seen else ''}{spans} {item.unit}".strip()
     return "; ".join(filter(None, [told, item.form, item.meaning]))
 
 

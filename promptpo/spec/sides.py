@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -101,7 +100,7 @@ def with_action(
     found = [] if discrete else list(extra.action) or fields_of("action", space, section)
     found = _geared(found, getattr(env.unwrapped, "model", None))
     if found and space != own and space.shape == own.shape and isinstance(space, spaces.Box):
-        unbounded = (replace(item, low=-math.inf, high=math.inf, spans=(), unit="") for item in found)
+        unbounded = (replace(item, spans=(), unit="") for item in found)
         found = [with_range(item, space) for item in unbounded]
         notes.append(
             "A wrapper scales actions: the bounds are its own, the meanings those of the environment."

@@ -89,8 +89,7 @@ def with_number(parts: Parts, env: ShownVariant) -> Parts:
     shown = Field(
         "variant",
         'obs["variant"]',
-        0.0,
-        float(last),
+        spans=[(0, last)],
         whole=True,
         meaning="number of the variant; see VARIANTS",
     )
