@@ -156,7 +156,9 @@ def _array(
 def _from_row(path: str, row: Row) -> Field:
     meaning = row.meaning.strip("-. ") or "unused"
     name = identifier(meaning)
-    return Field(name, path, unit=_unit(row), meaning="" if says_all(name, meaning) else meaning)
+    plain, *aside = re.split(r" \(([^()]*)\)$", meaning)
+    told = "".join(aside) if says_all(name, plain) else meaning
+    return Field(name, path, unit=_unit(row), meaning=told)
 
 
 def _unit(row: Row) -> str:

@@ -45,9 +45,9 @@ def _docstring(first: str, rest: str, *, indent: int = 4) -> str:
     """A docstring with a first line and, where there is one, a body."""
     first, rest = _quotable(first), _quotable(rest)
     pad = " " * indent
+    if not rest and len(first) + indent <= WIDTH:
+        return f'{pad}"""{first}"""'
     head = textwrap.fill(f'{pad}"""{first}', WIDTH, subsequent_indent=pad, break_long_words=False)
-    if not rest and len(head) + 3 <= WIDTH:
-        return f'{head}"""'
     body = f"\n\n{_paragraphs(rest, indent)}" if rest else ""
     return f'{head}{body}\n{pad}"""'
 
