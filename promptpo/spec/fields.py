@@ -38,6 +38,7 @@ NO_BOUND = 1e30
 """A float32's largest number means that there is no bound."""
 
 _UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
+_AXIS = re.compile(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b")
 _KEEPS_NAMES = re.compile(
     r"(?:(?:state|obs|observation|reference|feature|column)\w*_(?:names|labels|keys)|features)$"
 )
@@ -155,8 +156,8 @@ def _array(
 
 def _from_row(path: str, row: Row) -> Field:
     meaning = row.meaning.strip("-. ") or "unused"
-    name = identifier(meaning)
-    plain, *aside = re.split(r" \(([^()]*)\)$", meaning)
+    plain, *aside = re.split(r" \(([^()]*)\)$", re.sub(_AXIS, r"\1", meaning))
+    name = identifier(plain)
     told = "".join(aside) if says_all(name, plain) else meaning
     return Field(name, path, unit=_unit(row), meaning=told)
 
