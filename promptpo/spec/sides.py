@@ -88,7 +88,9 @@ def with_action(
     """The parts with what a policy returns."""
     space, section, own = env.action_space, docs["action"], env.unwrapped.action_space
     discrete = isinstance(space, spaces.Discrete)
-    choices = list(extra.choices) or (choices_of(env.unwrapped, space, section) if discrete else [])
+    choices = list(extra.choices)[: getattr(space, "n", 0)] or (
+        choices_of(env.unwrapped, space, section) if discrete else []
+    )
     note = told(section.text, NOTE) if extra.action_note is None else extra.action_note
     notes = [re.sub(r"(?m)^- \d+: .*\n?", "", note) if choices else note]  # the choices tell it
     if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(space)):
