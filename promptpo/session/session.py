@@ -23,7 +23,7 @@ from promptpo.rollouts import make_executor
 from promptpo.run.budget import ASIDE, horizon_within, with_episodes
 from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.control import INTERRUPTED, Control, Interrupts, obey_interrupts, run_async, run_beside
+from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async, run_beside
 from promptpo.run.journal import Journal
 from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight, preflight
@@ -62,11 +62,11 @@ class Session:
 
     def run(self) -> RunResult:
         """Do the work, in this thread's event loop or in one of its own."""
-        return run_async(self._run, self.control.stop)
+        return run_async(self._run, self.control)
 
     async def run_beside(self) -> RunResult:
         """Do the work without keeping the caller's event loop waiting; a caller who is cancelled ends the search."""
-        return await run_beside(self._run, self.control.stop)
+        return await run_beside(self._run, self.control)
 
     def estimate(self) -> Preflight:
         """What the run would do and cost, and whether its models can be asked; no call is made, nothing rolled out or written."""
@@ -151,7 +151,7 @@ class Session:
             elif config != load_config(directory / CONFIG) or not made_here(directory):
                 keep(config, directory, self.observer, going_on(directory))
             note(going_on(directory))
-            with Interrupts(self.control, going_on(directory)):
+            with self.control.interrupted(going_on(directory)):
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
                     status = await executor.status()
