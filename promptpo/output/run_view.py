@@ -54,7 +54,7 @@ class RunView:
     @property
     def so_far(self) -> list[tuple[Spent, float]]:
         """How the best improved: by training episodes until the first was judged, then by all that is known of it."""
-        judged = [(one.spent, one.mean_return) for one in self.state.best_so_far]
+        judged = [(spent, one.mean_return) for spent, one in self.state.best_so_far]
         found: list[tuple[Spent, float]] = []
         for one in sorted(self.candidates, key=lambda one: one.spent.steps):
             mean, early = (
@@ -147,7 +147,7 @@ def read_view(directory: Path) -> RunView:
         RunError: It is not a readable run.
     """
     state, path = read_state(directory), directory / RESULT
-    if not path.exists() or (len(state.sessions) > 1 and not state.finished):
+    if not path.exists() or (len(state.told["session"]) > 1 and not state.finished):
         return RunView(directory, state, None)
     try:
         result = read_result(path)

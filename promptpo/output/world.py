@@ -73,14 +73,16 @@ class WorldEnv(gymnasium.Env):
 def use_of_world(view: RunView) -> str:
     """What the world models of a run were used for, saved and cost, as one line; empty where none was made."""
     state, best = view.state, view.best
-    if not state.worlds:
+    if not state.told["world"]:
         return ""
     known = {one.attempt.id: one.attempt.candidate.parents for one in view.candidates}
     line = [best.attempt.id] if best is not None else []
     for one in line:
         line += [parent for parent in known.get(one, ()) if parent not in line]
     paid = state.ledger.taken["world"]
-    return use_in_words(state.imagined, paid, state.ledger.searched_steps, state.promises, line)
+    return use_in_words(
+        sum(state.told["imagined"].values()), paid, state.ledger.searched_steps, state.told["promise"], line
+    )
 
 
 def usable_world(worlds: Sequence[Event]) -> Json | None:

@@ -248,29 +248,18 @@ class History:
             "reflection": self.reflections[-1] if self.reflections else "",
         }
 
-    def recall(self, recorded: History, once: Once = lambda *_: None) -> None:
-        """Add what the journal holds beyond this history: a run's best never gets worse by resuming.
+    def promote(self, once: Once = lambda *_: None) -> None:
+        """Let who was not judged any more lead where it is clearly better on the episodes it shares, and no worse on all.
 
-        What was not judged any more becomes the best where it is clearly better on the episodes it shares, and no worse on
-        all of them together. What was judged stays in its order: who is better on a few shared episodes than someone
-        who is better on a few others need not be better than either.
+        What was judged stays in its order: who is better on a few shared episodes than someone who is better on a few others
+        need not be better than either.
 
         Args:
-            recorded: What the journal tells.
             once: As for `take_lead`.
         """
-        self.absorb()
-        known = {attempt.id for attempt in self.attempts}
-        self.attempts += [attempt for attempt in recorded.attempts if attempt.id not in known]
-        for attempt in self.attempts:
-            found = self.looks_of(attempt)
-            more = [look for look in recorded.looks_of(attempt) if look not in found]
-            if more:
-                self.looks.setdefault(attempt.candidate.duplicate_of or attempt.id, []).extend(more)
-        self.leader_id = self.leader_id or recorded.leader_id
         leader = self.find(self.leader_id)
         for attempt in self._running():
-            if leader is None or (attempt.id in known and attempt.candidate.round <= self.rounds):
+            if leader is None or attempt.candidate.round <= self.rounds:
                 continue
             above = self.evidence(attempt).mean_return >= self.evidence(leader).mean_return
             if above and self.against(attempt, leader).verdict > 0:

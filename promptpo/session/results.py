@@ -110,13 +110,16 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     )
     content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
     content["changes"] = outcome.history.changes
-    kept = any(one["kept"] for one in state.promises.values())
+    kept = any(one["kept"] for one in state.told["promise"].values())
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
         why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
         content["verdict"] += f" The world model was not used: {why.rstrip('.')}."
     if config.teacher is not None:
         fidelity = dict(outcome.fidelity) if outcome.fidelity else None
-        content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
+        content["teacher"] = {
+            "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
+            "fidelity": fidelity,
+        }
     content["preflight"] = ahead.as_json()
     if config.goal:
         from promptpo.search.asked_for import unknown

@@ -198,7 +198,7 @@ class Session:
             journal.listen(FlatReward(self.observer.warn).event)
         journal.add(
             "session",
-            str(len(run.state.sessions)),
+            str(len(run.state.told["session"])),
             {
                 "command": shlex.join(sys.argv),
                 "pid": os.getpid(),
@@ -206,7 +206,7 @@ class Session:
                 "sandbox": run.sandbox,
             },
         )
-        if run.config.check and not run.state.calls:
+        if run.config.check and not run.state.told["completion"]:
             await self.control.begun(self._try_models(run), run.resuming)
         self.control.told = lambda: self._tell_the_end(run)
 
@@ -254,7 +254,7 @@ class Session:
                 f"{outcome.stop}, and no policy ran since; the result that {run.directory} has is kept."
             )
         written = write_results(run, outcome, ahead, self.control.reason)
-        run.journal.add("stop", str(len(run.state.sessions) - 1), {"reason": outcome.stop})
+        run.journal.add("stop", str(len(run.state.told["session"]) - 1), {"reason": outcome.stop})
         write_page(run.directory, self.observer)
         self.observer.finished(written)
         return written

@@ -106,13 +106,11 @@ def write_report(
 
 def _left_out(view: RunView, *, episode: bool, trusted: bool, seconds: float | None) -> str:
     """Why no episode is run for the report; empty where one is."""
-    again, expected = (
-        f"promptpo report {shlex.quote(str(view.directory))}",
-        view.state.seconds_per_test_episode,
-    )
+    again, test = f"promptpo report {shlex.quote(str(view.directory))}", view.state.test
+    expected = test.seconds / max(1, len(test.episodes)) if test is not None else 0.0
     if not episode:
         return f"The report was written without an episode; add one with: {again}"
-    if seconds is not None and (expected or 0.0) > seconds:
+    if seconds is not None and expected > seconds:
         return f"An episode takes about {expected:.0f} seconds here, so none was run for this page; add one with: {again}"
     if not trusted:
         return (
@@ -165,8 +163,9 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     """What the page of a search shows."""
     state = run.state
     best = run.best.attempt.candidate if run.best else None
-    session = state.sessions[-1] if state.sessions else {}
-    world = state.worlds[-1] if state.worlds else None
+    sessions, worlds = (list(state.told[kind].values()) for kind in ("session", "world"))
+    session = sessions[-1] if sessions else {}
+    world = worlds[-1] if worlds else None
     if result.get(REFINED):
         from promptpo.output.refined import refined_in_words
     if state.experiments:
@@ -174,10 +173,15 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     if world:
         from promptpo.output.world import use_of_world
         from promptpo.world import words
+    prompts, calls = state.told["prompt"], state.told["completion"]
+    asked = (prompts.get(one["prompt"]) for one in calls.values() if one["purpose"] == "policy")
     return {
+        "prompts": prompts,
+        "calls": calls,
+        "system": next((one["system"] for one in asked if one), ""),
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
-        "commands": [typed(each["command"]) for each in state.sessions],
+        "commands": [typed(each["command"]) for each in sessions],
         "tables": {
             "Versions": session.get("versions") or versions(),
             "Sandbox": session.get("sandbox") or {},
