@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -104,6 +105,33 @@ def from_json(of: type[T], data: Any) -> T:
     """The value that `to_json` was given."""
     value: T = adapter(of).validate_python(data)
     return value
+
+
+def going_on(directory: Path) -> str:
+    """The command that goes on with a run."""
+    return f"promptpo resume {shlex.quote(str(directory))}"
+
+
+@contextlib.contextmanager
+def writing(directory: Path, then: str = "") -> Iterator[None]:
+    """Tell what to do where the disk does not take what is written.
+
+    Args:
+        directory: The run.
+        then: The command that goes on when there is room; the one that resumes it, where nothing is said.
+
+    Raises:
+        RunError: It is full, or gone, or not ours.
+    """
+    try:
+        yield
+    except RunError:
+        raise
+    except OSError as error:
+        goes_on = then or going_on(directory)
+        raise RunError(
+            f"cannot write to {directory}: {error.strerror}. Make room, then: {goes_on}"
+        ) from error
 
 
 def read_events(path: Path) -> list[Event]:
@@ -264,14 +292,13 @@ class Journal:
 
     def _append(self, line: bytes) -> None:
         start = os.fstat(self._fd).st_size
-        try:
-            left = memoryview(line)
-            while left:
-                left = left[os.write(self._fd, left) :]
-            os.fsync(self._fd)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._fd, start)
-            raise RunError(
-                f"cannot write to {self.path}: {error.strerror}. Make room, then: promptpo resume {self.directory}"
-            ) from error
+        with writing(self.directory):
+            try:
+                left = memoryview(line)
+                while left:
+                    left = left[os.write(self._fd, left) :]
+                os.fsync(self._fd)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._fd, start)
+                raise

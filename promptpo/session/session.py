@@ -24,7 +24,7 @@ from promptpo.run.budget import ASIDE, horizon_within, with_episodes
 from promptpo.run.checking import check_goal
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async, run_beside
-from promptpo.run.journal import Journal
+from promptpo.run.journal import Journal, going_on
 from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
@@ -36,7 +36,6 @@ from promptpo.session.opened import (
     answered,
     as_begun,
     described,
-    going_on,
     keep,
     paid_for,
     settings_for,
