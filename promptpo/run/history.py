@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Change, Difference, Evidence, ran
-from promptpo.run.journal import Event, from_json
+from promptpo.run.journal import Event, evaluation_in, from_json
 from promptpo.run.records import Attempt, Experiment, Remark
 
 Once: TypeAlias = Callable[[Any, str, Callable[[], Any]], Any]
@@ -68,7 +68,7 @@ class History:
             self.remark(from_json(Remark, data))
         elif event.kind == "validation":
             program, _, _ = event.key.partition(".")
-            self.looks.setdefault(program, []).append(from_json(Evaluation, data["evaluation"]))
+            self.looks.setdefault(program, []).append(evaluation_in(data))
         elif event.kind == "experiment":
             self.experiments.append(from_json(Experiment, data))
         elif event.kind == "lead":

@@ -15,13 +15,14 @@ import os
 import shlex
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import bounded, parsed, read_regular
+from promptpo.rollouts.evaluation import Evaluation
 
 T = TypeVar("T")
 
@@ -105,6 +106,11 @@ def from_json(of: type[T], data: Any) -> T:
     """The value that `to_json` was given."""
     value: T = adapter(of).validate_python(data)
     return value
+
+
+def evaluation_in(data: Mapping[str, Any]) -> Evaluation:
+    """The rollouts that the event of an evaluation, a validation, a reference or a test tells of."""
+    return from_json(Evaluation, data["evaluation"])
 
 
 def going_on(directory: Path) -> str:

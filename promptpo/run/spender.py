@@ -22,9 +22,9 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.artifacts import PICTURES, Untold, deflate, written
 from promptpo.run.control import together
 from promptpo.run.journal import Kind as EventKind
-from promptpo.run.journal import from_json
+from promptpo.run.journal import evaluation_in, from_json, to_json
 from promptpo.run.ledger import payer
-from promptpo.run.records import Measured, Played, Remark, StepPurpose, Subject
+from promptpo.run.records import Played, Remark, StepPurpose, Subject
 from promptpo_sandbox import Record, Rollout
 from promptpo_sandbox.text import clean_name
 
@@ -242,7 +242,7 @@ class Spender:
             (found,) = await self._rolled([replace(whole, trials=whole.trials[some])], hold, counted)
             return found, evaluation_of(found, time.monotonic() - started)
 
-        async def measured() -> Measured:
+        async def measured() -> dict[str, Any]:
             nonlocal rollout
             with self.ledger.hold(row) as hold:
                 rollout, evaluation = await part(hold, slice(first))
@@ -251,9 +251,14 @@ class Spender:
                     rollout, evaluation = joined(rollout, more), evaluation + rest
             if record:
                 self._untold.keep(key, rollout)
-            return Measured(evaluation, {counted: evaluation.steps}, program.candidate, program.repairs)
+            return {
+                "evaluation": to_json(evaluation),
+                "spent": {counted: evaluation.steps},
+                "candidate": program.candidate,
+                "repairs": program.repairs,
+            }
 
-        return Played(await self.journal.once_async(kind, key, measured, Measured), rollout)
+        return Played(evaluation_in(await self.journal.once_async(kind, key, measured)), rollout)
 
     async def play(
         self,

@@ -16,7 +16,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
-from promptpo.run.journal import JOURNAL, Event, from_json, read_events
+from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Experiment
 from promptpo.run.state_values import CandidateState, Spent, TuningState
@@ -218,8 +218,3 @@ def read_state(directory: Path) -> RunState:
         RunError: It is not a readable run.
     """
     return RunState.of(load_config(directory / CONFIG), read_events(directory / JOURNAL))
-
-
-def evaluation_in(data: Mapping[str, Any]) -> Evaluation:
-    """The rollouts that the event of an evaluation, a validation, a reference or a test tells of."""
-    return from_json(Evaluation, data["evaluation"])

@@ -17,9 +17,9 @@ from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
 from promptpo.run.artifacts import inflate
 from promptpo.run.config import Config
-from promptpo.run.journal import JOURNAL, Event, read_events
+from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
 from promptpo.run.origin import made_here
-from promptpo.run.state import RunState, evaluation_in
+from promptpo.run.state import RunState
 
 if TYPE_CHECKING:
     from promptpo.run.ledger import Ledger

@@ -10,8 +10,8 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config
 from promptpo.run.evidence import Change
 from promptpo.run.history import History
-from promptpo.run.journal import Journal
-from promptpo.run.records import Attempt, Candidate, Measured, Remark
+from promptpo.run.journal import Journal, to_json
+from promptpo.run.records import Attempt, Candidate, Remark
 from promptpo.run.state import RunState
 
 
@@ -125,9 +125,12 @@ def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         for one in (old, new):
             journal.add("attempt", one.id, one)
-        looks = Measured(evaluation(78.0, start=900), candidate="r1c1")
-        journal.add("validation", "# r1c1.900+1", looks)
-        journal.add("validation", "# r1c1t.900+1", Measured(evaluation(341.0, start=900), candidate="r1c1t"))
+        for name, value in (("# r1c1", 78.0), ("# r1c1t", 341.0)):
+            journal.add(
+                "validation",
+                f"{name}.900+1",
+                {"evaluation": to_json(evaluation(value, start=900)), "spent": {}},
+            )
         past = folded(journal)
         past.leader_id = "r1c1"
         past.promote()
