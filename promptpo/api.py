@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,8 @@ from promptpo.files import Json, StrPath
 from promptpo.llm.choose import one_or_several
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
-from promptpo.run.checking import checked, config_of
-from promptpo.run.config import CONFIG, Budget, Config, load_config
+from promptpo.run.checking import checked, config_of, with_settings
+from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.journal import going_on
 from promptpo.run.origin import asks, changed_files, check_trust, made_here, modules_of, resuming
 from promptpo.run.settings import check_names, in_reference, settings_of
@@ -253,8 +253,7 @@ def changed(config: Config, changes: Json) -> Config:
         for one in settings_of(Config)
         if one.resumed and (given := changes.get(one.name)) is not None and given is not False
     }
-    limits = {field.name: new.pop(field.name) for field in fields(Budget) if field.name in new}
-    return checked(replace(config, budget=replace(config.budget, **limits), **new))
+    return with_settings(config, new)
 
 
 async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:

@@ -198,23 +198,20 @@ class Journal:
             self._fd = os.open(self.path, how, 0o644)
         except OSError as error:
             raise RunError(f"cannot write to {directory}: {error.strerror}.") from error
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._fd)
-            raise RunError(
-                f"{directory} is open in another promptpo process; wait for it or stop it."
-            ) from error
-        self._events: list[Event] = []
-        end = 0
-        try:
-            for event, offset in _scan(self.path):
-                self._events.append(event)
-                end = offset
-            os.ftruncate(self._fd, end)
-        except BaseException:
-            os.close(self._fd)  # and with it the lock: the same process may try again once it is mended
-            raise
+        with contextlib.ExitStack() as undone:
+            undone.callback(
+                self.close
+            )  # and with it the lock: the same process may try again once it is mended
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise RunError(
+                    f"{directory} is open in another promptpo process; wait for it or stop it."
+                ) from error
+            scanned = list(_scan(self.path))
+            os.ftruncate(self._fd, scanned[-1][1] if scanned else 0)
+            undone.pop_all()
+        self._events = [event for event, _ in scanned]
         self._by_key = {(event.kind, event.key): event for event in self._events}
 
     def __enter__(self) -> Self:

@@ -20,7 +20,7 @@ from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, asked_for,
 from promptpo.search.final_test import Outcome
 from promptpo.search.goal import GoalReward
 from promptpo.search.preferring import succeeded_in_words
-from promptpo.session.opened import OpenRun, as_begun, described, keep, paid_for
+from promptpo.session.opened import OpenRun, as_begun, described, keep
 from promptpo.spec import TaskSpec, with_cut
 from promptpo.spec.reading import names_of
 from promptpo.telling.feedback import endings
@@ -53,7 +53,6 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
         return replace(found, sample_steps=taken)
 
     with contextlib.ExitStack() as stack:
-        stack.enter_context(paid_for(run.directory, asked=run.llm.language_model))
         person = None
         if config.judge == "me":
             from promptpo.output.judging import PersonJudge

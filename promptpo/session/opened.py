@@ -23,7 +23,7 @@ from promptpo.run.origin import key_path, save_own
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import Spender
 from promptpo.run.state import RunState
-from promptpo.spec import TaskSpec, with_cut, with_hint
+from promptpo.spec import TaskSpec, with_hint
 from promptpo.spec.outline import outline
 from promptpo_sandbox.text import clean
 
@@ -73,7 +73,7 @@ class OpenRun:
 
     def ahead(self) -> Preflight:
         """What is known of it before it is begun."""
-        return preflight(with_cut(self.spec, self.horizon), self.config, self.llm, self.horizon)
+        return preflight(self.spec, self.config, self.llm)
 
     @property
     def resuming(self) -> str:

@@ -20,14 +20,14 @@ from promptpo.output.observer import Observer
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
-from promptpo.run.budget import ASIDE, horizon_within, with_episodes
-from promptpo.run.checking import check_goal
+from promptpo.run.budget import ASIDE, with_episodes
+from promptpo.run.checking import check_model
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async, run_beside
 from promptpo.run.journal import Journal, going_on
 from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight, preflight
-from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
+from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
 from promptpo.search.context import Camera, SearchContext
 from promptpo.search.programs import SearchLLM
@@ -75,9 +75,8 @@ class Session:
     async def _estimate(self) -> Preflight:
         config, llm, _, spec = self._prepared(asked=False)
         try:
-            horizon = horizon_within(config, spec.horizon, spec.sample_length)
             tried = await _tried(llm) if config.check else ()
-            return replace(preflight(spec, config, llm, horizon), tried=tried)
+            return replace(preflight(spec, config, llm), tried=tried)
         finally:
             await llm.aclose()
 
@@ -99,7 +98,6 @@ class Session:
             search=SearchLLM,
             asked=asked,
         )
-        check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(
             config,
@@ -107,7 +105,7 @@ class Session:
             models=tuple(one.name for one in getattr(llm, "writers", ())),
             repair_model=getattr(getattr(llm, "repairer", None), "name", None),
         )
-        check_goal(config, llm)
+        check_model(config, llm)
         spec = described(config, read=llm.language_model)
         for warning in spec.warnings:
             self.observer.warn(warning)
@@ -182,7 +180,7 @@ class Session:
                 from promptpo.llm.ensemble import EnsembleLLM
 
                 asked = EnsembleLLM((one,)) if hasattr(run.llm, "members") else one
-                spender = Spender(asked, None, run.config, run.journal, run.state.ledger)
+                spender = Spender(asked, run.executor, run.config, run.journal, run.state.ledger)
                 await spender.ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
@@ -229,13 +227,13 @@ class Session:
     async def _search(self, run: OpenRun, choice: str) -> RunResult:
         await self._begun(run)
         self._told(run, choice)
-        if run.config.goal:
-            from promptpo.session.goals import judged, with_goals_reward
-
-            run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
-        run = replace(run, spec=with_cut(run.spec, run.horizon))
-        ahead = run.ahead()
         with paid_for(run.directory, asked=run.llm.language_model):
+            if run.config.goal:
+                from promptpo.session.goals import judged, with_goals_reward
+
+                run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
+            run = replace(run, spec=with_cut(run.spec, run.horizon))
+            ahead = run.ahead()
             outcome = await search(
                 SearchContext(run.spec, run.config, run.spender(), run.horizon, _camera(run)),
                 self.control,
