@@ -148,13 +148,9 @@ class History:
         """How one candidate differs from another over the episodes that both have played."""
         return self.evidence(one).against(self.evidence(other))
 
-    def lead(self, one: Attempt, other: Attempt) -> float:
-        """More than 0 where one candidate is put before another, less where after it."""
-        return self.evidence(one).lead(self.evidence(other))
-
     def better(self, one: Attempt, other: Attempt) -> bool:
-        """Whether one candidate is put before another: by `lead`, then fewer steps, then the shorter source."""
-        lead = self.lead(one, other)
+        """Whether one candidate is put before another: by `Evidence.lead`, then fewer steps, then the shorter source."""
+        lead = self.evidence(one).lead(self.evidence(other))
         return lead > 0 if lead else _economy(one) < _economy(other)
 
     def ranked(self) -> list[Attempt]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation
@@ -21,8 +21,7 @@ from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.artifacts import PICTURES, Untold, deflate, written
 from promptpo.run.control import together
-from promptpo.run.journal import Kind as EventKind
-from promptpo.run.journal import evaluation_in, from_json, to_json
+from promptpo.run.journal import Kind, evaluation_in, from_json, to_json
 from promptpo.run.ledger import payer
 from promptpo.run.records import Played, Remark, StepPurpose, Subject
 from promptpo_sandbox import Record, Rollout
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 RECEIVING_SECONDS = 10.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
-
-Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe", "look"]
 
 Early: TypeAlias = tuple[int, Callable[[Evaluation], bool]]
 
@@ -228,7 +225,7 @@ class Spender:
 
     async def play(
         self,
-        kind: EventKind,
+        kind: Kind,
         key: str,
         jobs: Sequence[Job],
         *,
