@@ -192,6 +192,19 @@ def begun_runs(directory: Path) -> list[Path]:
     return [path for path in _places(directory).values() if _begun(path)]
 
 
+def best_of(found: SeedsResult) -> RunResult:
+    """The best of several runs.
+
+    Raises:
+        NoSuchRunError: None has a policy.
+    """
+    if found.best is None:
+        raise NoSuchRunError(
+            f"no run in {found.directory} has a policy yet; see: promptpo show {found.directory}"
+        )
+    return found.best
+
+
 def _chosen_by(run: RunResult) -> tuple[float, float]:
     """What a run's best earned in training and validation: success first, then the return."""
     scores = run.data.get("evidence") or run.data.get("train") or {}

@@ -11,7 +11,7 @@ import typer
 from promptpo.cli import many_commands
 from promptpo.cli.document import print_json
 from promptpo.display.saying import tell
-from promptpo.errors import NoSuchRunError, UsageError
+from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
     from promptpo.cli.run_flags import ShowingFlags
@@ -73,16 +73,14 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
         UsageError: A candidate of a folder is asked for, or no run of it has a policy.
     """
     from promptpo.display.outcome import many
-    from promptpo.seeds import is_folder_of_seeds, read_seeds
+    from promptpo.seeds import best_of, is_folder_of_seeds, read_seeds
     from promptpo.telling.feedback import number
 
     if not is_folder_of_seeds(directory):
         return directory
     _refuse_candidate(directory, None if candidate == "best" else candidate, "export")
     found = read_seeds(directory)
-    best = found.best
-    if best is None:
-        raise NoSuchRunError(f"no run in {directory} has a policy yet; see: promptpo show {directory}")
+    best = best_of(found)
     mean = (best.data.get("evidence") or {}).get("mean_return")
     told = "" if mean is None else f", {number(mean)}"
     tell(

@@ -43,11 +43,10 @@ def overview(run: Path) -> str:
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
     if state.experiments:
         lines += ["", "Experiments", *(f"  {experiments.one_line(one)}" for one in state.experiments)]
-    unanswered = {int(key[1:]): data["unanswered"] for key, data in state.told["round"].items()}
-    for round_ in sorted({*view.rounds, *(ended for ended, why in unanswered.items() if why)}):
+    for round_ in sorted({*view.rounds, *(ended for ended, why in state.unanswered.items() if why)}):
         lines += ["", f"Round {round_}" if round_ else "Before the first round"]
         lines += [f"  {_line(one, view)}" for one in view.candidates if one.round == round_]
-        lines += [f"  no answer: {reason}" for reason in unanswered.get(round_, {}).values()]
+        lines += [f"  no answer: {reason}" for reason in state.unanswered.get(round_, {}).values()]
     lines += [""] if view.candidates else ["", "No candidate yet.", ""]
     for name, reference in view.references.items():
         told = with_error(Evidence.of(reference.episodes))
@@ -65,14 +64,13 @@ def overview(run: Path) -> str:
 
 def _world(view: RunView) -> list[str]:
     """How well the world is understood, where a model of it was made."""
-    worlds = list(view.state.told["world"].values())
-    if not (worlds or view.state.studies):
+    if not (view.state.worlds or view.state.studies):
         return []
     from promptpo.output.world import use_of_world
     from promptpo.world import words
 
     found: list[str] = []
-    for data in worlds[-1:]:
+    for data in view.state.worlds[-1:]:
         head, *more = words.in_words(data["score"])
         found += [
             f"World model after {data['steps']:,} recorded steps: {head}",

@@ -147,7 +147,7 @@ def read_view(directory: Path) -> RunView:
         RunError: It is not a readable run.
     """
     state, path = read_state(directory), directory / RESULT
-    if not path.exists() or (len(state.told["session"]) > 1 and not state.finished):
+    if not path.exists() or (len(state.sessions) > 1 and not state.finished):
         return RunView(directory, state, None)
     try:
         result = read_result(path)

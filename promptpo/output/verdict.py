@@ -115,7 +115,6 @@ def facts_of(
     episodes = [episode for several in looked for episode in several]
     returns = {episode.return_ for episode in episodes}
     successes = {episode.success for episode in episodes} - {None}
-    constant = {one["program"]: one["action"] for one in state.told["constant"].values()}
     return Facts(
         test=Evidence.of(test.episodes) if test else None,
         failed=test.failed if test else 0,
@@ -125,7 +124,7 @@ def facts_of(
         tried=len(state.candidates),
         flat=returns.pop() if len(returns) == 1 and len(looked) > 1 else None,
         never_succeeded=successes == {False},
-        constant=constant.get(best.candidate.digest, "") if best else "",
+        constant=state.constant_actions.get(best.candidate.digest, "") if best else "",
         out_of_steps="environment steps" in outcome.stop,
         given=bool(state.config.start),
         best=best.id if best else "",

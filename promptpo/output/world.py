@@ -73,7 +73,7 @@ class WorldEnv(gymnasium.Env):
 def use_of_world(view: RunView) -> str:
     """What the world models of a run were used for, saved and cost, as one line; empty where none was made."""
     state, best = view.state, view.best
-    if not state.told["world"]:
+    if not state.worlds:
         return ""
     known = {one.attempt.id: one.attempt.candidate.parents for one in view.candidates}
     line = [best.attempt.id] if best is not None else []

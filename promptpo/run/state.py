@@ -167,6 +167,26 @@ class RunState:
         return found
 
     @property
+    def sessions(self) -> list[Mapping[str, Any]]:
+        """Data of the processes that worked on the run."""
+        return list(self.told["session"].values())
+
+    @property
+    def worlds(self) -> list[Mapping[str, Any]]:
+        """World models with their held-out scores, oldest first."""
+        return list(self.told["world"].values())
+
+    @property
+    def unanswered(self) -> dict[int, Mapping[str, str]]:
+        """Why a sample has no answer, by slot, of every round that has ended."""
+        return {int(key[1:]): data["unanswered"] for key, data in self.told["round"].items()}
+
+    @property
+    def constant_actions(self) -> dict[str, str]:
+        """Digest of a program to the action that it gave in every step of training, where it did."""
+        return {data["program"]: data["action"] for data in self.told["constant"].values()}
+
+    @property
     def references(self) -> dict[str, Evaluation]:
         """What serves as a mark earned, by name: "random", "zero", "teacher", and those on test seeds as "random.test"."""
         found = dict(self.told["reference"])

@@ -163,9 +163,8 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     """What the page of a search shows."""
     state = run.state
     best = run.best.attempt.candidate if run.best else None
-    sessions, worlds = (list(state.told[kind].values()) for kind in ("session", "world"))
-    session = sessions[-1] if sessions else {}
-    world = worlds[-1] if worlds else None
+    session = state.sessions[-1] if state.sessions else {}
+    world = state.worlds[-1] if state.worlds else None
     if result.get(REFINED):
         from promptpo.output.refined import refined_in_words
     if state.experiments:
@@ -173,15 +172,10 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     if world:
         from promptpo.output.world import use_of_world
         from promptpo.world import words
-    prompts, calls = state.told["prompt"], state.told["completion"]
-    asked = (prompts.get(one["prompt"]) for one in calls.values() if one["purpose"] == "policy")
     return {
-        "prompts": prompts,
-        "calls": calls,
-        "system": next((one["system"] for one in asked if one), ""),
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
-        "commands": [typed(each["command"]) for each in sessions],
+        "commands": [typed(each["command"]) for each in state.sessions],
         "tables": {
             "Versions": session.get("versions") or versions(),
             "Sandbox": session.get("sandbox") or {},
