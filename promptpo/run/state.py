@@ -225,6 +225,16 @@ class RunState:
         return next(map(evaluation_in, reversed(self.told["test"].values())), None)
 
     @property
+    def seconds_per_test_episode(self) -> float:
+        """Wall time as if one process had played them; 0 where there was no test."""
+        return self.test.seconds / max(1, len(self.test.episodes)) if self.test is not None else 0.0
+
+    @property
+    def imagined(self) -> int:
+        """Steps that were taken in world models."""
+        return sum(self.told["imagined"].values())
+
+    @property
     def planned_test(self) -> int:
         """Of how many episodes it is to be."""
         decided = [data["episodes"] for key, data in self.told["decision"].items() if key.startswith("test.")]

@@ -106,8 +106,10 @@ def write_report(
 
 def _left_out(view: RunView, *, episode: bool, trusted: bool, seconds: float | None) -> str:
     """Why no episode is run for the report; empty where one is."""
-    again, test = f"promptpo report {shlex.quote(str(view.directory))}", view.state.test
-    expected = test.seconds / max(1, len(test.episodes)) if test is not None else 0.0
+    again, expected = (
+        f"promptpo report {shlex.quote(str(view.directory))}",
+        view.state.seconds_per_test_episode,
+    )
     if not episode:
         return f"The report was written without an episode; add one with: {again}"
     if seconds is not None and expected > seconds:
