@@ -161,10 +161,14 @@ class RunState:
         return bool(self.stop)
 
     @property
-    def spec(self) -> Mapping[str, Any]:
-        """The text about the task that the model was told, and the action space as an exported file needs it."""
-        found: Mapping[str, Any] = self.told["spec"].get("spec", {})
-        return found
+    def spec(self) -> str:
+        """What the model was told about the task; empty where nothing was yet."""
+        return str(self.told["spec"].get("spec", {}).get("text", ""))
+
+    @property
+    def action_space(self) -> Mapping[str, Any]:
+        """What an exported file needs to know of it, see `promptpo.envs.spaces.recorded`."""
+        return self.told["spec"].get("spec", {}).get("action_space") or {}
 
     @property
     def sessions(self) -> list[Mapping[str, Any]]:

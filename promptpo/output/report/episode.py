@@ -88,7 +88,7 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
             note = "Rendering was slow; the film shows the beginning."
         if not pictures.same:
             note = "The environment did not repeat the episode exactly; the film shows another one with the same actions."
-    rows, left_out = _rows(trajectory_of(episode), names_of(run.state.spec.get("text", "")))
+    rows, left_out = _rows(trajectory_of(episode), names_of(run.state.spec))
     return Shown(seed, episode.return_, episode.steps, rows, left_out, pictures, note)
 
 

@@ -349,7 +349,7 @@ def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> 
 def test_a_run_is_exported_without_its_environment(foreign: Any) -> None:
     """The recorded action space says what the environment would."""
     directory, trace = foreign
-    assert space_of(read_state(directory).spec["action_space"]) == gymnasium.spaces.Discrete(2)
+    assert space_of(read_state(directory).action_space) == gymnasium.spaces.Discrete(2)
     assert "return int(np.asarray(action).item())" in promptpo.export(directory)
     assert not trace.exists()
 
