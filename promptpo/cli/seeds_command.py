@@ -73,14 +73,14 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
         UsageError: A candidate of a folder is asked for, or no run of it has a policy.
     """
     from promptpo.display.outcome import many
-    from promptpo.seeds import best_by_evidence, is_folder_of_seeds, read_seeds
+    from promptpo.seeds import best_of, is_folder_of_seeds, read_seeds
     from promptpo.telling.feedback import number
 
     if not is_folder_of_seeds(directory):
         return directory
     _refuse_candidate(directory, None if candidate == "best" else candidate, "export")
     found = read_seeds(directory)
-    best = best_by_evidence(found)
+    best = best_of(found)
     mean = (best.data.get("evidence") or {}).get("mean_return")
     told = "" if mean is None else f", {number(mean)}"
     tell(

@@ -89,7 +89,7 @@ class RunProgress:
     def _trying_out(self) -> str:
         open_, n = self.open_samples, self.state.config.candidates
         if not all(open_.values()):
-            if not self.state.prompts:
+            if not self.state.told["prompt"]:
                 return "starting"
             since = f", {time.monotonic() - self._asked_at:.0f} s" if self._asked_at is not None else ""
             return f"asking, {n - list(open_.values()).count(False)} of {n} answered{since}{self._arriving}"

@@ -173,7 +173,7 @@ def export(run: StrPath, *, candidate: str | None = None, filename: str = "polic
             "test": None,
         }
     try:
-        space = space_of(view.state.action_space or {})
+        space = space_of(view.state.action_space)
     except (ValueError, LookupError) as error:
         raise RunError(f"{directory} is damaged: {error}.") from error
     facts = provenance(directory, content, view.config)

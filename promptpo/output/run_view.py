@@ -54,7 +54,7 @@ class RunView:
     @property
     def so_far(self) -> list[tuple[Spent, float]]:
         """How the best improved: by training episodes until the first was judged, then by all that is known of it."""
-        judged = [(one.spent, one.mean_return) for one in self.state.best_so_far]
+        judged = [(spent, one.mean_return) for spent, one in self.state.best_so_far]
         found: list[tuple[Spent, float]] = []
         for one in sorted(self.candidates, key=lambda one: one.spent.steps):
             mean, early = (

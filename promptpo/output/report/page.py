@@ -112,7 +112,7 @@ def _left_out(view: RunView, *, episode: bool, trusted: bool, seconds: float | N
     )
     if not episode:
         return f"The report was written without an episode; add one with: {again}"
-    if seconds is not None and (expected or 0.0) > seconds:
+    if seconds is not None and expected > seconds:
         return f"An episode takes about {expected:.0f} seconds here, so none was run for this page; add one with: {again}"
     if not trusted:
         return (
