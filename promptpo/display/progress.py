@@ -6,7 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from promptpo.display.outcome import many, with_error
+from promptpo.output.outcome import many, with_error
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from promptpo.envs.spaces import space_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
 from promptpo.files import Json, StrPath
 from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, exported
+from promptpo.output.outcome import outcome
 from promptpo.output.report.result import RESULT, written_by
-from promptpo.output.report.scores import score_in_words
 from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.models import origin_of, writer_of
@@ -89,21 +89,12 @@ class RunResult:
         return pd.DataFrame(rows, columns=HISTORY)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the numbers, where the report is, and the best policy's source."""
-        best = self.data["best"]
-        rows = {
-            "environment": self.data["env_id"],
-            "written by": written_by(self.data),
-            "held-out return": score_in_words(self.data["test"]),
-            "verdict": self.data.get("verdict"),
-            "best candidate": best["candidate"] if best else "none ran",
-            "stopped": self.stop_reason,
-            "report": self.directory / "report.html",
-        }
-        line = Markup('<tr><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>')
-        table = Markup("").join(line.format(name, value) for name, value in rows.items() if value)
+        """What a notebook shows: what came out, where the report is, and the best policy's source."""
+        told = Markup('<pre style="white-space:pre-wrap">{}\n{}</pre>').format(
+            self, outcome(self.data, self.directory)
+        )
         code = Markup("<details><summary>the policy</summary><pre>{}</pre></details>").format(self.source)
-        return Markup("<table>{}</table>{}").format(table, code if self.source else "")
+        return told + code if self.source else told
 
     def __repr__(self) -> str:
         low, high = self.ci95

@@ -9,7 +9,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.charts import WIDTH, Axis, Series, chart, over, sparkline
+from promptpo.output.report.charts import SMALL, Axis, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
@@ -39,13 +39,14 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
                 _look(n) if compared else None,
                 _report(line, path),
                 list(table[n].values()),
-                sparkline([*line.curve, _end(line)]) if line.curve else "",
+                {
+                    "interval": _interval(n, lines),
+                    "best so far": sparkline([*line.curve, _end(line)]) if line.curve else "",
+                },
             )
             for n, line in enumerate(lines)
         ],
-        tasks=[(_task_of(runs[0][1]), _intervals(runs), _curves(runs)) for runs in _by_task(lines)]
-        if compared
-        else [],
+        tasks=[(_task_of(runs[0][1]), _curves(runs)) for runs in _by_task(lines)] if compared else [],
     )
 
 
@@ -133,16 +134,18 @@ def _end(line: RunLine) -> tuple[float, float]:
     return max(float(line.facts["searched_steps"]), steps), value
 
 
-def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
-    known, series = [(n, line) for n, line in runs if line.facts["mean_return"] is not None], []
-    for row, (n, line) in enumerate(known):
-        colour, dashes = _look(n)
-        ends = [(end, float(row)) for end in line.facts["ci95"] if end is not None]
-        series.append(Series(ends, "interval", "bars", colour, dashes))
-        series.append(Series([(line.facts["mean_return"], float(row))], "mean", "dots", colour))
-    names = Axis(names=[label_of(line.directory) for _, line in known])
-    label, size = "Held-out mean returns with 95 % intervals", (WIDTH, 30.0 * len(known) + 58)
-    return chart(series, Axis("held-out return"), names, label=label, size=size) if known else None
+def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
+    """A run's interval and mean, between the ends of all runs of its task."""
+    mean, ends = (lines[n].facts[name] for name in ("mean_return", "ci95"))
+    if mean is None or None in ends:
+        return ""
+    all_ends = [end for one in lines if one.task == lines[n].task for end in one.facts["ci95"]]
+    colour, dashes = _look(n)
+    bar = Series([(end, 0.0) for end in ends], "interval", "line", colour, dashes)
+    mark = Series([(mean, -1.0), (mean, 1.0)], "interval", "line", colour)
+    axes = Axis(ends=extent([end for end in all_ends if end is not None])), Axis(ends=(-1.2, 1.2))
+    label = "{} to {}, with the mean".format(*map(number, ends))
+    return chart([bar, mark], *axes, label=label, size=SMALL, small=True)
 
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
