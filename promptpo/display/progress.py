@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from promptpo.run.ledger import Ledger
     from promptpo.run.state import RunState
 
-THOUSAND = 1000
-"""From here on numbers are grouped."""
-
 
 class RunProgress:
     """What goes on in a run, in words.
@@ -102,9 +99,7 @@ class RunProgress:
         if tuning is None or tuning.planned_steps == 0:
             return ""
         best = tuning.best_return
-        told = (
-            "" if math.isnan(best) else f", best {f'{best:,.0f}' if abs(best) >= THOUSAND else number(best)}"
-        )
+        told = "" if math.isnan(best) else f", best {number(best)}"
         steps = _of(f"{tuning.steps:,}", tuning.planned_steps, " steps")
         return f"tuning {', '.join(tuning.candidates) or 'numbers'}: {steps}{told}"
 

@@ -17,8 +17,7 @@ from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
-from promptpo.output.report.result import by_reward
-from promptpo.output.report.scores import by_variant, of_episodes
+from promptpo.output.report.result import scored
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -55,16 +54,13 @@ class EvaluatedPolicy:
 
     def as_json(self) -> dict[str, Any]:
         """The value that ``promptpo evaluate --json`` prints."""
-        evaluation = self.evaluation
+        evaluation, task = self.evaluation, self.task
         return {
             "env": self.env_id,
-            **of_episodes(evaluation.episodes),
-            **by_reward(evaluation),
+            **(scored(evaluation, task, horizon=task.max_episode_steps or 0) or {}),
             "steps": evaluation.steps,
             "seconds": round(self.seconds, 3),
-            "outcome": evaluation.outcome,
             "error": evaluation.error or None,
-            **by_variant(self.task, evaluation.episodes),
             **({"video": str(self.video)} if self.video else {}),
         }
 

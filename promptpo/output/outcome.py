@@ -37,13 +37,12 @@ def came_out(data: Json, directory: Path) -> list[str]:
     test, best = data.get("test") or {}, data.get("best") or {}
     whose = f", candidate {best['candidate']}" if best.get("candidate") else ""
     whose += f", the agent after {best['steps']:,} steps" if best.get("steps") else ""
-    parts = [(f"Held-out return {{}}{whose}.", test)]
-    parts.append(("On variants held out from training {}.", test.get("held_out") or {}))
-    lines = [] if test else ["Nothing was tested."]
-    for words, part in parts:
-        if part:
-            said = words.format(score_in_words(part) or "nothing ran")
-            lines += [f"{said} {failures_in_words(part)}".rstrip(), *table(part.get("by_variant", ()))]
+    beyond, lines = test.get("held_out") or {}, []
+    for what, part in (("Held-out return", test), ("On variants held out from training", beyond)):
+        score = score_in_words(part)
+        said = f"{what} {score}{whose if part is test else ''}." if score else ""
+        lines += [f"{said} {failures_in_words(part)}".strip(), *table(part.get("by_variant", ()))]
+    lines = list(filter(None, lines)) or ["Nothing was tested."]
     return [*lines, *caveats(data, directory)]
 
 
@@ -66,7 +65,7 @@ WHENCE = {
 def worth(data: Json) -> list[str]:
     """What a result is worth, for a goal, after a teacher and as the start of a network, and whose it is, a line each."""
     best = data.get("best") or {}
-    origin = "tuned" if best.get("origin") == "user" and best["tuned"] else best.get("origin", "")
+    origin = "tuned" if best.get("origin") == "user" and best.get("tuned") else best.get("origin", "")
     fidelity = fidelity_in_words((data.get("teacher") or {}).get("fidelity"))
     told = data.get("verdict"), goal_in_words(data), fidelity, refined_in_words(data), WHENCE.get(origin)
     return list(filter(None, told))

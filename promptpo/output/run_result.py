@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,7 @@ from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.models import origin_of, writer_of
 from promptpo.run.origin import made_here, signed
-from promptpo.run.records import Seeds
 from promptpo.run.state_values import CandidateState
-from promptpo.version import __version__
 
 HISTORY = (
     "candidate", "round", "parents", "outcome", "mean_return", "standard_error", "episodes", "tuned",
@@ -174,22 +171,7 @@ def export(run: StrPath, *, candidate: str | None = None, filename: str = "polic
 
 def provenance(directory: Path, content: Json, config: Config) -> Provenance:
     """The header facts of a run's best policy."""
-    test = content["test"]
-    seeds = Seeds().test(test["episodes"] if test else config.most_tested)
-    model = content["model"] if content["language_model"] else SEARCH
-    best = content["best"]
+    best, model = content["best"], content["model"] if content["language_model"] else SEARCH
     if best.get("origin") == "user":
         model = f"{written_by(content)} {GIVEN}"
-    return Provenance(
-        task=config.task,
-        model=model,
-        version=__version__,
-        run_id=directory.resolve().name,
-        candidate=best["candidate"],
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
-        test=test,
-        test_seeds=(seeds[0], seeds[-1]),
-        references=content.get("references") or {} if test else {},
-        verdict=content.get("verdict", "") if test else "",
-        files=config.files,
-    )
+    return Provenance(config.task, model, directory.resolve().name, best["candidate"], content, config.files)
