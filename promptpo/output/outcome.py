@@ -63,20 +63,20 @@ WHENCE = {
 
 
 def worth(data: Json) -> list[str]:
-    """What a result is worth, for a goal, after a teacher and as the start of a network, and whose it is, a line each."""
-    best = data.get("best") or {}
-    origin = "tuned" if best.get("origin") == "user" and best.get("tuned") else best.get("origin", "")
+    """What a result is worth, for a goal, after a teacher and as the start of a network, a line each."""
     fidelity = fidelity_in_words((data.get("teacher") or {}).get("fidelity"))
-    told = data.get("verdict"), goal_in_words(data), fidelity, refined_in_words(data), WHENCE.get(origin)
+    told = data.get("verdict"), goal_in_words(data), fidelity, refined_in_words(data)
     return list(filter(None, told))
 
 
 def ending(data: Json, directory: Path) -> list[str]:
-    """How a run ended, what came of it and what that is worth, in lines: as its end and `show` tell it."""
-    stopped = data.get("stop_reason")
+    """How a run ended, what came of it, what that is worth and whose it is: as its end and `show` tell it."""
+    stopped, best = data.get("stop_reason"), data.get("best") or {}
+    origin = "tuned" if best.get("origin") == "user" and best.get("tuned") else best.get("origin", "")
     lines = [f"Stopped: {stopped}."] if stopped else []
     lines += HOW if stopped == NOTHING_BETTER else ()
-    return [*lines, *came_out(data, directory), *worth(data)]
+    lines += [*came_out(data, directory), *worth(data)]
+    return [*lines, WHENCE[origin]] if origin in WHENCE else lines
 
 
 def refined_in_words(result: Json | None) -> str:

@@ -144,6 +144,7 @@ class RunView:
 
 class _Best(TypedDict, total=False):
     candidate: str
+    origin: str
 
 
 class _Test(TypedDict, total=False):
