@@ -28,6 +28,7 @@ SMALL = (96.0, 24.0)
 """Of a chart in a line of a table."""
 
 Points = Sequence[tuple[float, float]]
+Ends = tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +54,13 @@ class Series:
     links: Sequence[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One of the two axes.
-
-    Attributes:
-        title: What it shows.
-        ends: Values at both ends; None fits them to what is drawn.
-    """
-
-    title: str = ""
-    ends: tuple[float, float] | None = None
-
-    def between(self, values: Sequence[float]) -> tuple[float, float]:
-        """The values at its ends, which differ."""
-        low, high = self.ends or extent(values)
-        return (low, high) if high > low else extent([low])
-
-
 def chart(
     series: Sequence[Series],
-    x: Axis = Axis(),
-    y: Axis = Axis(),
     *,
     label: str,
+    title: str = "",
+    x: Ends = None,
+    y: Ends = None,
     size: tuple[float, float] = (WIDTH, HEIGHT),
     small: bool = False,
 ) -> Markup:
@@ -84,16 +68,17 @@ def chart(
 
     Args:
         series: What is drawn, later ones above.
-        x: The axis below.
-        y: The one on the left.
         label: The chart in words.
+        title: Of the axis below.
+        x: Values at both ends of that axis; None fits them to what is drawn.
+        y: Those of the axis on the left.
         size: Width and height in its own units.
         small: Without axes; it is stretched to where it stands.
     """
     width, height = size
     left, right, top, bottom = (1, width - 1, 2, height - 2) if small else (52, width - 12, 12, height - 44)
-    x_ends = x.between([point[0] for one in series for point in one.points])
-    y_ends = y.between([point[1] for one in series for point in one.points])
+    x_ends = _apart(x or extent([point[0] for one in series for point in one.points]))
+    y_ends = _apart(y or extent([point[1] for one in series for point in one.points]))
     of_x, of_y = linear(*x_ends, left, right), linear(*y_ends, bottom, top)
     placed = [[(of_x(a), of_y(b)) for a, b in one.points] for one in series]
     return Markup(  # noqa: S704 - the template escapes
@@ -103,10 +88,15 @@ def chart(
             drawn=[(one, points, _path(one.kind, points)) for one, points in zip(series, placed, strict=True)],
             x_ticks=[(of_x(value), f"{value:.6g}") for value in ticks(*x_ends)],
             y_ticks=[(of_y(value), f"{value:.6g}") for value in ticks(*y_ends)],
-            title=x.title, label=label, small=small,
+            title=title, label=label, small=small,
             width=width, height=height, left=left, right=right, bottom=bottom,
         )
     )  # fmt: skip
+
+
+def _apart(ends: tuple[float, float]) -> tuple[float, float]:
+    """Ends that differ."""
+    return ends if ends[1] > ends[0] else extent(ends[:1])
 
 
 def _path(kind: str, points: Points) -> str:
@@ -144,14 +134,14 @@ def extent(values: Sequence[float]) -> tuple[float, float]:
 def over(title: str, series: Sequence[Series], *, label: str) -> Markup:
     """Returns over what was spent: an axis that begins at 0."""
     most = max(x for one in series for x, _ in one.points) or 1.0
-    return chart(series, Axis(title, ends=(0.0, 1.02 * most)), label=label)
+    return chart(series, label=label, title=title, x=(0.0, 1.02 * most))
 
 
 def sparkline(points: Points) -> Markup:
     """A curve so small that it fits into a line of a table."""
     (_, first), (end, last) = points[0], points[-1]
     label = f"from {number(first)} to {number(last)}"
-    return chart([Series(points)], Axis(ends=(0.0, end or 1.0)), label=label, size=SMALL, small=True)
+    return chart([Series(points)], label=label, x=(0.0, end or 1.0), size=SMALL, small=True)
 
 
 SPENT = {"environment steps": "steps", "tokens": "tokens", "US dollars": "usd", "seconds": "seconds"}

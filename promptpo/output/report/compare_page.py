@@ -9,7 +9,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.charts import SMALL, Axis, Series, chart, extent, over, sparkline
+from promptpo.output.report.charts import SMALL, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
@@ -143,9 +143,9 @@ def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
     colour, dashes = _look(n)
     bar = Series([(end, 0.0) for end in ends], "interval", "line", colour, dashes)
     mark = Series([(mean, -1.0), (mean, 1.0)], "interval", "line", colour)
-    axes = Axis(ends=extent([end for end in all_ends if end is not None])), Axis(ends=(-1.2, 1.2))
+    x = extent([end for end in all_ends if end is not None])
     label = "{} to {}, with the mean".format(*map(number, ends))
-    return chart([bar, mark], *axes, label=label, size=SMALL, small=True)
+    return chart([bar, mark], label=label, x=x, y=(-1.2, 1.2), size=SMALL, small=True)
 
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
