@@ -27,7 +27,7 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         path: Where the page will be: its links lead from there.
         compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
     """
-    table = [cells(line, lines[0], compared=compared) for line in lines]
+    table = [cells(line, lines[0] if compared else None) for line in lines]
     return rendered(
         "runs.html.j2",
         "runs.js",
@@ -56,8 +56,8 @@ def _report(line: RunLine, path: Path) -> str:
     return os.path.relpath(report, path.resolve().parent) if report.is_file() else ""
 
 
-def cells(line: RunLine, first: RunLine, *, compared: bool = True) -> dict[str, str]:
-    """What the table says of a run, by the names of its columns; how it differs from the first where they are compared."""
+def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
+    """What the table says of a run, by the names of its columns; how it differs from the first where that is given."""
     told = line.facts
     value = "nothing ran" if told["finished"] else "not finished"
     if told["mean_return"] is not None:
@@ -78,7 +78,7 @@ def cells(line: RunLine, first: RunLine, *, compared: bool = True) -> dict[str, 
     return {
         "run": label_of(line.directory),
         "held-out return": value,
-        **({"against the first": _difference(line, first)} if compared else {}),
+        **({"against the first": _difference(line, first)} if first else {}),
         "success": known("success_rate", "{:.0%}"),
         "written by": writer,
         "seed": known("seed", "{}"),
