@@ -43,7 +43,10 @@ def overview(run: Path) -> str:
     """A run in words: the task, every candidate by round or the curve of a baseline, what was spent, how it ended."""
     found = read_run(run)
     if isinstance(found, BaselineRun):
-        again, lines = "the command that began it goes on with it", _of_baseline(found)
+        again, lines = (
+            "the command that began it goes on with it (training with --resume)",
+            _of_baseline(found),
+        )
     else:
         again = f"go on with: promptpo resume {shlex.quote(str(run))}"
         lines = _of_search(found)
