@@ -51,14 +51,14 @@ def inbox(
         show({"answer": str(path)}, f"wrote {path}", as_json=as_json)
         return
     _wait(directory, wait)
-    found, alive = waiting(directory), someone_asks(directory)
+    found, alive = waiting(directory), bool(someone_asks(directory))
     facts = {"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}
     show(facts, _told(directory, found, alive=alive), as_json=as_json)
 
 
 def _wait(directory: Path, seconds: float) -> None:
     """Until a question waits and those that come with it do, or the run that asked here is over, but so long at most."""
-    from promptpo.llm.inbox import someone_asked, someone_asks, waiting
+    from promptpo.llm.inbox import someone_asks, waiting
 
     end = time.monotonic() + seconds
     silent, found, since = time.monotonic(), 0, 0.0
@@ -67,9 +67,9 @@ def _wait(directory: Path, seconds: float) -> None:
             found, since = (found, since) if n == found else (n, now)
             if now - since >= SIBLINGS_SECONDS:
                 return
-        elif someone_asks(directory):
+        elif alive := someone_asks(directory):
             silent = now
-        elif now - silent > GRACE_SECONDS and someone_asked(directory):
+        elif alive is False and now - silent > GRACE_SECONDS:
             return  # the run has ended
         time.sleep(LOOK_SECONDS)
 

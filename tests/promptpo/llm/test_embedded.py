@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import logging
+import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,7 +16,7 @@ from promptpo.errors import MissingExtraError, ProviderError, UsageError
 from promptpo.llm import make_llm
 from promptpo.llm.anthropic import AnthropicLLM
 from promptpo.llm.base import LLM, Message
-from promptpo.llm.embedded import CONTEXT_TOKENS, EmbeddedLLM, LocalServer
+from promptpo.llm.embedded import CONTEXT_TOKENS, EmbeddedLLM, find_weights, local_server
 from promptpo.llm.openai import OpenAILLM
 from tests.promptpo.llm.asking import REQUEST, ask
 from tests.promptpo.llm.conformance import check
@@ -42,7 +44,7 @@ def test_unknown_model() -> None:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """One server for all tests."""
-    with LocalServer() as address:
+    with local_server(find_weights("smollm2")) as address:
         yield address
 
 
@@ -110,16 +112,17 @@ def test_real_conformance(client: LLM) -> None:
 def test_embedded_provider(caplog: pytest.LogCaptureFixture) -> None:
     """It warns, answers, costs nothing, and leaves no server behind."""
     with caplog.at_level(logging.WARNING):
-        llm = EmbeddedLLM()
+        llm = EmbeddedLLM("smollm2")
     assert "poor policies" in caplog.text
 
     async def run() -> None:
         completion = await llm.complete(replace(REQUEST, max_output_tokens=20))
         assert (completion.model, completion.cost_usd) == ("smollm2", 0.0)
-        process = llm._server._process
-        assert process is not None
-        assert process.poll() is None
+        port = urlsplit(llm._address).port
+        assert port is not None
+        socket.create_connection(("127.0.0.1", port)).close()
         await llm.aclose()
-        assert process.poll() is not None
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
 
     asyncio.run(run())
