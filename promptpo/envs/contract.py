@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.errors import EnvironmentFaultError
+from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,7 +145,7 @@ class ReturnContract:
 
 
 class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment whose returned values are checked; nothing else changes.
+    """An environment whose returned values are checked, and whose own errors name it; nothing else changes.
 
     Args:
         env: The environment.
@@ -156,14 +156,42 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self.contract = ReturnContract(env, name)
         self._checked = self.contract.step
+        self._named = name
 
     def step(self, action: Any) -> Any:
-        """Step, and look at what came."""
-        return self._checked(self.env.step(action))
+        """Step, and look at what came.
+
+        Raises:
+            EnvironmentFaultError: The environment raised, or returned something else.
+        """
+        with blaming(self._named):
+            return self._checked(self.env.step(action))
 
     def reset(self, **how: Any) -> Any:
-        """Reset, and look at what came."""
-        return self.contract.reset(self.env.reset(**how))
+        """Reset, and look at what came; raises as `step` does."""
+        with blaming(self._named):
+            return self.contract.reset(self.env.reset(**how))
+
+
+@contextlib.contextmanager
+def blaming(name: str, when: str = "") -> Iterator[None]:
+    """Say in one sentence what an environment raised, and that it was the environment.
+
+    Args:
+        name: Of the environment.
+        when: Under what, in words.
+
+    Raises:
+        EnvironmentFaultError: Anything but an error of ours was raised.
+    """
+    try:
+        yield
+    except PromptPOError:
+        raise
+    except (Exception, SystemExit) as fault:  # foreign code: anything can come out of it
+        raise EnvironmentFaultError(
+            f"the environment {name} raised {type(fault).__name__}{when}: {fault}{place_of(fault)}{old_interface(fault)}"
+        ) from fault
 
 
 def _sort(result: Any) -> str:

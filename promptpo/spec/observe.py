@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
-from promptpo.envs.contract import BUILDING, STEPPING, ReturnContract, old_interface, patience
+from promptpo.envs.contract import BUILDING, STEPPING, ReturnContract, blaming, patience
 from promptpo.envs.family import family_of
 from promptpo.envs.spaces import equal, leaves
-from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.facts import EpisodeEnd
 
 if TYPE_CHECKING:
@@ -122,15 +121,8 @@ def observe(env: gymnasium.Env[Any, Any], name: str, *, checking: bool = False) 
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
-    try:
+    with blaming(name, " under random actions"):
         return _observed(env, name, checking=checking)
-    except PromptPOError:
-        raise
-    except (Exception, SystemExit) as fault:  # a foreign environment: anything can come out of it
-        raise EnvironmentFaultError(
-            f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
-            f"{place_of(fault)}{old_interface(fault)}"
-        ) from fault
 
 
 def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Observed:

@@ -127,8 +127,7 @@ class PlanningAgent(Agent):
             return self._any_action()
         if self._model is not None:
             self._model.builder.begin_decision()
-        estimates = self._imagination.values(self._codec.obs(obs, hint=self._hint))
-        return self._randomness.among_best([estimate.value for estimate in estimates])
+        return self._randomness.among_best(self._imagination.values(self._codec.obs(obs, hint=self._hint)))
 
     def end_episode(self, episode: Episode) -> None:
         """Remember the episode."""
