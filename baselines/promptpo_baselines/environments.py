@@ -12,7 +12,7 @@ from gymnasium.wrappers import TimeLimit, TransformObservation, TransformReward
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import ContractEnv
 from promptpo.envs.family import longest
-from promptpo.envs.rewarded import with_reward
+from promptpo.envs.rewarded import RewardedEnv
 from promptpo.envs.spaces import at, leaves
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
@@ -67,7 +67,7 @@ def make_playable(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
     env: AnyEnv = TransformReward(ContractEnv(make_env(task), task.name), float)
     if task.max_episode_steps is None and longest(env) is None:
         env = TimeLimit(env, UNBOUNDED_HORIZON)
-    return with_reward(env, task.reward, allow_weaker=allow_weaker)
+    return env if task.reward is None else RewardedEnv(env, task.reward, allow_weaker=allow_weaker)
 
 
 def numeric(space: AnySpace) -> list[tuple[tuple[str | int, ...], AnySpace]]:

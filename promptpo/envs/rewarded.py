@@ -116,11 +116,6 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().close()
 
 
-def with_reward(env: AnyEnv, reward: RewardProgram | None, *, allow_weaker: bool = False) -> AnyEnv:
-    """The environment with what a program says its steps earn; the environment itself where there is none."""
-    return env if reward is None else RewardedEnv(env, reward, allow_weaker=allow_weaker)
-
-
 def reward_fault(error: RewardFailedError, reward: RewardProgram | None) -> str:
     """The sentence about a reward program that failed."""
     name = (reward.file if reward else "") or "the reward"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
-from promptpo.envs.contract import BUILDING, STEPPING, ReturnContract, blaming, patience
+from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, blaming, patience
 from promptpo.envs.family import family_of
 from promptpo.envs.spaces import equal, leaves
 from promptpo.spec.facts import EpisodeEnd
@@ -121,7 +121,7 @@ def observe(env: gymnasium.Env[Any, Any], name: str, *, checking: bool = False) 
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
-    with blaming(name, " under random actions"):
+    with blaming(name):
         return _observed(env, name, checking=checking)
 
 
@@ -136,7 +136,7 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Obs
         from promptpo.spec.trial import SpecTrial
 
         with patience(STEPPING, f"a reset of {name}"):
-            ReturnContract(env, name).reset(env.reset(seed=seeds[0]))
+            ContractEnv(env, name).reset(seed=seeds[0])
         trial = SpecTrial(env.unwrapped)
     episodes = [_episode(env, seeds[0], limit, name, trial)]
     again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
@@ -220,9 +220,9 @@ def steps_of(
     acting: int | None = None,
 ) -> Iterator[Step]:
     """Steps of random actions until the episode ends; `acting` is the seed that draws them, where it is another."""
-    contract = ReturnContract(env, name)
+    contract = ContractEnv(env, name)
     with patience(STEPPING, f"a reset of {name}"):
-        observation, _ = contract.reset(env.reset(seed=seed))
+        observation, _ = contract.reset(seed=seed)
         observation = deepcopy(observation)
     env.action_space.seed(seed if acting is None else acting)
     inner = env.unwrapped
@@ -230,7 +230,7 @@ def steps_of(
     while True:
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"), trial.beside() if trial else contextlib.nullcontext():
-            following, reward, terminated, truncated, info = contract.step(env.step(action))
+            following, reward, terminated, truncated, info = contract.step(action)
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
         if trial is not None:

@@ -24,14 +24,9 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.values import Obs, Transition
 
 
-def own_choice_probability(experience: int, warm_up: int = WARM_UP) -> float:
-    """How often an agent decides for itself; otherwise it acts at random.
-
-    Args:
-        experience: Episodes that count as experience.
-        warm_up: Where the probability is a half.
-    """
-    return 1.0 / (1.0 + math.exp(2.0 * (warm_up - experience)))
+def own_choice_probability(experience: int) -> float:
+    """How often an agent with so many episodes of experience decides for itself; otherwise it acts at random."""
+    return 1.0 / (1.0 + math.exp(2.0 * (WARM_UP - experience)))
 
 
 @dataclass

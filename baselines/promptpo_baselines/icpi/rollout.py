@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo_baselines.icpi.prompts import Question
@@ -94,8 +94,6 @@ def _answer(
     return answer
 
 
-def best(values: Iterable[float], tolerance: float = 1e-9) -> list[int]:
+def best(values: Sequence[float]) -> list[int]:
     """Indices of the largest values."""
-    values = list(values)
-    top = max(values)
-    return [n for n, value in enumerate(values) if value >= top - tolerance]
+    return [n for n, value in enumerate(values) if value >= max(values) - 1e-9]
