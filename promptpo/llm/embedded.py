@@ -96,6 +96,10 @@ class Embedded(OpenAILLM):
             self._address = f"{self._running.enter_context(local_server(self._weights))}/v1"
         return replace(await super().complete(request), model=self.model)
 
+    async def check(self) -> str:
+        """Nothing to try: the server is started with the first request, and has the model."""
+        return ""
+
     async def aclose(self) -> None:
         """End the server; calling it twice is harmless."""
         await super().aclose()
