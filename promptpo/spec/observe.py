@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
-from promptpo.envs.contract import BUILDING, STEPPING, ReturnContract, old_interface, patience
+from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, blaming, patience
 from promptpo.envs.family import AnyEnv, family_of
 from promptpo.envs.spaces import equal, leaves
-from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.facts import EpisodeEnd
 
 if TYPE_CHECKING:
@@ -129,15 +128,8 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
-    try:
+    with blaming(name):
         return _observed(env, name, checking=checking)
-    except PromptPOError:
-        raise
-    except (Exception, SystemExit) as fault:  # a foreign environment: anything can come out of it
-        raise EnvironmentFaultError(
-            f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
-            f"{place_of(fault)}{old_interface(fault)}"
-        ) from fault
 
 
 def _observed(env: AnyEnv, name: str, *, checking: bool) -> Observed:
@@ -151,7 +143,7 @@ def _observed(env: AnyEnv, name: str, *, checking: bool) -> Observed:
         from promptpo.spec.trial import SpecTrial
 
         with patience(STEPPING, f"a reset of {name}"):
-            ReturnContract(env, name).reset(env.reset(seed=seeds[0]))
+            ContractEnv(env, name).reset(seed=seeds[0])
         trial = SpecTrial(env.unwrapped)
 
     def episode(seed: int, trial: SpecTrial | None = None, most: int = limit) -> list[Step]:
@@ -225,9 +217,9 @@ def steps_of(
     acting: int | None = None,
 ) -> Iterator[Step]:
     """Steps of random actions until the episode ends; `acting` is the seed that draws them, where it is another."""
-    contract = ReturnContract(env, name)
+    contract = ContractEnv(env, name)
     with patience(STEPPING, f"a reset of {name}"):
-        observation, _ = contract.reset(env.reset(seed=seed))
+        observation, _ = contract.reset(seed=seed)
         observation = deepcopy(observation)
     env.action_space.seed(seed if acting is None else acting)
     inner = env.unwrapped
@@ -235,7 +227,7 @@ def steps_of(
     while True:
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"), trial.beside() if trial else contextlib.nullcontext():
-            following, reward, terminated, truncated, info = contract.step(env.step(action))
+            following, reward, terminated, truncated, info = contract.step(action)
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
         if trial is not None:
