@@ -12,6 +12,7 @@ from promptpo.run.budget import FIRST
 from promptpo.telling.experiments import FIT
 from promptpo.telling.limits import PICTURE, REPORT
 from promptpo.telling.prompting import form_of_trajectory, render
+from promptpo.telling.shortening import counted
 
 if TYPE_CHECKING:
     from promptpo.run.budget import Allowance
@@ -48,9 +49,9 @@ def in_words(allowed: Allowance, horizon: int) -> str:
     """What an experiment may take, where no episode is longer than `horizon` steps."""
     longest = allowed.longest(horizon)
     sure = min(allowed.episodes, allowed.steps // longest)
-    many = "1 episode" if sure == 1 else f"{sure} episodes, one after the other"
+    many = counted(sure, "episode")
     if sure < allowed.short:
-        many += f" (up to {allowed.short} where they end by themselves early; a `Probe` cannot end one)"
+        many += f" (up to {allowed.short} as long as each has ended by itself; a `Probe` cannot end one)"
     return f"{many}, none longer than {longest:,} steps, {allowed.steps:,} steps at most in all"
 
 

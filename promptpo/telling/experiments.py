@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from promptpo.program import Program, answers
 from promptpo.telling import limits
 from promptpo.telling.feedback import episodes_in_words
-from promptpo.telling.shortening import between_words, sentences, whole_lines
+from promptpo.telling.shortening import between_words, counted, sentences, whole_lines
 from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
@@ -81,10 +81,15 @@ def tidy(text: str) -> str:
 
 
 def report_of(reports: Sequence[str]) -> str:
-    """What an experiment reported of its episodes, as one text in which each has an equal part."""
-    each = limits.REPORT // max(1, len(reports)) - 14  # what a title takes
-    texts = (whole_lines(tidy(report), each, kept=FIT) for report in reports)
-    return "\n\n".join(f"Episode {n}:\n{text}" for n, text in enumerate(texts, 1) if text)
+    """What an experiment reported of its episodes, as one text; what several of them say stands once."""
+    said: dict[str, list[str]] = {}
+    for n, report in enumerate(reports, 1):
+        said.setdefault(tidy(report), []).append(str(n))
+    said.pop("", None)
+    each = limits.REPORT // max(1, len(said)) - 14  # what a title takes
+    return "\n\n".join(
+        f"Episode {', '.join(n)}:\n{whole_lines(text, each, kept=FIT)}" for text, n in said.items()
+    )
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:
@@ -130,7 +135,7 @@ def _idea(one: Experiment, most: int = limits.IDEA) -> str:
 
 
 def _took(one: Experiment) -> str:
-    took = f"{episodes_in_words(one.episodes)}, {one.steps:,} step{'' if one.steps == 1 else 's'}"
+    took = f"{episodes_in_words(one.episodes)}, {counted(one.steps, 'step')}"
     if not one.ends:
         return took
     first, last = min(one.ends), max(one.ends)

@@ -15,7 +15,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import far_below
 from promptpo.run.records import Attempt, Told
 from promptpo.telling.limits import SUMMARY
-from promptpo.telling.shortening import between_words, whole_lines
+from promptpo.telling.shortening import between_words, counted, whole_lines
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode
@@ -154,7 +154,7 @@ def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str
         name = f"Another low {kind}episode" if episode.role == "low" else f"The {episode.role} {kind}episode"
     earned = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
     given = f"{episode.given}, " if episode.given else ""
-    head = f"{name} ({start}{given}return {number(episode.return_)}{earned}, {episode.steps} step{'s' if episode.steps != 1 else ''}, {episode.ending}):"
+    head = f"{name} ({start}{given}return {number(episode.return_)}{earned}, {counted(episode.steps, 'step')}, {episode.ending}):"
     return f"{head}\n{whole_lines(episode.text, most)}".strip()
 
 
@@ -229,7 +229,7 @@ def with_noise(mean: float, error: float, *, signed: bool = False) -> str:
 
 def episodes_in_words(n: int) -> str:
     """``1 episode``, ``5 episodes``."""
-    return "1 episode" if n == 1 else f"{n:,} episodes"
+    return counted(n, "episode")
 
 
 def span(values: Sequence[int]) -> str:

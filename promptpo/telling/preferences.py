@@ -10,6 +10,7 @@ import numpy as np
 
 from promptpo.telling.columns import called, components
 from promptpo.telling.limits import COLUMNS
+from promptpo.telling.shortening import counted
 from promptpo.telling.step_table import cell, told_steps
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def told(episode: Episode, names: Mapping[str, str], horizon: int | None = None)
     ending = "the environment ended it" if episode.terminated else "it lasted as long as it might"
     if not episode.terminated and horizon is not None and steps < horizon:
         ending = f"it was cut there, of {horizon} steps that it might have lasted"
-    head = f"{steps} step{'' if steps == 1 else 's'}; {ending}."
+    head = f"{counted(steps, 'step')}; {ending}."
     if seen is None or not steps:
         return head
     numbers, observed = _info(seen.infos), _table(seen.observations, "obs", names)

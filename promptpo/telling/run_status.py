@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from promptpo.telling import feedback, scores
 from promptpo.telling.feedback import number
 from promptpo.telling.limits import QUICK
+from promptpo.telling.shortening import counted
 from promptpo_sandbox import Limits
 
 if TYPE_CHECKING:
@@ -50,12 +51,11 @@ def in_words(where: RunStatus) -> str:
 def _tuning(where: RunStatus) -> str:
     """What is planned for tuning."""
     if not where.number_of_episodes:
-        return "This round's steps are probably too few to tune its PARAMS: write the values that you believe in."
+        return "This round's steps pay for tuning its PARAMS only where episodes end early: write the values that you believe in."
     too = " and of the best so far" if where.round > 1 else ""
-    each = "1 step" if round(where.length) == 1 else f"{round(where.length):,} steps"
     solved = ", unless one solves the task as written" if where.threshold is not None else ""
     return (
-        f"About {where.tuning_steps:,} steps ({feedback.episodes_in_words(where.number_of_episodes)} of {each}) are planned "
+        f"About {where.tuning_steps:,} steps ({feedback.episodes_in_words(where.number_of_episodes)} of {counted(where.length, 'step')}) are planned "
         f"for tuning the PARAMS of this round's programs{too}, together{solved}."
     )
 

@@ -8,6 +8,11 @@ _ENDS = re.compile(r"(?<=[.!?])(?<!\.\.)\s+")
 """Between two sentences; not within a range such as 0.4 .. 0.7."""
 
 
+def counted(n: float, what: str) -> str:
+    """``1 episode``, ``5,000 steps``."""
+    return f"{n:,.0f} {what}{'s' * (round(n) != 1)}"
+
+
 def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
     """Text of at most so many characters: it loses whole lines from its end, and says how many.
 
@@ -33,7 +38,7 @@ def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
             break
         told.append(other)
     left = 1 + len(others) - len(told)
-    note = [f"({left} more {what}{'s' if left > 1 else ''})"] if left else []
+    note = [f"({counted(left, f'more {what}')})"] if left else []
     shown = between.join(told)
     last = [line for line in staying if line not in shown.split("\n")]
     cut = between.join(filter(None, [shown, "\n".join([*last, *note])]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.telling.feedback import episodes_in_words
 from promptpo.telling.limits import NAMED
+from promptpo.telling.shortening import counted
 
 if TYPE_CHECKING:
     from promptpo.run.records import Sensitivity, Tuned
@@ -28,7 +29,7 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
     """
     if not tuned.evaluations:
         return NOT_PAID
-    what = f"its {numbers} number{'s' if numbers != 1 else ''}" if numbers else "its table"
+    what = f"its {counted(numbers, 'number')}" if numbers else "its table"
     tried = f"{what} over {_episodes(tuned)}"
     if into:
         return f"Tuning {tried} gave {into}"
@@ -53,7 +54,7 @@ def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
     parts = [f"the return was moved by {named}" if moved else "no single number moved the return clearly"]
     still = len(sensitivity) - len(moved)
     if moved and still:
-        parts.append(f"{still} other{'s' if still > 1 else ''} made no clear difference")
+        parts.append(f"{counted(still, 'other')} made no clear difference")
     ends = [f"{name} ({one.at_bound})" for name, one in sensitivity.items() if one.at_bound]
     if ends:
         more = f" and {len(ends) - NAMED} more" if len(ends) > NAMED else ""

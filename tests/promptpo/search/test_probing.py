@@ -236,8 +236,8 @@ def test_a_long_report_is_shortened(tmp_path: Path, spec: Any, executor: Any) ->
     long = probe(report="return '\\n'.join(f'line {n} of a long report' for n in range(400))")
     bench = Bench(tmp_path, spec, executor, {"probe": long})
     [one] = bench.prepare()
-    assert REPORT - 70 * one.episodes < len(one.report) <= REPORT
-    assert one.report.count("more lines)") == one.episodes
+    assert REPORT - 100 < len(one.report) <= REPORT
+    assert one.report.count("more lines)") == 1
     assert bench.asked == ["probe"]
 
 
@@ -288,7 +288,7 @@ def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executo
     assert one.steps == 12
     assert one.episodes == 2
     assert one.earned == (1.0, 1.0)  # what CartPole pays for a step
-    assert one.report == "Episode 1:\n6 steps to the left\n\nEpisode 2:\n6 steps to the left"
+    assert one.report == "Episode 1, 2:\n6 steps to the left"
     late = probe(
         "self.t = getattr(self, 't', 0) + 1\n        return [0] * (self.t < 5) or None", idea="Late."
     )
@@ -318,7 +318,7 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
     [one] = Bench(tmp_path / "b", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
     assert 2 < one.episodes < 10
     assert one.steps <= 60
-    wordy = probe(report="return 'x ' * 600")
+    wordy = probe(report="return str(trajectory['observations'][0]) + 'x ' * 600")
     [one] = Bench(
         tmp_path / "d", spec, executor, {"probe": wordy}, recipe_options={"probe_steps": 400}
     ).prepare()

@@ -41,13 +41,15 @@ def test_reports_lose_whole_blocks_and_no_fit() -> None:
     table = "\n".join(f"step {n}: moved {n}" for n in range(40))
     long = "\n\n".join([table, table, table, table, "more words\nFIT: gain 2.5\n" + table])
     short = "FIT: drag 0.1"
-    told = experiments.report_of([long, short, ""])
+    told = experiments.report_of([long, short, "", "none"])
     first, _, second = told.partition("\n\nEpisode 2:\n")
-    assert second == short
+    assert second == f"{short}\n\nEpisode 4:\nnone"
     assert first == f"Episode 1:\n{table}\n\nFIT: gain 2.5\n(4 more blocks)"
     assert len(told) <= limits.REPORT
-    assert len(experiments.report_of([long] * 10)) <= limits.REPORT
-    assert experiments.report_of([long] * 10).count("FIT: gain 2.5") == 10
+    ten = experiments.report_of([f"{n}\n{long}" for n in range(10)])
+    assert len(ten) <= limits.REPORT
+    assert ten.count("FIT: gain 2.5") == 10
+    assert experiments.report_of([short, table, short]) == f"Episode 1, 3:\n{short}\n\nEpisode 2:\n{table}"
 
 
 def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> None:
