@@ -140,6 +140,16 @@ class Restless(Kiln):
         return float(self.asked % 3)
 
 
+class Stove(Kiln):
+    """A stove that earns by what was before the step, and ends by what is after it."""
+
+    def _STEP(self, action: Any) -> Any:  # noqa: N802 - as a package has it
+        reward = -abs(self.heat - self.wanted)
+        self.heat += 0.2 * float(action[0])
+        self.t += 1
+        return self._seen(), reward, self.heat > 7.5, self.t >= 70, {}
+
+
 class Brook(Kiln):
     """A brook, whose flow and reward come from one function that changes nothing by itself."""
 
@@ -225,6 +235,13 @@ def test_a_scaled_copy_is_not_called_hidden() -> None:
     text = spec_of("Kiln").text
     assert "# env.heat: 4 * next_obs[0] + 3." in text
     assert "Not found in the observation" not in text
+
+
+def test_a_variable_is_told_as_it_is_where_it_is_read() -> None:
+    """Before the step by the one function, after it by the other."""
+    text = spec_of("Stove").text
+    assert "# env.heat: 4 * obs[0] + 3." in text
+    assert "# env.heat in terminated: 4 * next_obs[0] + 3." in text
 
 
 def test_prose_has_the_values_of_this_instance_and_no_others() -> None:
