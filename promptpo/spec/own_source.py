@@ -22,7 +22,11 @@ def source_block(env: gymnasium.Env[Any, Any]) -> str:
     package = type(env).__module__.split(".")[0]
     kinds = [*type(env).__mro__, *(type(part) for part in vars(env).values())]
     modules = dict.fromkeys(kind.__module__ for kind in kinds)
-    own = [name for name in modules if name.split(".")[0] == package and name != "gymnasium.core"]
+    own = [
+        name
+        for name in modules
+        if name.split(".")[0] == package and not name.startswith(("gymnasium.core", "gymnasium.spaces"))
+    ]
     blocks, left_out, room = ["# The environment's own source."], [], MOST
     for name in own:
         try:
@@ -32,10 +36,7 @@ def source_block(env: gymnasium.Env[Any, Any]) -> str:
         for node in ast.parse(text).body:
             if isinstance(node, ast.Import | ast.ImportFrom | ast.If) or _is_text(node):
                 continue
-            if isinstance(node, ast.ClassDef):  # its documentation stands above; what draws moves nothing
-                node.body = [one for one in node.body if not _is_text(one) and _name(one) not in PASSIVE]
-                node.body = node.body or [ast.Pass()]
-            part = ast.unparse(node)
+            part = _as_it_stands(text, node)
             room -= len(part)
             if room < 0:
                 left_out.append(_name(node))
@@ -45,6 +46,23 @@ def source_block(env: gymnasium.Env[Any, Any]) -> str:
         return "# The environment's source cannot be read."
     named = ", ".join(filter(None, left_out))
     return "\n\n\n".join([*blocks, *([f"# Left out for their length: {named}."] if named else [])])
+
+
+def _as_it_stands(text: str, node: ast.stmt) -> str:
+    """A definition with its comments; a class without its documentation, which stands above, and without what draws."""
+    lines: list[str | None] = [*text.split("\n")]
+    for one in node.body if isinstance(node, ast.ClassDef) else ():
+        if _is_text(one) or _name(one) in PASSIVE:
+            first, last = _lines(one)
+            lines[first:last] = [None] * (last - first)
+    first, last = _lines(node)
+    return "\n".join(line.rstrip() for line in lines[first:last] if line is not None).rstrip()
+
+
+def _lines(node: ast.stmt) -> tuple[int, int]:
+    """Where it stands among the lines of its file, decorators included."""
+    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+    return first - 1, node.end_lineno or node.lineno
 
 
 def _name(node: ast.stmt) -> str:

@@ -292,4 +292,6 @@ def test_the_source_is_shown_where_it_is_asked_for() -> None:
     """As it stands, dynamics and all, and only then."""
     shown, withheld = (describe(Task("Pendulum-v1"), reveal=one).text for one in ("source", "named"))
     assert "newthdot = thdot + (3 * g / (2 * l) * np.sin(th)" in shown
+    assert "th, thdot = self.state  # th := theta" in shown  # comments too
+    assert "def render(" not in shown
     assert "newthdot" not in withheld
