@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
@@ -17,8 +16,9 @@ from promptpo.files import Json, StrPath
 from promptpo.llm.choose import one_or_several
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
-from promptpo.run.checking import checked, config_of
-from promptpo.run.config import CONFIG, Budget, Config, load_config
+from promptpo.run.checking import checked, config_of, with_settings
+from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.run.journal import going_on
 from promptpo.run.origin import asks, changed_files, check_trust, made_here, modules_of, resuming
 from promptpo.run.settings import check_names, in_reference, settings_of
 from promptpo.session import Session, default_name
@@ -183,29 +183,6 @@ def _begun(config: Config, out: StrPath | None, llm: LLM | None, observer: Obser
     return Session(config, directory, llm, observer)
 
 
-class ResumeOptions(TypedDict, total=False):
-    """What may change when a run goes on: the settings whose help says "new", by the names of their fields.
-
-    Attributes:
-        trust: Go on with a run that was not made here, which imports and starts what it names; an address
-            that keys go to must be given again, and weaker sandboxes accepted again. The run is the user's
-            from then on.
-    """
-
-    rounds: int | None
-    steps: int | None
-    calls: int | None
-    tokens: int | None
-    usd: float | None
-    seconds: float | None
-    price: tuple[float, float] | None
-    max_prompt_tokens: int | None
-    max_output_tokens: int | None
-    base_url: str | None
-    allow_weaker_sandbox: bool
-    trust: bool
-
-
 def resume(
     run: StrPath,
     *,
@@ -213,7 +190,7 @@ def resume(
     llm: LLM | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
-    **changes: Unpack[ResumeOptions],
+    **changes: Any,
 ) -> RunResult:
     """Go on with a run that was interrupted, or extend one that ended.
 
@@ -223,16 +200,18 @@ def resume(
         llm: A provider object to use instead of the recorded one.
         observer: Told what happens.
         progress: Show what happens, as for `optimize`.
-        **changes: See `ResumeOptions`: ``rounds``, ``steps``, ``calls``, ``tokens``, ``usd``, ``seconds``,
-            ``price``, ``max_prompt_tokens``, ``max_output_tokens``, ``base_url``, ``allow_weaker_sandbox``, ``trust``.
+        **changes: ``rounds``, ``steps``, ``calls``, ``tokens``, ``usd``, ``seconds``, ``price``, ``max_prompt_tokens``,
+            ``max_output_tokens``, ``base_url``, ``allow_weaker_sandbox``; and ``trust``, to go on with a run that was not made
+            here, which imports and starts what it names: an address that keys go to must be given again, and weaker
+            sandboxes accepted again. The run is yours from then on.
 
     Raises:
         RunError: It is no run, or another process has it open.
         UsageError: There is no such limit, its value cannot be used, or the run was not made here and is not trusted.
         KeyboardInterrupt: Ctrl-C ended the search; see `optimize`.
     """
-    known = {"env", "llm", "observer", "progress", *ResumeOptions.__annotations__}
-    check_names(changes, known, "resume has no option")
+    known = {one.name for one in settings_of(Config) if one.resumed}
+    check_names(changes, known | {"env", "llm", "observer", "progress", "trust"}, "resume has no option")
     with shown(observer, progress) as told:
         return _unless_interrupted(continued(run, env=env, llm=llm, observer=told, **changes))
 
@@ -243,7 +222,7 @@ def continued(
     observer: Observer,
     env: EnvLike | None = None,
     llm: LLM | None = None,
-    **changes: Unpack[ResumeOptions],
+    **changes: Any,
 ) -> Session:
     """The work that is left of a run; see `resume`."""
     directory = _path(run, "run")
@@ -264,7 +243,7 @@ def changed(config: Config, changes: Json) -> Config:
 
     Args:
         config: As it was.
-        changes: Settings by their names, as `ResumeOptions` has them.
+        changes: Settings by the names of their fields.
 
     Raises:
         UsageError: A value cannot be used.
@@ -274,8 +253,7 @@ def changed(config: Config, changes: Json) -> Config:
         for one in settings_of(Config)
         if one.resumed and (given := changes.get(one.name)) is not None and given is not False
     }
-    limits = {field.name: new.pop(field.name) for field in fields(Budget) if field.name in new}
-    return checked(replace(config, budget=replace(config.budget, **limits), **new))
+    return with_settings(config, new)
 
 
 async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
@@ -333,7 +311,7 @@ def _path(path: Any, name: str) -> Path:
         raise UsageError(f"{name} must be a path, not {path!r}.") from None
 
 
-def _trusted(directory: Path, changes: ResumeOptions, *, given: bool) -> Config:
+def _trusted(directory: Path, changes: Json, *, given: bool) -> Config:
     """The configuration of a run that may be executed; of a stranger's run without what only its maker allowed.
 
     Args:
@@ -343,7 +321,7 @@ def _trusted(directory: Path, changes: ResumeOptions, *, given: bool) -> Config:
     """
     config = load_config(directory / CONFIG)
     own, base_url = made_here(directory), changes.get("base_url")
-    again = ["promptpo", "resume", shlex.quote(str(directory)), "--trust"]
+    again = [going_on(directory), "--trust"]
     if not own and config.base_url and not base_url and not given:
         again += ["--base-url", "ADDRESS"]
     if not changes.get("trust"):

@@ -58,9 +58,11 @@ async def optimize(
     except RewardFaultError as error:
         fault, stop = error, str(error).rstrip(".")
     await context.spender.receive()
-    history = loop.history
-    history.attempts += await control.finished(loop.tuner.rescue(history)) or []
-    history.recall(RunState.of(context.config, context.journal.events).history, context.journal.once)
+    await control.finished(loop.tuner.rescue(loop.history))
+    history = RunState.of(
+        context.config, context.journal.events
+    ).history  # also what is beyond a loop that was ended early
+    history.promote(context.journal.once)
     if fault is not None and history.best() is None:
         raise fault
     return await concluded(context, history, control, stop, tested_so_far)

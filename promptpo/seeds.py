@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
@@ -25,7 +24,7 @@ from promptpo.output.run_view import read_view
 from promptpo.output.runs import read_line
 from promptpo.run.checking import checked
 from promptpo.run.config import CONFIG, Budget, Config, config_text, load_config
-from promptpo.run.journal import JOURNAL
+from promptpo.run.journal import going_on
 from promptpo.run.origin import check_trust, resuming
 from promptpo.run.records import mean_interval
 from promptpo.session import Session
@@ -69,9 +68,9 @@ class SeedsResult:
 
     @property
     def best(self) -> RunResult | None:
-        """The run with the highest held-out mean return."""
-        best = self.data["best"]
-        return self.runs[best["seed"]] if best else None
+        """The run whose best is best on the episodes that chose it: the test must not choose. None where none has a policy."""
+        known = [run for run in self.runs.values() if run.data["best"] is not None]
+        return max(known, key=_chosen_by, default=None)
 
     @property
     def complete(self) -> bool:
@@ -136,16 +135,22 @@ def begin_seeds(
         llm: Makes a provider object.
 
     Raises:
-        UsageError: There are to be no runs or too many, or the folder holds others.
+        UsageError: There are to be no runs or too many, or the folder holds a run, or runs with other settings.
     """
     if not 1 <= seeds <= MOST:
         raise UsageError(f"seeds must be from 1 to {MOST:,}, not {seeds}.")
     config = checked(config)
-    _claim(directory, config)
+    if _begun(directory):
+        raise UsageError(f"{directory} holds a single run; name another folder by --out.")
+    text = config_text(config)
+    if is_folder_of_seeds(directory) and _read(directory).get("config") != text:
+        raise UsageError(
+            f"{directory} holds runs with other settings; repeat theirs, go on with {going_on(directory)}, "
+            "or name another folder by --out."
+        )
     Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
     directory.mkdir(parents=True, exist_ok=True)
-    wanted = list(range(config.seed, config.seed + seeds))
-    content = {"format": 1, "seeds": wanted, "config": config_text(config)}
+    content = {"format": 1, "seeds": list(range(config.seed, config.seed + seeds)), "config": text}
     write_atomically(directory / SEEDS, json.dumps(content, indent=2) + "\n")
     return _work(directory, config, watched, llm, {})
 
@@ -153,8 +158,6 @@ def begin_seeds(
 def resume_seeds(
     directory: Path,
     watched: Watched = lambda _: nullcontext(Observer()),
-    *,
-    trust: bool = False,
     **changes: Any,
 ) -> SeedsResult:
     """Go on with the runs of a folder: those that were cut short, those that are missing, with new limits all.
@@ -162,7 +165,6 @@ def resume_seeds(
     Args:
         directory: Where `begin_seeds` was.
         watched: Makes what is told of each run.
-        trust: As for `resume`.
         **changes: As for `promptpo.api.continued`.
 
     Raises:
@@ -175,9 +177,9 @@ def resume_seeds(
             f"no run was begun in {directory}; begin with: promptpo optimize ENV_ID --seeds N --out DIR"
         )
     base = load_config(known[0] / CONFIG)
-    if not trust:
-        check_trust(known[0], resuming(base), ["promptpo", "resume", shlex.quote(str(directory)), "--trust"])
-    return _work(directory, base, watched, None, {"trust": trust, **changes})
+    if not changes.get("trust"):
+        check_trust(known[0], resuming(base), [going_on(directory), "--trust"])
+    return _work(directory, base, watched, None, changes)
 
 
 def is_folder_of_seeds(directory: Path) -> bool:
@@ -190,18 +192,17 @@ def begun_runs(directory: Path) -> list[Path]:
     return [path for path in _places(directory).values() if _begun(path)]
 
 
-def best_by_evidence(found: SeedsResult) -> RunResult:
-    """The run whose best is best on the episodes that chose it: the test must not choose.
+def best_of(found: SeedsResult) -> RunResult:
+    """The best of several runs.
 
     Raises:
-        NoSuchRunError: No run of the folder has a policy.
+        NoSuchRunError: None has a policy.
     """
-    known = [run for run in found.runs.values() if run.data["best"] is not None]
-    if not known:
+    if found.best is None:
         raise NoSuchRunError(
             f"no run in {found.directory} has a policy yet; see: promptpo show {found.directory}"
         )
-    return max(known, key=_chosen_by)
+    return found.best
 
 
 def _chosen_by(run: RunResult) -> tuple[float, float]:
@@ -218,14 +219,22 @@ def _work(
     llm: Callable[[int], LLM] | None,
     changes: Json,
 ) -> SeedsResult:
-    """One run after the other; whatever ends it, the summary says what there is."""
+    """One run after the other; whatever ends it, the summary says what there is.
+
+    What is left of a run is all, what was cut short, what new limits allow, or nothing.
+    """
     interrupted = False
+    more = any(changes.get(field.name) is not None for field in fields(Budget))
     try:
         for seed, path in _places(directory).items():
             with watched(seed) as observer:
-                work = _left(path, replace(config, seed=seed), observer, llm, changes)
-                if work is None:
+                if not more and _over(_result(path)):
                     continue
+                made = llm(seed) if llm is not None else None
+                if _begun(path):
+                    work = continued(path, observer=observer, llm=made, **changes)
+                else:
+                    work = Session(changed(replace(config, seed=seed), changes), path, made, observer)
                 work.run()
             interrupted = bool(work.control.reason)
             if interrupted:
@@ -234,38 +243,6 @@ def _work(
     finally:
         found = _summarise(directory)
     return replace(found, interrupted=interrupted)
-
-
-def _left(
-    path: Path,
-    config: Config,
-    observer: Observer,
-    llm: Callable[[int], LLM] | None,
-    changes: Json,
-) -> Session | None:
-    """What is left to do of one run: all, what was cut short, what new limits allow, or nothing."""
-    more = any(changes.get(field.name) is not None for field in fields(Budget))
-    if not more and _over(_result(path)):
-        return None
-    made = llm(config.seed) if llm is not None else None
-    if _begun(path):
-        return continued(path, observer=observer, llm=made, **changes)
-    return Session(changed(config, changes), path, made, observer)
-
-
-def _claim(directory: Path, config: Config) -> None:
-    """Refuse a folder that holds something else.
-
-    Raises:
-        UsageError: It holds a run, or runs with other settings.
-    """
-    if (directory / CONFIG).exists():
-        raise UsageError(f"{directory} holds a single run; name another folder by --out.")
-    if is_folder_of_seeds(directory) and _read(directory).get("config") != config_text(config):
-        raise UsageError(
-            f"{directory} holds runs with other settings; repeat theirs, go on with promptpo resume "
-            f"{shlex.quote(str(directory))}, or name another folder by --out."
-        )
 
 
 def _read(directory: Path) -> dict[str, Any]:
@@ -289,8 +266,9 @@ def _begun(path: Path) -> bool:
 
 def _result(path: Path) -> RunResult | None:
     """What a run gave; None where it is not finished, or has gone on since."""
-    known = _begun(path) and (path / JOURNAL).exists() and read_view(path).result is not None
-    return load_run(path) if known else None
+    with suppress(NoSuchRunError):
+        return load_run(path) if read_view(path).result is not None else None
+    return None
 
 
 def _over(run: RunResult | None) -> bool:
@@ -325,19 +303,26 @@ def read_seeds(directory: Path) -> SeedsResult:
         }
         for seed, path in places.items()
     ]
-    means = {row["seed"]: row["mean_return"] for row in rows if row["mean_return"] is not None}
-    best = max(means, key=means.__getitem__, default=None)
+    means = [row["mean_return"] for row in rows if row["mean_return"] is not None]
     first = next(iter(runs.values())).data if runs else {}
     data = {
         "format": 1,
         **{name: first.get(name) for name in ("env_id", "env_kwargs", "model")},
         "seeds": list(places),
         "finished": sum(row["finished"] for row in rows),
-        "mean_return": sum(means.values()) / len(means) if means else None,
-        "ci95": list(mean_interval(list(means.values()))) if means else [None, None],
-        "best": best
-        if best is None
-        else {"seed": best, "mean_return": means[best], "policy": str(runs[best].policy_path)},
+        "mean_return": sum(means) / len(means) if means else None,
+        "ci95": list(mean_interval(means)) if means else [None, None],
+        "best": None,
         "runs": rows,
     }
-    return SeedsResult(directory, data, runs)
+    result = SeedsResult(directory, data, runs)
+    best = result.best
+    if best is None:
+        return result
+    seed = next(seed for seed, run in runs.items() if run is best)
+    told = {
+        "seed": seed,
+        "mean_return": best.data["test"] and best.mean_return,
+        "policy": str(best.policy_path),
+    }
+    return replace(result, data={**data, "best": told})

@@ -10,7 +10,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.report import write_result
 from promptpo.output.report.result import setting
-from promptpo.run.origin import save_own_settings
+from promptpo.run.origin import save_own
 from promptpo.run.records import Seeds
 from promptpo_baselines.agents import Actor, RandomAgent, ZeroAgent
 from promptpo_baselines.environments import make_flat_env
@@ -42,7 +42,7 @@ def run_fixed(
     env = make_flat_env(task)  # a wrong id is told before anything is made
     directory.mkdir(parents=True, exist_ok=True)
     begun = {"method": method, "seed": scoring.seed, **setting(task)}
-    save_own_settings(json.dumps(begun, indent=2) + "\n", directory)  # the run is the user's own
+    save_own(json.dumps(begun, indent=2) + "\n", directory)  # the run is the user's own
     actor: Actor = (
         ZeroAgent(env.action_space) if method == "zero" else RandomAgent(env.action_space, scoring.seed)
     )

@@ -17,7 +17,7 @@ from promptpo.output.report import write_result
 from promptpo.run.control import obey_interrupts
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.origin import SETTINGS, save_own_settings
+from promptpo.run.origin import SETTINGS, save_own
 from promptpo_baselines.result_parts import head, steps_of
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def asking_run(
         if journal.events:
             _check(directory, wanted, kind, but)
         else:
-            save_own_settings(json.dumps(wanted, indent=2) + "\n", directory)
+            save_own(json.dumps(wanted, indent=2) + "\n", directory)
         ledger = Ledger(budget, journal.events)
         journal.listen(ledger.add)
         journal.add("session", str(sum(1 for _ in journal.of_kind("session"))), {"started": time.time()})

@@ -11,7 +11,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.files import read_json
 from promptpo.run.journal import from_json
-from promptpo.run.origin import save_own_settings
+from promptpo.run.origin import save_own
 from promptpo_baselines.algorithms import Algorithm
 
 CONFIG = "config.json"
@@ -74,7 +74,7 @@ class TrainingSettings:
 
 def save_settings(settings: TrainingSettings, directory: Path) -> None:
     """Write ``config.json``, and sign it: the run is the user's own."""
-    save_own_settings(json.dumps(asdict(settings), indent=2) + "\n", directory)
+    save_own(json.dumps(asdict(settings), indent=2) + "\n", directory)
 
 
 def load_settings(directory: Path) -> TrainingSettings:

@@ -80,7 +80,7 @@ def use_of_world(view: RunView) -> str:
     for one in line:
         line += [parent for parent in known.get(one, ()) if parent not in line]
     paid = state.ledger.taken["world"]
-    return use_in_words(state.imagined, paid, state.ledger.searched_steps, state.promises, line)
+    return use_in_words(state.imagined, paid, state.ledger.searched_steps, state.told["promise"], line)
 
 
 def usable_world(worlds: Sequence[Event]) -> Json | None:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from promptpo.errors import RunError
 from promptpo.files import MOST_BYTES, make_folder, read_regular, write_atomically
 from promptpo.llm.base import Still
+from promptpo.run.journal import writing
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 from promptpo_sandbox.guest import plain
 
@@ -135,12 +135,8 @@ def written(still: Still, folder: Path) -> Still:
         RunError: The disk does not take it (full, or gone).
     """
     path = folder / f"{still.digest}.png"
-    try:
+    with writing(folder.parent):
         if not path.exists():
             make_folder(folder)
             write_atomically(path, still.png, synced=True)
-    except OSError as error:
-        raise RunError(
-            f"cannot write to {folder}: {error.strerror}. Make room, then: promptpo resume {folder.parent}"
-        ) from error
     return replace(still, path=str(path.absolute()))

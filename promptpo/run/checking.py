@@ -17,6 +17,7 @@ from promptpo.run.config import Budget, Config
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
 from promptpo.run.settings import check_names, settings_of
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -80,12 +81,22 @@ def config_of(task: Task, options: Mapping[str, Any], **fixed: Any) -> Config:
     Raises:
         UsageError: There is no such option, or its value cannot be used.
     """
-    known = {one.keyword: one for one in settings_of(Config)}
+    known = {one.keyword: one.name for one in settings_of(Config)}
     check_names(options, known, "there is no setting")
-    limits = {field.name for field in fields(Budget)}
-    given = {known[keyword].name: value for keyword, value in options.items()}
-    budget = Budget(**{name: given.pop(name) for name in limits & set(given)})
-    return checked(Config(task=task, budget=budget, **given, **fixed))
+    given = {known[keyword]: value for keyword, value in options.items()}
+    return with_settings(Config(task=task, **fixed), given)
+
+
+def with_settings(config: Config, given: Mapping[str, Any]) -> Config:
+    """The configuration with other settings, by the names of their fields, limits included.
+
+    Raises:
+        UsageError: A value cannot be used.
+    """
+    limits = {field.name for field in fields(Budget)} & given.keys()
+    budget = replace(config.budget, **{name: given[name] for name in limits})
+    others = {name: value for name, value in given.items() if name not in limits}
+    return checked(replace(config, budget=budget, **others))
 
 
 def _typed(of: type[T], values: Mapping[str, Any]) -> T:
@@ -113,12 +124,20 @@ def _sentence(error: Mapping[str, Any]) -> str:
     return said.format(name, given, msg=error["msg"], **error.get("ctx", {}))
 
 
-def check_goal(config: Config, llm: LLM) -> None:
-    """Refuse a goal that nobody can write a reward for.
+def check_model(config: Config, llm: LLM) -> None:
+    """Refuse what a provider cannot heed, before anything is asked.
 
     Raises:
-        UsageError: No language model is asked, it is a recording without one, or there is a reward already.
+        UsageError: A limit on money for calls without a known price, an effort for what takes none, or a goal that nobody
+            can write a reward for: no language model is asked, it is a recording without one, or there is a reward already.
     """
+    if config.effort is not None and not getattr(llm, "takes_effort", False):
+        raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")
+    if config.budget.usd is not None and not getattr(llm, "price_known", True):
+        raise UsageError(
+            f"--max-usd cannot limit {clean_name(llm.name)}, whose price is not known: state it with --price IN,OUT "
+            f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
+        )
     reward = config.task.reward
     if not config.goal and config.judge != "model":
         raise UsageError("--judge me is for --goal: it asks you which of two episodes comes closer to it.")

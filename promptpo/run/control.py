@@ -11,9 +11,10 @@ import contextvars
 import signal
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from promptpo.errors import RunError
 
@@ -39,25 +40,51 @@ class Control:
     def __init__(self) -> None:
         self.reason = ""
         self.told: Callable[[], object] = lambda: None
-        self._task: asyncio.Future[Any] | None = None
+        self._stopped, self._left = asyncio.Event(), False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopped: asyncio.Event | None = None
+        self._whole: asyncio.Task[Any] | None = None
         self._until: float | None = None
 
     def stop(self, reason: str) -> None:
-        """End the search now; the best so far is still tested and written."""
-        if self.reason:
-            return
-        self.reason = reason
-        self.told()
-        if self._loop is not None:  # whoever waits may be another thread
-            self._loop.call_soon_threadsafe(self._end)
+        """End the search now; the best so far is still tested and written. Asked once more, leave at once.
 
-    def _end(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        if self._stopped is not None:
-            self._stopped.set()
+        Whoever asks may be another thread.
+        """
+        again, self.reason = bool(self.reason), self.reason or reason
+        if not again:
+            self.told()
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._leave if again else self._stopped.set)
+
+    def _leave(self) -> None:
+        # Cancelled, not raised: an exception in the midst of the event loop's own work leaves it waiting for ever.
+        if self._whole is not None and not self._left:
+            self._left = True
+            self._whole.cancel()
+
+    @contextmanager
+    def interrupted(self, then: str) -> Iterator[None]:
+        """Ctrl-C once ends the search and reports the best so far; a second time it stops at once.
+
+        Args:
+            then: The command that goes on with the run.
+
+        Raises:
+            KeyboardInterrupt: Somebody wanted to leave; it says that command.
+        """
+        self._loop, self._whole = asyncio.get_running_loop(), asyncio.current_task()
+        signals = threading.current_thread() is threading.main_thread()
+        before = signal.getsignal(signal.SIGINT)
+        if signals:
+            self._loop.add_signal_handler(signal.SIGINT, self.stop, INTERRUPTED)
+        try:
+            yield
+        finally:
+            if signals:
+                self._loop.remove_signal_handler(signal.SIGINT)
+                signal.signal(signal.SIGINT, before)
+            if self._left:
+                raise KeyboardInterrupt(f"go on with: {then}")
 
     async def until_stopped(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T | None:
         """The result of a search; None where its end was asked for before it was over.
@@ -65,19 +92,7 @@ class Control:
         Raises:
             TimeoutError: It takes more than so many seconds.
         """
-        self._loop = asyncio.get_running_loop()
-        self._task = asyncio.ensure_future(work)
-        if self.reason:
-            self._task.cancel()
-        try:
-            return await asyncio.wait_for(self._task, seconds)
-        except (asyncio.CancelledError, Exception):
-            whole = asyncio.current_task()
-            if not self.reason or (whole is not None and whole.cancelling()):
-                raise
-            return None  # what breaks while it is ended is not worth the best so far
-        finally:
-            self._task = None
+        return await self._ended(work, lambda: 0.0, seconds)
 
     async def begun(self, work: Coroutine[Any, Any, T], then: str) -> T:
         """The result of what comes before a search.
@@ -100,16 +115,30 @@ class Control:
         From the first work that is waited for when the end is asked for, `GRACE_SECONDS` remain for all of it, and for
         each as many seconds as are said to be its own at least.
         """
+
+        def left() -> float:
+            self._until = self._until or time.monotonic() + GRACE_SECONDS
+            return max(at_least, self._until - time.monotonic())
+
+        return await self._ended(work, left)
+
+    async def _ended(
+        self, work: Coroutine[Any, Any, T], patience: Callable[[], float], seconds: float | None = None
+    ) -> T | None:
+        """The result of some work; None where it has none so many seconds after the end was asked for."""
+        if self.reason and patience() <= 0:
+            work.close()
+            return None
         self._loop = asyncio.get_running_loop()
-        self._stopped = self._stopped or asyncio.Event()
         if self.reason:
             self._stopped.set()
         task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(self._stopped.wait())
         try:
-            await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([task, stopped], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done() and not stopped.done():
+                raise TimeoutError
             if not task.done():
-                self._until = self._until or time.monotonic() + GRACE_SECONDS
-                await asyncio.wait([task], timeout=max(at_least, self._until - time.monotonic()))
+                await asyncio.wait([task], timeout=patience())
             if task.done() and not (self.reason and (task.cancelled() or task.exception())):
                 return task.result()
         finally:
@@ -117,7 +146,7 @@ class Control:
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        return None
+        return None  # what breaks while it is ended is not worth the best so far
 
 
 def obey_interrupts() -> None:
@@ -136,85 +165,21 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-class Interrupts:
-    """Ctrl-C once ends the search and reports the best so far; a second time it stops at once.
-
-    Args:
-        control: Told of the first.
-        then: The command that goes on with the run, said after the second.
-    """
-
-    def __init__(self, control: Control, then: str) -> None:
-        self._control, self._then = control, then
-        self._previous: Any = None
-        self._left = False
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            self._previous = signal.getsignal(signal.SIGINT)
-            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-            self._loop.add_signal_handler(signal.SIGINT, self._interrupted)
-
-    def _interrupted(self) -> None:
-        self._loop.add_signal_handler(signal.SIGINT, self._leave)
-        self._control.stop(INTERRUPTED)
-
-    def _leave(self) -> None:
-        # Cancelled, not raised: an exception in the midst of the event loop's own work leaves it waiting for ever.
-        self._loop.remove_signal_handler(signal.SIGINT)
-        self._left = True
-        if self._task is not None:
-            self._task.cancel()
-
-    def __exit__(self, *_: object) -> None:
-        if self._previous is not None:
-            self._loop.remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, self._previous)
-        if self._left:
-            raise KeyboardInterrupt(f"go on with: {self._then}")
+def _in_thread(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """What it gives in a thread with an event loop of its own."""
+    context = contextvars.copy_context()  # notebooks know by it which cell prints
+    pool = ThreadPoolExecutor(1, "promptpo")
+    future: Future[T] = pool.submit(context.run, asyncio.run, work)
+    pool.shutdown(wait=False)
+    return future
 
 
-class InThread(Generic[T]):
-    """Work in a thread with an event loop of its own.
-
-    Args:
-        work: Makes the coroutine; called in the thread, with the caller's context variables.
-        stop: Asks it to end, with the reason.
-
-    Attributes:
-        future: Its result, or what it raised.
-        asked: Whether it was asked to end.
-    """
-
-    def __init__(self, work: Work[T], stop: Callable[[str], None] | None) -> None:
-        self._task: asyncio.Task[Any] | None = None
-        self._stop = stop
-        self.asked = False
-        context = contextvars.copy_context()  # notebooks know by it which cell prints
-        pool = ThreadPoolExecutor(1, "promptpo")
-        self.future: Future[T] = pool.submit(context.run, asyncio.run, self._watched(work))
-        pool.shutdown(wait=False)
-
-    def end(self, reason: str) -> None:
-        """Ask it to end; cancel it the second time, or where it cannot be asked. It is over when `future` is done."""
-        if self._stop is not None and not self.asked:
-            self._stop(reason)
-        elif self._task is not None and not self.future.done():
-            self._task.get_loop().call_soon_threadsafe(self._task.cancel)
-        self.asked = True
-
-    async def _watched(self, work: Work[T]) -> T:
-        self._task = asyncio.current_task()
-        return await work()
-
-
-def run_async(work: Work[T], stop: Callable[[str], None] | None = None) -> T:
+def run_async(work: Work[T], control: Control | None = None) -> T:
     """Run a coroutine function to its end, also where an event loop is running already (notebooks).
 
     Args:
         work: What to run.
-        stop: Asks it to end, with the reason, when Ctrl-C comes while it runs in a thread; its result is
-            returned then. Without it, and on the second Ctrl-C, it is cancelled.
+        control: Told of Ctrl-C while it runs in a thread; its result is returned then. Without it the work is cancelled.
 
     Raises:
         KeyboardInterrupt: It was cancelled.
@@ -223,34 +188,37 @@ def run_async(work: Work[T], stop: Callable[[str], None] | None = None) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
-    thread = InThread(work, stop)
-    while True:
+    ending = control or Control()
+    future: Future[Any] = _in_thread(work() if control else ending.until_stopped(work()))
+    while not future.done():
         try:
-            return thread.future.result()
+            wait([future])
         except KeyboardInterrupt:
-            thread.end(INTERRUPTED)
-        except asyncio.CancelledError:
-            raise KeyboardInterrupt from None
+            ending.stop(INTERRUPTED)
+    if control is None and ending.reason:
+        raise KeyboardInterrupt
+    found: T = future.result()
+    return found
 
 
-async def run_beside(work: Work[T], stop: Callable[[str], None]) -> T:
+async def run_beside(work: Work[T], control: Control) -> T:
     """Run a coroutine function in a thread, so that the caller's event loop is never kept waiting.
 
     Args:
         work: What to run.
-        stop: Asks it to end, with the reason, when the caller is cancelled; the second time it is cancelled.
+        control: Asked to end it when the caller is cancelled, and to leave the second time.
 
     Raises:
         CancelledError: The caller was cancelled, and the work is over.
     """
-    thread = InThread(work, stop)
-    waiting = asyncio.wrap_future(thread.future)
+    waiting, cancelled = asyncio.wrap_future(_in_thread(work())), False
     while not waiting.done():
         try:
             await asyncio.wait([waiting])
         except asyncio.CancelledError:
-            thread.end("cancelled")
-    if thread.asked:
+            control.stop("cancelled")
+            cancelled = True
+    if cancelled:
         waiting.exception()  # whatever it was, it is over
         raise asyncio.CancelledError
     return waiting.result()

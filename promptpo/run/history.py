@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Change, Difference, Evidence, ran
-from promptpo.run.journal import Event, from_json
+from promptpo.run.journal import Event, evaluation_in, from_json
 from promptpo.run.records import Attempt, Experiment, Remark
 
 Once: TypeAlias = Callable[[Any, str, Callable[[], Any]], Any]
@@ -68,7 +68,7 @@ class History:
             self.remark(from_json(Remark, data))
         elif event.kind == "validation":
             program, _, _ = event.key.partition(".")
-            self.looks.setdefault(program, []).append(from_json(Evaluation, data["evaluation"]))
+            self.looks.setdefault(program, []).append(evaluation_in(data))
         elif event.kind == "experiment":
             self.experiments.append(from_json(Experiment, data))
         elif event.kind == "lead":
@@ -148,13 +148,9 @@ class History:
         """How one candidate differs from another over the episodes that both have played."""
         return self.evidence(one).against(self.evidence(other))
 
-    def lead(self, one: Attempt, other: Attempt) -> float:
-        """More than 0 where one candidate is put before another, less where after it."""
-        return self.evidence(one).lead(self.evidence(other))
-
     def better(self, one: Attempt, other: Attempt) -> bool:
-        """Whether one candidate is put before another: by `lead`, then fewer steps, then the shorter source."""
-        lead = self.lead(one, other)
+        """Whether one candidate is put before another: by `Evidence.lead`, then fewer steps, then the shorter source."""
+        lead = self.evidence(one).lead(self.evidence(other))
         return lead > 0 if lead else _economy(one) < _economy(other)
 
     def ranked(self) -> list[Attempt]:
@@ -248,29 +244,18 @@ class History:
             "reflection": self.reflections[-1] if self.reflections else "",
         }
 
-    def recall(self, recorded: History, once: Once = lambda *_: None) -> None:
-        """Add what the journal holds beyond this history: a run's best never gets worse by resuming.
+    def promote(self, once: Once = lambda *_: None) -> None:
+        """Let who was not judged any more lead where it is clearly better on the episodes it shares, and no worse on all.
 
-        What was not judged any more becomes the best where it is clearly better on the episodes it shares, and no worse on
-        all of them together. What was judged stays in its order: who is better on a few shared episodes than someone
-        who is better on a few others need not be better than either.
+        What was judged stays in its order: who is better on a few shared episodes than someone who is better on a few others
+        need not be better than either.
 
         Args:
-            recorded: What the journal tells.
             once: As for `take_lead`.
         """
-        self.absorb()
-        known = {attempt.id for attempt in self.attempts}
-        self.attempts += [attempt for attempt in recorded.attempts if attempt.id not in known]
-        for attempt in self.attempts:
-            found = self.looks_of(attempt)
-            more = [look for look in recorded.looks_of(attempt) if look not in found]
-            if more:
-                self.looks.setdefault(attempt.candidate.duplicate_of or attempt.id, []).extend(more)
-        self.leader_id = self.leader_id or recorded.leader_id
         leader = self.find(self.leader_id)
         for attempt in self._running():
-            if leader is None or (attempt.id in known and attempt.candidate.round <= self.rounds):
+            if leader is None or attempt.candidate.round <= self.rounds:
                 continue
             above = self.evidence(attempt).mean_return >= self.evidence(leader).mean_return
             if above and self.against(attempt, leader).verdict > 0:

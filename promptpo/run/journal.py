@@ -12,15 +12,17 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import bounded, parsed, read_regular
+from promptpo.rollouts.evaluation import Evaluation
 
 T = TypeVar("T")
 
@@ -106,6 +108,38 @@ def from_json(of: type[T], data: Any) -> T:
     return value
 
 
+def evaluation_in(data: Mapping[str, Any]) -> Evaluation:
+    """The rollouts that the event of an evaluation, a validation, a reference or a test tells of."""
+    return from_json(Evaluation, data["evaluation"])
+
+
+def going_on(directory: Path) -> str:
+    """The command that goes on with a run."""
+    return f"promptpo resume {shlex.quote(str(directory))}"
+
+
+@contextlib.contextmanager
+def writing(directory: Path, then: str = "") -> Iterator[None]:
+    """Tell what to do where the disk does not take what is written.
+
+    Args:
+        directory: The run.
+        then: The command that goes on when there is room; the one that resumes it, where nothing is said.
+
+    Raises:
+        RunError: It is full, or gone, or not ours.
+    """
+    try:
+        yield
+    except RunError:
+        raise
+    except OSError as error:
+        goes_on = then or going_on(directory)
+        raise RunError(
+            f"cannot write to {directory}: {error.strerror}. Make room, then: {goes_on}"
+        ) from error
+
+
 def read_events(path: Path) -> list[Event]:
     """The whole lines of a journal; a torn last line is left out.
 
@@ -164,23 +198,20 @@ class Journal:
             self._fd = os.open(self.path, how, 0o644)
         except OSError as error:
             raise RunError(f"cannot write to {directory}: {error.strerror}.") from error
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._fd)
-            raise RunError(
-                f"{directory} is open in another promptpo process; wait for it or stop it."
-            ) from error
-        self._events: list[Event] = []
-        end = 0
-        try:
-            for event, offset in _scan(self.path):
-                self._events.append(event)
-                end = offset
-            os.ftruncate(self._fd, end)
-        except BaseException:
-            os.close(self._fd)  # and with it the lock: the same process may try again once it is mended
-            raise
+        with contextlib.ExitStack() as undone:
+            undone.callback(
+                self.close
+            )  # and with it the lock: the same process may try again once it is mended
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise RunError(
+                    f"{directory} is open in another promptpo process; wait for it or stop it."
+                ) from error
+            scanned = list(_scan(self.path))
+            os.ftruncate(self._fd, scanned[-1][1] if scanned else 0)
+            undone.pop_all()
+        self._events = [event for event, _ in scanned]
         self._by_key = {(event.kind, event.key): event for event in self._events}
 
     def __enter__(self) -> Self:
@@ -264,14 +295,13 @@ class Journal:
 
     def _append(self, line: bytes) -> None:
         start = os.fstat(self._fd).st_size
-        try:
-            left = memoryview(line)
-            while left:
-                left = left[os.write(self._fd, left) :]
-            os.fsync(self._fd)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._fd, start)
-            raise RunError(
-                f"cannot write to {self.path}: {error.strerror}. Make room, then: promptpo resume {self.directory}"
-            ) from error
+        with writing(self.directory):
+            try:
+                left = memoryview(line)
+                while left:
+                    left = left[os.write(self._fd, left) :]
+                os.fsync(self._fd)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._fd, start)
+                raise

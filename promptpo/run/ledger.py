@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Usage
@@ -15,8 +15,6 @@ from promptpo.run.records import REFERENCE_TEST, StepPurpose
 
 if TYPE_CHECKING:
     from promptpo.run.journal import Event, Kind
-
-PURPOSES: tuple[StepPurpose, ...] = ("train", "validation", "test", "tune", "spec", "reference", "probe")
 
 ROWS: Mapping[Kind, tuple[Purpose, StepPurpose]] = {
     "evaluation": ("training", "train"),
@@ -62,7 +60,7 @@ class Ledger:
         self.usage = Usage()
         self.cost_usd = 0.0
         self.unpriced_calls = 0
-        self.steps: dict[StepPurpose, int] = dict.fromkeys(PURPOSES, 0)
+        self.steps: dict[StepPurpose, int] = dict.fromkeys(get_args(StepPurpose), 0)
         self.arriving: dict[str, int] = {}
         self.taken: Counter[Purpose | None] = Counter()
         self._outside = 0

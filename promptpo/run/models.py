@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpo.run.state import RunState
-    from promptpo.run.state_values import CandidateState, ModelCall
+    from promptpo.run.state_values import CandidateState
 
 
-def asked(call: ModelCall) -> str:
+def asked(call: Mapping[str, Any]) -> str:
     """The name under which a model counts: as it was asked for, where there are several."""
-    return call.provider or call.model
+    return str(call.get("provider") or call["model"])
 
 
 def writer_of(state: CandidateState) -> str:
     """The model that wrote a candidate first; empty where that is not recorded."""
-    named = state.attempt.candidate.calls[:1]
-    calls = [call for call in state.calls if call.key in named] or list(state.calls)
-    return asked(calls[0]) if calls else ""
+    first = next(iter(state.attempt.candidate.calls), "")
+    call = state.calls.get(first) or next(iter(state.calls.values()), None)
+    return asked(call) if call else ""
 
 
 def origin_of(state: RunState, candidate: str) -> str:
@@ -45,11 +45,14 @@ def brought(state: RunState) -> list[dict[str, Any]]:
 
     Candidates are those that it wrote first; repairs by another model leave them its own. The best may be a tuned one.
     """
-    return [_one(state, model) for model in sorted({asked(call) for call in state.calls})]
+    calls = state.told["completion"].values()
+    return [
+        _one(state, model, [one for one in calls if asked(one) == model])
+        for model in sorted(set(map(asked, calls)))
+    ]
 
 
-def _one(state: RunState, model: str) -> dict[str, Any]:
-    calls = [call for call in state.calls if asked(call) == model]
+def _one(state: RunState, model: str, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     own = [candidate for candidate in state.candidates if writer_of(candidate) == model]
     written = [one for one in own if not one.attempt.candidate.tuned]
     best = max((one for one in own if one.ran), key=lambda one: one.evidence.mean_return, default=None)
@@ -60,10 +63,10 @@ def _one(state: RunState, model: str) -> dict[str, Any]:
         "candidates_that_ran": sum(one.ran for one in written),
         "best": best and best.id,
         "best_return": best and best.evidence.mean_return,
-        "input_tokens": sum(call.tokens[0] for call in calls),
-        "output_tokens": sum(call.tokens[1] for call in calls),
-        "cost_usd": round(sum(call.cost_usd or 0.0 for call in calls), 6),
-        "calls_of_unknown_price": sum(call.cost_usd is None for call in calls),
+        "input_tokens": sum(call["usage"]["input_tokens"] for call in calls),
+        "output_tokens": sum(call["usage"]["output_tokens"] for call in calls),
+        "cost_usd": round(sum(call["cost_usd"] or 0.0 for call in calls), 6),
+        "calls_of_unknown_price": sum(call["cost_usd"] is None for call in calls),
     }
 
 

@@ -41,8 +41,6 @@ EXPORTED = "policy"
 SIGNED = "# signed on the machine that exported it: "
 """The last line of an exported file begins so."""
 
-_MEANINGS = {name: f"promptpo: {name} of a run made here\n".encode() for name in (CONFIG, SETTINGS, EXPORTED)}
-
 
 def key_path() -> Path:
     """Where this machine's key is: in ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
@@ -62,11 +60,15 @@ def made_here(directory: Path) -> bool:
     return any(hmac.compare_digest(expected, signature) for signature in signatures)
 
 
-def save_own(config: Config, directory: Path) -> bool:
-    """Write the configuration of a run that the user makes or has taken over, and sign it.
+def save_own(settings: Config | str, directory: Path) -> bool:
+    """Write what decides a run that the user makes or has taken over, and sign it.
 
     The signature comes first, beside that of the configuration that is there, so that a kill in between
     leaves a run that is known as the user's own.
+
+    Args:
+        settings: A configuration, or the text of those of a baseline.
+        directory: The run.
 
     Returns:
         Whether it could be signed; where it could not, the run will be taken for somebody else's.
@@ -74,12 +76,15 @@ def save_own(config: Config, directory: Path) -> bool:
     Raises:
         OSError: The run's directory cannot be written.
     """
-    return _save_own(directory, CONFIG, config_text(config))
-
-
-def save_own_settings(text: str, directory: Path) -> bool:
-    """The same for the settings of a baseline's run, as ``config.json`` is to have them."""
-    return _save_own(directory, SETTINGS, text)
+    name, text = (SETTINGS, settings) if isinstance(settings, str) else (CONFIG, config_text(settings))
+    before = read_regular(directory / ORIGIN).decode().split()[:1] if made_here(directory) else []
+    signature = _signature(name, text.encode(), create=True)
+    if signature:
+        write_atomically(
+            directory / ORIGIN, "".join(f"{line}\n" for line in dict.fromkeys([signature, *before]))
+        )
+    write_atomically(directory / name, text)
+    return bool(signature)
 
 
 def signed(text: str) -> str:
@@ -95,25 +100,13 @@ def signed_here(text: str) -> bool:
     return bool(expected) and hmac.compare_digest(expected.encode(), signature.strip().encode())
 
 
-def _save_own(directory: Path, name: str, text: str) -> bool:
-    """Write a file with the signature of what it is to hold; whether there is a key to sign with."""
-    before = read_regular(directory / ORIGIN).decode().split()[:1] if made_here(directory) else []
-    signature = _signature(name, text.encode(), create=True)
-    if signature:
-        write_atomically(
-            directory / ORIGIN, "".join(f"{line}\n" for line in dict.fromkeys([signature, *before]))
-        )
-    write_atomically(directory / name, text)
-    return bool(signature)
-
-
 def _signature(name: str, text: bytes, *, create: bool = False) -> str:
     """Of a file's text; empty where there is no key to sign with."""
     try:
         key = _key(create=create)
     except (OSError, RuntimeError):
         return ""
-    return hmac.new(key, _MEANINGS[name] + text, "sha256").hexdigest()
+    return hmac.new(key, f"promptpo: {name} of a run made here\n".encode() + text, "sha256").hexdigest()
 
 
 def _key(*, create: bool = False) -> bytes:

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Still, Usage, tokens_of
-from promptpo.run.budget import GOAL_EPISODES, TEST_SECONDS, Purpose, allotted, allowance, in_words
+from promptpo.run.budget import (
+    GOAL_EPISODES,
+    TEST_SECONDS,
+    Purpose,
+    allotted,
+    allowance,
+    horizon_within,
+    in_words,
+)
 from promptpo.run.journal import to_json
 
 if TYPE_CHECKING:
@@ -207,16 +215,16 @@ def division(config: Config, llm: LLM, horizon: int) -> dict[Purpose, int]:
     }
 
 
-def preflight(spec: TaskSpec, config: Config, llm: LLM, horizon: int) -> Preflight:
+def preflight(spec: TaskSpec, config: Config, llm: LLM) -> Preflight:
     """What is known before a run.
 
     Args:
         spec: Of the task.
         config: With its numbers of episodes decided.
         llm: Who will be asked.
-        horizon: Longest episode in steps, decided.
     """
     budget, policies = config.budget, config.budget.rounds * config.candidates
+    horizon = horizon_within(config, spec.horizon, spec.sample_length)
     calls = _most_calls(config, llm)
     prompt = config.max_prompt_tokens + picture_tokens(spec, config, llm)
     given, written = calls * prompt, calls * config.max_output_tokens
@@ -266,20 +274,15 @@ def _most_calls(config: Config, llm: LLM) -> int:
     return calls if config.budget.calls is None else min(calls, config.budget.calls)
 
 
-GOAL_STRIPS = 5
-"""Film strips at most where episodes are judged by a goal."""
-
-STRIP = (800, 420)
-"""About how many pixels a film strip has, of pictures that are about as high as wide."""
+STRIPS, STRIP = 5, (800, 420)
+"""Film strips of one prompt at most, and about how many pixels each has, of pictures that are about as high as wide."""
 
 
 def picture_tokens(spec: TaskSpec, config: Config, llm: LLM) -> int:
     """About the most tokens that the pictures of one prompt take."""
     if not config.shows_frames(llm):
         return 0
-    frames = [Still(caption, png).tokens for caption, png in spec.first_frames]
-    judged = GOAL_STRIPS * tokens_of(*STRIP) if config.goal else 0
-    return max(sum(frames), sum(frames[:1]) + 2 * tokens_of(*STRIP), judged)
+    return sum(Still(*frame).tokens for frame in spec.first_frames) + STRIPS * tokens_of(*STRIP)
 
 
 def _most_usd(config: Config, llm: LLM, calls: int, each: Usage) -> float | None:

@@ -245,38 +245,16 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """Rollouts as the journal keeps them: whose they are, what they gave and what they cost.
-
-    Attributes:
-        evaluation: The result.
-        spent: Environment steps by purpose.
-        candidate: Id of the candidate that they were made for; another with the same program shares them.
-        repairs: How many repairs its program had had.
-    """
-
-    evaluation: Evaluation
-    spent: Mapping[StepPurpose, int] = field(default_factory=dict)
-    candidate: str = ""
-    repairs: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Played:
-    """Rollouts with what the journal does not keep.
+    """What rolling a program out gave.
 
     Attributes:
-        measured: As in the journal.
+        evaluation: The result, as the journal has it.
         rollout: With trajectories where they were asked for; None when the journal had the result already.
     """
 
-    measured: Measured
+    evaluation: Evaluation
     rollout: Rollout | None
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """The result."""
-        return self.measured.evaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, GroupedMetadata, Gt, Le
+from annotated_types import GroupedMetadata, Interval
 
 from promptpo.errors import UsageError
 
@@ -56,12 +56,8 @@ class RunSetting(GroupedMetadata):
     default: Any = None
 
     def __iter__(self) -> Iterator[Any]:
-        if self.least is not None:
-            yield Ge(self.least)
-        if self.above is not None:
-            yield Gt(self.above)
-        if self.least is not None or self.above is not None:
-            yield Le(self.most)
+        bounded = self.least is not None or self.above is not None
+        yield from Interval(ge=self.least, gt=self.above, le=self.most if bounded else None)
 
     @property
     def negated(self) -> bool:

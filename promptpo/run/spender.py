@@ -12,21 +12,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.errors import BudgetSpentError, UsageError
+from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation
 from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.artifacts import PICTURES, Untold, deflate, written
 from promptpo.run.control import together
-from promptpo.run.journal import Kind as EventKind
-from promptpo.run.journal import from_json
+from promptpo.run.journal import Kind, evaluation_in, from_json, to_json
 from promptpo.run.ledger import payer
-from promptpo.run.records import Measured, Played, Remark, StepPurpose, Subject
+from promptpo.run.records import Played, Remark, StepPurpose, Subject
 from promptpo_sandbox import Record, Rollout
-from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -39,24 +37,7 @@ if TYPE_CHECKING:
 RECEIVING_SECONDS = 10.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
 
-Kind = Literal["evaluation", "validation", "test", "held_out", "reference", "probe", "look"]
-
 Early: TypeAlias = tuple[int, Callable[[Evaluation], bool]]
-
-
-def check_wishes(config: Config, llm: LLM) -> None:
-    """Refuse what a provider cannot heed, before anything is asked.
-
-    Raises:
-        UsageError: A limit on money for calls without a known price, or an effort for what takes none.
-    """
-    if config.effort is not None and not getattr(llm, "takes_effort", False):
-        raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")
-    if config.budget.usd is not None and not getattr(llm, "price_known", True):
-        raise UsageError(
-            f"--max-usd cannot limit {clean_name(llm.name)}, whose price is not known: state it with --price IN,OUT "
-            f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
-        )
 
 
 class Spender:
@@ -64,28 +45,20 @@ class Spender:
 
     Args:
         llm: Who answers.
-        executor: Where rollouts run; None for work that only asks.
+        executor: Where rollouts run.
         config: Sampling settings and limits.
         journal: Where everything is written before anyone reads it.
         ledger: Whether it may be spent.
     """
 
     def __init__(
-        self, llm: LLM, executor: Executor | None, config: Config, journal: Journal, ledger: Ledger
+        self, llm: LLM, executor: Executor, config: Config, journal: Journal, ledger: Ledger
     ) -> None:
-        self.llm, self.journal, self.ledger = llm, journal, ledger
-        self._executor = executor
+        self.llm, self.executor, self.journal, self.ledger = llm, executor, journal, ledger
         self._config = config
         self._untold = Untold(journal.directory)
         self._calls: set[asyncio.Task[Completion]] = set()
         self._player: RunsJobs | None = None
-
-    @property
-    def executor(self) -> Executor:
-        """Where rollouts run."""
-        if self._executor is None:
-            raise RuntimeError("this work only asks; it was given no executor")
-        return self._executor
 
     def by(self, player: RunsJobs) -> Spender:
         """The same, where somebody else plays."""
@@ -142,8 +115,7 @@ class Spender:
 
     async def _receive(self, request: Request, candidate: str) -> Completion:
         try:
-            request = self._with_files(request)
-            prompt = self._store_prompt(request)
+            request, prompt = self._stored(request)
             heard = partial(self.ledger.arriving.__setitem__, request.key)
             completion = await self.llm.complete(replace(request, heard=heard))
             answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
@@ -170,35 +142,26 @@ class Spender:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
 
-    def _with_files(self, request: Request) -> Request:
-        """The request with its pictures on the disk, each once, however many prompts show it.
+    def _stored(self, request: Request) -> tuple[Request, str]:
+        """The request with its pictures on the disk, and the name of its prompt, none where nothing is said.
+
+        Pictures and prompts are written once, however many samples are drawn from them.
 
         Raises:
             RunError: The disk does not take them.
         """
-        if not request.stills:
-            return request
-        folder = self.journal.directory / PICTURES
-        turns = [
-            replace(turn, stills=tuple(written(still, folder) for still in turn.stills))
-            for turn in request.messages
-        ]
-        return replace(request, messages=tuple(turns))
-
-    def _store_prompt(self, request: Request) -> str:
-        """Write the prompt once, however many samples are drawn from it; returns its name, none where nothing is said."""
-        if not request.messages:
-            return ""
-        turns = []
-        for message in request.messages:
-            shown = [
-                {"caption": one.caption, "file": f"{PICTURES}/{one.digest}.png"} for one in message.stills
-            ]
-            turn = {"role": message.role, "content": message.content}
-            turns.append(turn | ({"pictures": shown} if shown else {}))
+        folder, messages, turns = self.journal.directory / PICTURES, [], []
+        for turn in request.messages:
+            stills = tuple(written(still, folder) for still in turn.stills)
+            messages.append(replace(turn, stills=stills))
+            shown = [{"caption": one.caption, "file": f"{PICTURES}/{one.digest}.png"} for one in stills]
+            said = {"role": turn.role, "content": turn.content}
+            turns.append(said | ({"pictures": shown} if shown else {}))
+        if not turns:
+            return request, ""
         name = text_digest(repr((request.system, turns)))
         self.journal.once("prompt", name, lambda: {"system": request.system, "messages": turns})
-        return name
+        return replace(request, messages=tuple(messages)), name
 
     async def roll_out(
         self,
@@ -242,7 +205,7 @@ class Spender:
             (found,) = await self._rolled([replace(whole, trials=whole.trials[some])], hold, counted)
             return found, evaluation_of(found, time.monotonic() - started)
 
-        async def measured() -> Measured:
+        async def measured() -> dict[str, Any]:
             nonlocal rollout
             with self.ledger.hold(row) as hold:
                 rollout, evaluation = await part(hold, slice(first))
@@ -251,13 +214,18 @@ class Spender:
                     rollout, evaluation = joined(rollout, more), evaluation + rest
             if record:
                 self._untold.keep(key, rollout)
-            return Measured(evaluation, {counted: evaluation.steps}, program.candidate, program.repairs)
+            return {
+                "evaluation": to_json(evaluation),
+                "spent": {counted: evaluation.steps},
+                "candidate": program.candidate,
+                "repairs": program.repairs,
+            }
 
-        return Played(await self.journal.once_async(kind, key, measured, Measured), rollout)
+        return Played(evaluation_in(await self.journal.once_async(kind, key, measured)), rollout)
 
     async def play(
         self,
-        kind: EventKind,
+        kind: Kind,
         key: str,
         jobs: Sequence[Job],
         *,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from promptpo.run.journal import from_json
-from promptpo.run.records import Measured
+from promptpo.run.journal import evaluation_in
 from promptpo.search.references import MARKS
 from promptpo.telling.feedback import number
 
@@ -29,7 +28,7 @@ class FlatReward:
         """Take an event of the journal into account."""
         if event.kind != "reference" or event.key not in MARKS:
             return
-        self._returns[event.key] = from_json(Measured, event.data).evaluation.returns
+        self._returns[event.key] = evaluation_in(event.data).returns
         returns = {value for values in self._returns.values() for value in values}
         if len(self._returns) == len(MARKS) and len(returns) == 1:
             self._warn(

@@ -14,12 +14,13 @@ from promptpo.output.film.strip import camera
 from promptpo.output.observer import Observer
 from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.control import Control
+from promptpo.run.journal import writing
 from promptpo.run.spender import Spender
 from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, asked_for, shown_episodes, unknown
 from promptpo.search.final_test import Outcome
 from promptpo.search.goal import GoalReward
 from promptpo.search.preferring import succeeded_in_words
-from promptpo.session.opened import OpenRun, as_begun, described, keep, paid_for, writing
+from promptpo.session.opened import OpenRun, as_begun, described, keep
 from promptpo.spec import TaskSpec, with_cut
 from promptpo.spec.reading import names_of
 from promptpo.telling.feedback import endings
@@ -52,7 +53,6 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
         return replace(found, sample_steps=taken)
 
     with contextlib.ExitStack() as stack:
-        stack.enter_context(paid_for(run.directory, asked=run.llm.language_model))
         person = None
         if config.judge == "me":
             from promptpo.output.judging import PersonJudge
@@ -123,7 +123,7 @@ async def _filmed(run: OpenRun, spender: Spender, winner: Winner) -> dict[str, A
             if episode is None:
                 continue
             png, _ = await asyncio.to_thread(taken, episode)
-            with writing(run.directory, run.resuming):
+            with writing(run.directory):
                 write_atomically(file, png)
             pictures.append(
                 {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import recorded
 from promptpo.envs.task import Task
-from promptpo.errors import RewardFaultError, RunError
+from promptpo.errors import RewardFaultError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.rollouts import Settings
 from promptpo.run.budget import horizon_within
 from promptpo.run.config import Config
-from promptpo.run.journal import JOURNAL, Journal, from_json, read_events
+from promptpo.run.journal import JOURNAL, Journal, from_json, going_on, read_events, writing
 from promptpo.run.origin import key_path, save_own
 from promptpo.run.preflight import Preflight, preflight
 from promptpo.run.spender import Spender
 from promptpo.run.state import RunState
-from promptpo.spec import TaskSpec, with_cut, with_hint
+from promptpo.spec import TaskSpec, with_hint
 from promptpo.spec.outline import outline
 from promptpo_sandbox.text import clean
 
@@ -74,17 +73,12 @@ class OpenRun:
 
     def ahead(self) -> Preflight:
         """What is known of it before it is begun."""
-        return preflight(with_cut(self.spec, self.horizon), self.config, self.llm, self.horizon)
+        return preflight(self.spec, self.config, self.llm)
 
     @property
     def resuming(self) -> str:
         """The command that goes on with it."""
         return going_on(self.directory)
-
-
-def going_on(directory: Path) -> str:
-    """The command that goes on with a run."""
-    return f"promptpo resume {shlex.quote(str(directory))}"
 
 
 def keep(config: Config, directory: Path, observer: Observer, then: str) -> None:
@@ -161,23 +155,6 @@ def answered(directory: Path) -> tuple[Completion, ...]:
     """Answers that earlier processes of this run have had."""
     events = read_events(directory / JOURNAL) if (directory / JOURNAL).exists() else ()
     return tuple(from_json(Completion, one.data) for one in events if one.kind == "completion")
-
-
-@contextlib.contextmanager
-def writing(directory: Path, then: str) -> Iterator[None]:
-    """Tell what to do where the disk does not take what is written.
-
-    Args:
-        directory: The run.
-        then: The command that goes on when there is room.
-
-    Raises:
-        RunError: It is full, or gone, or not ours.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise RunError(f"cannot write to {directory}: {error.strerror}. Make room, then: {then}") from error
 
 
 @contextlib.contextmanager

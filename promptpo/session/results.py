@@ -17,13 +17,13 @@ from promptpo.output.report.page import write_report
 from promptpo.output.report.result import REPORT, refined_before, scored
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
-from promptpo.run.journal import Journal
+from promptpo.run.journal import Journal, writing
 from promptpo.run.models import brought, origin_of
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
 from promptpo.search.final_test import Outcome
-from promptpo.session.opened import OpenRun, writing
+from promptpo.session.opened import OpenRun
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -43,7 +43,7 @@ def write_results(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) 
     """
     content = _content(run, outcome, ahead, ended)
     source = outcome.best.candidate.source if outcome.best else ""
-    with writing(run.directory, run.resuming):
+    with writing(run.directory):
         _write_policies(run.directory, outcome.history.attempts)
         if outcome.best:
             text = exported(
@@ -110,13 +110,16 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
     )
     content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
     content["changes"] = outcome.history.changes
-    kept = any(one["kept"] for one in state.promises.values())
+    kept = any(one["kept"] for one in state.told["promise"].values())
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
         why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
         content["verdict"] += f" The world model was not used: {why.rstrip('.')}."
     if config.teacher is not None:
         fidelity = dict(outcome.fidelity) if outcome.fidelity else None
-        content["teacher"] = {"agent": state.teacher, "fidelity": fidelity}
+        content["teacher"] = {
+            "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
+            "fidelity": fidelity,
+        }
     content["preflight"] = ahead.as_json()
     if config.goal:
         from promptpo.search.asked_for import unknown

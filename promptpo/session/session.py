@@ -20,14 +20,14 @@ from promptpo.output.observer import Observer
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
-from promptpo.run.budget import ASIDE, horizon_within, with_episodes
-from promptpo.run.checking import check_goal
+from promptpo.run.budget import ASIDE, with_episodes
+from promptpo.run.checking import check_model
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.control import INTERRUPTED, Control, Interrupts, obey_interrupts, run_async, run_beside
-from promptpo.run.journal import Journal
+from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async, run_beside
+from promptpo.run.journal import Journal, going_on
 from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight, preflight
-from promptpo.run.spender import RECEIVING_SECONDS, Spender, check_wishes
+from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
 from promptpo.search.context import Camera, SearchContext
 from promptpo.search.programs import SearchLLM
@@ -36,7 +36,6 @@ from promptpo.session.opened import (
     answered,
     as_begun,
     described,
-    going_on,
     keep,
     paid_for,
     settings_for,
@@ -62,11 +61,11 @@ class Session:
 
     def run(self) -> RunResult:
         """Do the work, in this thread's event loop or in one of its own."""
-        return run_async(self._run, self.control.stop)
+        return run_async(self._run, self.control)
 
     async def run_beside(self) -> RunResult:
         """Do the work without keeping the caller's event loop waiting; a caller who is cancelled ends the search."""
-        return await run_beside(self._run, self.control.stop)
+        return await run_beside(self._run, self.control)
 
     def estimate(self) -> Preflight:
         """What the run would do and cost, and whether its models can be asked; no call is made, nothing rolled out or written."""
@@ -76,9 +75,8 @@ class Session:
     async def _estimate(self) -> Preflight:
         config, llm, _, spec = self._prepared(asked=False)
         try:
-            horizon = horizon_within(config, spec.horizon, spec.sample_length)
             tried = await _tried(llm) if config.check else ()
-            return replace(preflight(spec, config, llm, horizon), tried=tried)
+            return replace(preflight(spec, config, llm), tried=tried)
         finally:
             await llm.aclose()
 
@@ -100,7 +98,6 @@ class Session:
             search=SearchLLM,
             asked=asked,
         )
-        check_wishes(config, llm)
         choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(
             config,
@@ -108,7 +105,7 @@ class Session:
             models=tuple(one.name for one in getattr(llm, "writers", ())),
             repair_model=getattr(getattr(llm, "repairer", None), "name", None),
         )
-        check_goal(config, llm)
+        check_model(config, llm)
         spec = described(config, read=llm.language_model)
         for warning in spec.warnings:
             self.observer.warn(warning)
@@ -151,7 +148,7 @@ class Session:
             elif config != load_config(directory / CONFIG) or not made_here(directory):
                 keep(config, directory, self.observer, going_on(directory))
             note(going_on(directory))
-            with Interrupts(self.control, going_on(directory)):
+            with self.control.interrupted(going_on(directory)):
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
                     status = await executor.status()
@@ -183,7 +180,7 @@ class Session:
                 from promptpo.llm.ensemble import EnsembleLLM
 
                 asked = EnsembleLLM((one,)) if hasattr(run.llm, "members") else one
-                spender = Spender(asked, None, run.config, run.journal, run.state.ledger)
+                spender = Spender(asked, run.executor, run.config, run.journal, run.state.ledger)
                 await spender.ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
@@ -198,7 +195,7 @@ class Session:
             journal.listen(FlatReward(self.observer.warn).event)
         journal.add(
             "session",
-            str(len(run.state.sessions)),
+            str(len(run.state.told["session"])),
             {
                 "command": shlex.join(sys.argv),
                 "pid": os.getpid(),
@@ -206,7 +203,7 @@ class Session:
                 "sandbox": run.sandbox,
             },
         )
-        if run.config.check and not run.state.calls:
+        if run.config.check and not run.state.told["completion"]:
             await self.control.begun(self._try_models(run), run.resuming)
         self.control.told = lambda: self._tell_the_end(run)
 
@@ -230,13 +227,13 @@ class Session:
     async def _search(self, run: OpenRun, choice: str) -> RunResult:
         await self._begun(run)
         self._told(run, choice)
-        if run.config.goal:
-            from promptpo.session.goals import judged, with_goals_reward
-
-            run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
-        run = replace(run, spec=with_cut(run.spec, run.horizon))
-        ahead = run.ahead()
         with paid_for(run.directory, asked=run.llm.language_model):
+            if run.config.goal:
+                from promptpo.session.goals import judged, with_goals_reward
+
+                run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
+            run = replace(run, spec=with_cut(run.spec, run.horizon))
+            ahead = run.ahead()
             outcome = await search(
                 SearchContext(run.spec, run.config, run.spender(), run.horizon, _camera(run)),
                 self.control,
@@ -254,7 +251,7 @@ class Session:
                 f"{outcome.stop}, and no policy ran since; the result that {run.directory} has is kept."
             )
         written = write_results(run, outcome, ahead, self.control.reason)
-        run.journal.add("stop", str(len(run.state.sessions) - 1), {"reason": outcome.stop})
+        run.journal.add("stop", str(len(run.state.told["session"]) - 1), {"reason": outcome.stop})
         write_page(run.directory, self.observer)
         self.observer.finished(written)
         return written

@@ -20,7 +20,7 @@ from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.records import mean_interval
-from promptpo.seeds import SeedsResult, best_by_evidence
+from promptpo.seeds import SeedsResult
 from tests.promptpo.optimizing import Model, read_run
 from tests.promptpo.policies import GOOD, WEAK
 from tests.waiting import wait_until
@@ -186,4 +186,4 @@ def test_the_test_does_not_choose_the_exported_run(tmp_path: Path) -> None:
         seed: RunResult(tmp_path / str(seed), {"best": {}, "evidence": {"mean_return": by, "success_rate": None}, "test": {"mean_return": test}}, "")
         for seed, by, test in ((0, 5.0, 1.0), (1, 4.0, 9.0))
     }  # fmt: skip
-    assert best_by_evidence(SeedsResult(tmp_path, {}, runs)) is runs[0]
+    assert SeedsResult(tmp_path, {}, runs).best is runs[0]

@@ -59,6 +59,6 @@ class AnswerCap:
 def asked(cell: Cell) -> int:
     """Answers that a cell has on disk."""
     try:
-        return len(read_state(cell.directory).calls)
+        return len(read_state(cell.directory).told["completion"])
     except RunError:
         return 0

@@ -176,8 +176,7 @@ def _from_journal(
         }
     curve = tuple(
         Point(s.steps, s.seconds, s.usd, one.mean_return, s.calls, one.success_rate)
-        for one in state.best_so_far
-        for s in (one.spent,)
+        for s, one in state.best_so_far
     )
     outcomes: Counter[str] = Counter(candidate.attempt.evaluation.outcome for candidate in state.candidates)
     return curve, outcomes, acting

@@ -17,9 +17,9 @@ from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
 from promptpo.run.artifacts import inflate
 from promptpo.run.config import Config
-from promptpo.run.journal import JOURNAL, Event, read_events
+from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
 from promptpo.run.origin import made_here
-from promptpo.run.state import RunState, evaluation_in
+from promptpo.run.state import RunState
 
 if TYPE_CHECKING:
     from promptpo.run.ledger import Ledger
@@ -151,7 +151,7 @@ def _metrics(event: Event, state: RunState) -> dict[str, float]:
         return {"tune/best_return": event.data["best_return"]}
     if event.kind not in ("evaluation", "validation"):
         return {}
-    evaluation = evaluation_in(event)
+    evaluation = evaluation_in(event.data)
     if evaluation.outcome != "ok" or not evaluation.episodes:
         return {}
     length = sum(episode.steps for episode in evaluation.episodes) / len(evaluation.episodes)
@@ -165,7 +165,7 @@ def _episodes(event: Event) -> Iterator[tuple[str, EpisodeRecord]]:
     """(purpose, episode) of every finished episode that an event holds."""
     purpose = "train" if event.kind == "evaluation" else event.kind
     if purpose in {"train", "validation", "test", "held_out", "reference"}:
-        for episode in evaluation_in(event).episodes:
+        for episode in evaluation_in(event.data).episodes:
             yield purpose, episode
     elif event.kind == "tuning":
         for rollout in inflate(event.data["rollouts"]):

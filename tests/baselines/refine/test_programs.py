@@ -169,7 +169,7 @@ def test_the_header_of_an_exported_program_stays_behind() -> None:
     """Its own words go on into the next file, its results do not."""
     told = '"""Push \\\\ along."""\n' + PLAIN
     task = Task("Pendulum-v1")
-    provenance = Provenance(task, "someone", "0.1", "run", "r1c1", "2026-01-01")
+    provenance = Provenance(task, "someone", "run", "r1c1")
     bare = without_header(policy_part(exported(told, provenance, action_space=ACTIONS)))
     assert Program.parse(bare).docstring == Program.parse(told).docstring
     assert Program.parse(bare).without_docstring.strip() == PLAIN.strip()

@@ -42,3 +42,38 @@ def test_a_failure_after_a_search_is_raised() -> None:
 
     with pytest.raises(ValueError, match="no such seed"):
         asyncio.run(Control().finished(failing()))
+
+
+def test_asked_twice_the_run_is_left() -> None:
+    """The first time the search ends, and what follows it goes on; the second time nothing does, and the way on is said."""
+    over: list[str] = []
+
+    async def main() -> None:
+        ending, loop = Control(), asyncio.get_running_loop()
+        with ending.interrupted("promptpo resume runs/a"):
+            loop.call_later(0.05, ending.stop, "enough")
+            assert await ending.until_stopped(_slept(30)) is None
+            over.append(ending.reason)
+            loop.call_later(0.05, ending.stop, "now")
+            await _slept(30)
+            over.append("never")
+
+    with pytest.raises(KeyboardInterrupt, match="promptpo resume runs/a"):
+        asyncio.run(main())
+    assert over == ["enough"]
+
+
+def test_what_was_asked_to_end_before_it_began_does_not_begin() -> None:
+    """No call is made for a search whose end was asked for before."""
+    begun: list[bool] = []
+
+    async def work() -> None:
+        begun.append(True)
+
+    async def main() -> None:
+        ending = Control()
+        ending.stop("enough")
+        assert await ending.until_stopped(work()) is None
+
+    asyncio.run(main())
+    assert not begun

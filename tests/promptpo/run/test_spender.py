@@ -185,14 +185,6 @@ def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0]
 
 
-def test_work_that_only_asks_has_no_executor(tmp_path: Path) -> None:
-    """A draft of a spec, for one."""
-    work = Work(tmp_path)
-    spender = Spender(work.llm, None, Config(Task("CartPole-v1")), work.journal, work.ledger)
-    with pytest.raises(RuntimeError, match="only asks"):
-        _ = spender.executor
-
-
 def test_observations_of_parts_that_differ_in_shape_are_counted() -> None:
     """A tuple of a number, flags and a grid; a dictionary by its parts."""
     parts = (3, np.zeros(4), {"grid": np.zeros((2, 5)), "mode": 1})

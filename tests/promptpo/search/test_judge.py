@@ -18,9 +18,9 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Budget, Config
 from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
-from promptpo.run.journal import Journal
+from promptpo.run.journal import Journal, evaluation_in, to_json
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Candidate, Measured, Played, Seeds
+from promptpo.run.records import Attempt, Candidate, Played, Seeds
 from promptpo.search.context import SearchContext
 from promptpo.search.judge import Judge
 
@@ -59,16 +59,10 @@ class Field:
             steps = 10 * len(seeds)
             if steps > self.ledger.steps_left():
                 raise BudgetSpentError("no steps")
-            measured = Measured(Evaluation("ok", episodes, steps), {"validation": steps}, subject.candidate)
-            self.journal.add(kind, key, measured)
-            return Played(measured, None)
-        return Played(self.journal_value(found), None)
-
-    def journal_value(self, found: Any) -> Any:
-        """What the journal has."""
-        from promptpo.run.journal import from_json
-
-        return from_json(Measured, found)
+            evaluation = to_json(Evaluation("ok", episodes, steps))
+            found = {"evaluation": evaluation, "spent": {"validation": steps}, "candidate": subject.candidate}
+            self.journal.add(kind, key, found)
+        return Played(evaluation_in(found), None)
 
     def attempts(self) -> Any:
         """All of them, rolled out on the training seeds."""

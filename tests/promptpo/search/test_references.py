@@ -17,7 +17,7 @@ from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import evaluation_of
 from promptpo.run.config import Config
-from promptpo.run.records import Measured, Played, Seeds
+from promptpo.run.records import Played, Seeds
 from promptpo.search.context import Feature, SearchContext
 from promptpo.search.references import LEARNT_FROM, measured_at_start, programs
 from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
@@ -191,7 +191,7 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
                 for seed in seeds
             )  # fmt: skip
             rollout = Rollout(episodes, None, len(episodes), "", 0.0)
-            return Played(Measured(evaluation_of(rollout, 0.0), {}), rollout)
+            return Played(evaluation_of(rollout, 0.0), rollout)
 
         def told(self, key: str) -> None:
             """Nothing is kept twice."""

@@ -113,10 +113,7 @@ def test_it_tells_the_whole_story(page: Any, told_run: Any) -> None:
 
 def test_programs_that_were_repaired_are_listed(told_run: Any) -> None:
     """The sandbox's refusals include those of programs that a repair replaced."""
-    stopped = {
-        (item.candidate, item.call, item.evaluation.outcome)
-        for item in read_view(told_run.directory).state.stopped
-    }
+    stopped = {(whose, call, one.outcome) for whose, call, one in read_view(told_run.directory).state.stopped}
     assert ("r1c1", "r1.c1", "rejected") in stopped
     assert ("r1c2", "", "invalid_action") in stopped or ("r1c2", "", "crashed") in stopped
 
@@ -126,9 +123,9 @@ def test_spending_grows_and_ends_at_the_result(told_run: Any) -> None:
     run = read_view(told_run.directory)
     steps = sorted(candidate.spent.steps for candidate in run.candidates)
     assert steps[-1] <= sum(v for k, v in told_run.data["steps"].items() if k not in ("test", "total"))
-    spent = [one.spent.steps for one in run.state.best_so_far]
+    spent = [one.steps for one, _ in run.state.best_so_far]
     assert spent == sorted(spent)
-    assert run.state.best_so_far[-1].mean_return == run.best.evidence.mean_return
+    assert run.state.best_so_far[-1][1].mean_return == run.best.evidence.mean_return
     assert run.best.id == run.state.best.id == told_run.data["best"]["candidate"]
 
 
@@ -178,9 +175,11 @@ def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(
     from promptpo.output.report import page as module
 
     run = read_view(told_run.directory)
-    assert 0.0 < run.state.seconds_per_test_episode < 5.0
-    run.state.seconds_per_test_episode = 60.0
-    monkeypatch.setattr(module, "read_view", lambda _: run)
+    (recorded,) = run.state.told["test"].values()
+    test = recorded["evaluation"]
+    assert 0.0 < test["seconds"] < 5.0 * len(test["episodes"])
+    monkeypatch.setitem(test, "seconds", 60.0 * len(test["episodes"]))
+    monkeypatch.setattr(module, "read_run", lambda _: run)
     text = write_report(told_run.directory, seconds=4.0).read_text()
     assert "An episode takes about 60 seconds here" in text
     assert "add one with: promptpo report" in text
