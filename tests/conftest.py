@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -41,6 +42,23 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "dist", None) == "load":
         config.option.dist = "loadfile" if config.option.markexpr == "not slow" else "worksteal"
         config.option.loadscopereorder = False  # by number of tests, which puts the few long ones last
+
+
+LEARNING = ("tests/baselines/llm_policy/", "tests/baselines/refine/", "tests/baselines/test_")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """What learns is one file to the processes: importing torch takes one of them seconds."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+
+    class ByFile(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return "learning" if nodeid.startswith(LEARNING) else super()._split_scope(nodeid)
+
+    return ByFile(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

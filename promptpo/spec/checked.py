@@ -27,20 +27,16 @@ def checks_of(
     """
     trial = observed.trial
     for name in RESULTS:
-        passed = trial.passed(name) if trial is not None else None
-        if passed is not None and name in parts.code:
-            values = f"{min(passed.told):.4g} to {max(passed.told):.4g}"
-            yield f"{name}: its lines ran beside {len(passed.told)} steps, and gave what the environment gave ({values})."
+        if trial is not None and name in parts.code:
+            told = trial.found[name].told
+            values = f"{min(told):.4g} to {max(told):.4g}"
+            yield f"{name}: its lines ran beside {len(told)} steps, and gave what the environment gave ({values})."
         else:
-            words = (
-                f"its words are from: {sources['reward']}"
-                if name == "reward"
-                else "what is said of the end is not checked"
-            )
+            end = "what is said of the end is not checked"
+            words = f"its words are from: {sources['reward']}" if name == "reward" else end
             yield f"{name}: no lines of the environment are shown; {words}."
-    hidden = [(one, NOT_OBSERVED) for code in parts.code.values() for one in code.hidden]
-    told = [item for code in parts.code.values() for item in code.words.items()]
-    for name, words in dict.fromkeys([*told, *hidden]):
+    explained = [{**code.words, **dict.fromkeys(code.hidden, NOT_OBSERVED)} for code in parts.code.values()]
+    for name, words in dict.fromkeys(item for one in explained for item in one.items()):
         yield f"{name}: {words}: compared with observations and actions in {len(trial.rows) if trial else 0} steps."
     ended = [
         f"{one.steps} ({'terminated' if one.terminated else 'truncated' if one.truncated else 'left'})"

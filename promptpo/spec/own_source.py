@@ -32,10 +32,13 @@ def source_block(env: gymnasium.Env[Any, Any]) -> str:
         for node in ast.parse(text).body:
             if isinstance(node, ast.Import | ast.ImportFrom | ast.If) or _is_text(node):
                 continue
-            part = _moving(node) or ast.get_source_segment(text, node) or ""
+            if isinstance(node, ast.ClassDef):  # its documentation stands above; what draws moves nothing
+                node.body = [one for one in node.body if not _is_text(one) and _name(one) not in PASSIVE]
+                node.body = node.body or [ast.Pass()]
+            part = ast.unparse(node)
             room -= len(part)
             if room < 0:
-                left_out.append(getattr(node, "name", ""))
+                left_out.append(_name(node))
             else:
                 blocks.append(part)
     if len(blocks) == 1:
@@ -44,14 +47,8 @@ def source_block(env: gymnasium.Env[Any, Any]) -> str:
     return "\n\n\n".join([*blocks, *([f"# Left out for their length: {named}."] if named else [])])
 
 
-def _moving(node: ast.stmt) -> str:
-    """A class without documentation, which stands above, and without what draws; empty for anything else."""
-    if not isinstance(node, ast.ClassDef):
-        return ""
-    node.body = [
-        one for one in node.body if not _is_text(one) and getattr(one, "name", "") not in PASSIVE
-    ] or [ast.Pass()]
-    return ast.unparse(node)
+def _name(node: ast.stmt) -> str:
+    return getattr(node, "name", "")
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
 
-MOST_CODE, MOST_ENDING = 6000, 700
+MOST_CODE, MOST_ENDING = 6000, 900
 """Characters of code on the reward, and on what ends an episode."""
 
 MOST_WORDS = 2200
@@ -56,7 +56,12 @@ def reward_parts(
         text = text or unknown
     for name in () if extra.end else ("terminated", "truncated")[: 2 if parts.horizon is None else 1]:
         if (code := coded(trial, name, MOST_ENDING, spaces)) is not None:
-            found[name] = code
+            known = {key: said for one in found.values() for key, said in one.words.items()}
+            words = {
+                key if known.get(key, said) == said else f"{key} in {name}": said
+                for key, said in code.words.items()
+            }  # a line of another function may read it at another time of a step
+            found[name] = replace(code, words=words)
             end = end if len(end) <= BESIDE else ""
     return replace(parts, code=found, reward_text=text, end=end)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from promptpo.spec.functions import Level, called, calls_are_clear, results_of, value_of
-from promptpo.spec.names import read_in, root_of, stored_in
+from promptpo.spec.functions import Level, called, helpers_of, returns_of
+from promptpo.spec.names import locals_of, read_in, root_of, stored_in
 
 
 @dataclass(frozen=True)
@@ -22,35 +23,40 @@ class Sliced:
 
     Attributes:
         level: The function.
-        body: The lines, nested as they stand.
+        body: The lines, nested as they stand; they return what is looked for.
+        results: Names that this is made of.
         cut: Names whose values are told instead of how they come about.
         helpers: Functions that these lines call, by their names.
     """
 
     level: Level
     body: Sequence[ast.stmt]
+    results: frozenset[str]
     cut: set[str]
-    helpers: dict[str, Level]
+    helpers: Mapping[str, Level]
 
 
-def sliced(level: Level, cut: set[str]) -> Sliced | None:
-    """The lines of a function that its result depends on; None where they cannot be told apart.
-
-    Args:
-        level: The function.
-        cut: Names that need no explaining.
-    """
-    found = _Slice(level, cut | _carriers(level))
-    body, results = found.lines(), results_of(level)
-    ends = [n for n in ast.walk(level.node) if isinstance(n, ast.Return)]
-    if found.unclear or len(results) < len(ends) or not ends:
+def sliced(level: Level, index: int) -> Sliced | None:
+    """The lines of a function that an element of its result depends on; None where they cannot be told apart."""
+    node, ends = copy.deepcopy(level.node), list[ast.expr]()
+    for one in (n for n in ast.walk(node) if isinstance(n, ast.Return)):
+        if not isinstance(one.value, ast.Tuple) or len(one.value.elts) <= index:
+            return None
+        ends.append(one.value.elts[0])
+        one.value = one.value.elts[index]
+    level = replace(level, node=node)
+    results = frozenset(name for one in returns_of(node) if one for name in read_in(one, level.me))
+    observed = {name for one in ends for name in read_in(one, level.me)} & locals_of(node)
+    exactly = set(map(ast.unparse, filter(None, returns_of(node))))
+    slicing = _Slice(level, results, exactly, (observed - results) | _carriers(level))
+    body = slicing.lines()
+    whole = ast.Module(body, [])
+    helpers = helpers_of(level, whole, {})
+    if helpers is None or not ends or any(isinstance(n, ast.Try) for n in ast.walk(whole)):
         return None
-    if found.cut & found.results:
+    if slicing.cut & exactly:
         return None  # it would say that the result is the result
-    for node in (n for one in body for n in ast.walk(one) if isinstance(n, ast.Return)):
-        node.value = level.result(node.value)
-    read = {name for one in body for name in read_in(one, level.me)}
-    return Sliced(level, body, found.cut & read, found.helpers)
+    return Sliced(level, body, results, slicing.cut & read_in(whole, level.me), helpers)
 
 
 def _carriers(level: Level) -> set[str]:
@@ -58,10 +64,8 @@ def _carriers(level: Level) -> set[str]:
     found: set[str] = set()
     for statement in (n for n in ast.walk(level.node) if isinstance(n, ast.Assign)):
         kept = {name for target in statement.targets if "." in (name := ast.unparse(root_of(target)))}
-        inner = list(ast.walk(statement.value))
-        plain = not any(isinstance(n, ast.BinOp) for n in inner)
-        if kept and plain and all(value_of(level, n.func) for n in inner if isinstance(n, ast.Call)):
-            names = {n.id for n in inner if isinstance(n, ast.Name)} - {level.me}
+        if kept and not any(isinstance(n, ast.BinOp) for n in ast.walk(statement.value)):
+            names = read_in(statement.value, level.me) & locals_of(level.node)
             found |= {name for name in names if kept & _sources(level, name)}
     return found
 
@@ -69,30 +73,28 @@ def _carriers(level: Level) -> set[str]:
 def _sources(level: Level, name: str) -> set[str]:
     """Names and attributes that a local name is computed from, in methods of the same object too."""
     found, waiting = set[str](), {name}
-    assigning = [n for n in ast.walk(level.node) if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign)]
     while waiting:
         found.add(one := waiting.pop())
-        for statement in (n for n in assigning if one in stored_in(n)):
-            reads = set(read_in(statement, level.me))
-            for call in (n for n in ast.walk(statement) if isinstance(n, ast.Call)):
-                method = called(level, call)
-                if method is not None and method.owner is level.owner:
-                    reads |= {r for r in read_in(method.node, method.me) if "." in r}
-            found |= {r for r in reads if "." in r}
-            waiting |= reads - found
+        for statement in ast.walk(level.node):
+            if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and one in stored_in(
+                statement
+            ):
+                reads = set(read_in(statement, level.me))
+                for call in ast.walk(statement):
+                    method = called(level, call)
+                    if method is not None and method.owner is level.owner:
+                        reads |= {r for r in read_in(method.node, method.me) if "." in r}
+                found |= {r for r in reads if "." in r}
+                waiting |= reads - found
     return found
 
 
 class _Slice:
     """Lines that are kept, found by passes until one finds no more."""
 
-    def __init__(self, level: Level, cut: set[str]) -> None:
-        self.level, self.cut = level, cut
-        self.helpers: dict[str, Level] = {}
-        self.unclear = self._looping = False
-        results = results_of(level)
-        self.results = set(map(ast.unparse, results))
-        self._wanted = {name for one in results for name in read_in(one, level.me)}
+    def __init__(self, level: Level, results: frozenset[str], exactly: set[str], cut: set[str]) -> None:
+        self.level, self.cut, self._exactly = level, cut, exactly
+        self._wanted, self._looping = set(results), False
 
     def lines(self) -> list[ast.stmt]:
         """Copies of the lines, nested as they stand."""
@@ -104,19 +106,18 @@ class _Slice:
     def _kept_of(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         found = []
         for one in statements:
-            names = () if isinstance(one, ast.FunctionDef) else ("body", "orelse")
-            inner = {name: self._kept_of(getattr(one, name)) for name in names if hasattr(one, name)}
-            if not any(inner.values()) and not self._is_needed(one):
-                continue
-            self.unclear |= isinstance(one, ast.Try)
-            self._looping |= isinstance(one, ast.For | ast.While)
-            for part in _own_parts(self.level, one):
-                self.unclear |= not calls_are_clear(self.level, part, self.helpers)
-                self._wanted |= read_in(part, self.level.me)
-            kept = copy.copy(one)
-            for name, lines in inner.items():
-                setattr(kept, name, lines or ([ast.Pass()] if name == "body" else []))
-            found.append(kept)
+            kept: Any = copy.copy(one)
+            for name in () if isinstance(one, ast.FunctionDef) else ("body", "orelse"):
+                if hasattr(one, name):
+                    setattr(kept, name, self._kept_of(getattr(one, name)))
+            inner = getattr(kept, "body", None) or getattr(kept, "orelse", None)
+            if inner or self._is_needed(one):
+                self._looping |= isinstance(one, ast.For | ast.While)
+                for part in _own_parts(one):
+                    self._wanted |= read_in(part, self.level.me)
+                if getattr(kept, "body", None) == []:
+                    kept.body = [ast.Pass()]
+                found.append(kept)
         return found
 
     def _is_needed(self, one: ast.stmt) -> bool:
@@ -126,23 +127,20 @@ class _Slice:
             return self._looping
         if not isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.For):
             return False
-        stored = {name for part in _own_parts(self.level, one) for name in stored_in(part)}
         told = self._wanted - self.cut
         keeps = isinstance(one, ast.Assign) and ast.unparse(one.value) in told  # a value for the next step
-        stored = {n for n in stored & told if "." not in n or n in self.results or keeps}
-        moves = isinstance(one, ast.Assign | ast.AnnAssign) and not calls_are_clear(self.level, one, {})
-        if stored and moves:
-            self.cut |= {
-                n for n in stored if "." not in n
-            }  # what moves the environment, or draws, is not run again
+        every = {name for part in _own_parts(one) for name in stored_in(part)}
+        stored = {name for name in every & told if "." not in name or name in self._exactly or keeps}
+        moves = isinstance(one, ast.Assign | ast.AnnAssign) and bool(
+            every & self.cut or helpers_of(self.level, one, {}) is None
+        )
+        if moves:  # what moves the environment, or draws, is not run again
+            self.cut |= {name for name in stored if "." not in name}
         return bool(stored) and not moves
 
 
-def _own_parts(level: Level, statement: ast.stmt) -> list[ast.AST]:
-    """What a statement itself reads and stores, without the statements in it; of a result what is meant."""
-    if isinstance(statement, ast.Return):
-        result = level.result(statement.value)
-        return [] if result is None else [result]
+def _own_parts(statement: ast.stmt) -> list[ast.AST]:
+    """What a statement itself reads and stores, without the statements in it."""
     if isinstance(statement, ast.If | ast.While):
         return [statement.test]
     if isinstance(statement, ast.For):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import math
 import re
 import sys
 import textwrap
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import equal
-from promptpo.spec.functions import levels_of, results_of
+from promptpo.spec.functions import helpers_of, step_of
 from promptpo.spec.known import evaluated
 from promptpo.spec.names import locals_of, read_in
 from promptpo.spec.slicing import Sliced, sliced
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-    from promptpo.spec.functions import Level
 
 RESULTS = {"reward": 1, "terminated": 2, "truncated": 3}
 CLOSE = 1e-4
@@ -55,36 +55,49 @@ class _View:
         return getattr(self.__dict__["_viewed"], name)
 
 
+class Chain(NamedTuple):
+    """What code reads of an object or a module, such as ``self.data.qpos[0]``.
+
+    Attributes:
+        root: The object.
+        text: What follows it.
+        own: Whether it is that of a method.
+    """
+
+    root: Any
+    text: str
+    own: bool
+
+
 class Proposal:
     """Lines that run beside the function that they were taken from, each just before the function runs it.
 
     Attributes:
         lines: Of the function.
-        chains: Attributes of its object that they read, such as ``data.qpos[0]``.
         failed: Whether they raised, or used a name with several values in a step.
+        reads: Of each line: what it, and functions that it calls, read of objects and modules, as a spec writes it.
         told: What the environment gave.
         given: What they gave.
-        begun: Of each step arguments, names that are cut, and attributes, when they are used first.
-        ended: Likewise attributes, when the function returns.
+        used: Of each step: argument, name that is cut, or chain such as ``env.data.qpos[0]`` to its value where the lines
+            read it first, and where they read it last.
     """
 
     def __init__(self, lines: Sliced) -> None:
-        self.lines, self.chains = lines, sorted(set(_chains(lines)))
-        self.failed, self.told, self.given = False, list[float](), list[float]()
-        self.begun, self.ended = list[dict[str, Any]](), list[dict[str, Any]]()
+        self.lines, self.failed = lines, False
+        self.told, self.given, self.used = list[float](), list[float](), list[dict[str, list[Any]]]()
         self._at = [getattr(one, "lineno", LAST) for one in lines.body]
-        self._reads = [sorted(read_in(one, lines.level.me) & lines.cut) for one in lines.body]
+        self._cut = [sorted(read_in(one, lines.level.me) & lines.cut) for one in lines.body]
+        self.reads = [dict(_chains(lines, one)) for one in lines.body]
         self._function = self._beside()
         self._running: Any = None
-        self._waiting = 0
-        self._now: dict[str, dict[str, Any]] = {}
+        self._now: dict[str, list[Any]] = {}
         self._value: Any = None
 
     def _beside(self) -> Any:
         """The lines as a generator that waits before each of them, for the names that are cut."""
         level, space = self.lines.level, dict(self.lines.level.names)
         text = [f"def beside({', '.join([level.me or '_', *level.arguments])}):"]
-        for one, reads in zip(self.lines.body, self._reads, strict=True):
+        for one, reads in zip(self.lines.body, self._cut, strict=True):
             text.append(f"    {''.join(f'{name}, ' for name in reads)}{'= ' if reads else ''}yield")
             text.append(textwrap.indent(ast.unparse(one), "    "))
         exec("\n".join(text), space)  # noqa: S102 - lines of the environment's own class, which runs in this process anyway
@@ -92,18 +105,18 @@ class Proposal:
 
     def begin(self, names: Mapping[str, Any]) -> None:
         """The function is called."""
-        level = self.lines.level
-        given = {name: _kept(names[name]) for name in level.arguments}
-        self._now, self._value = {"begun": given | self._attributes(), "ended": {}}, None
-        self._running, self._waiting = self._function(_View(level.owner), **given), 0
+        given = {name: _kept(names[name]) for name in self.lines.level.arguments}
+        self._now, self._value = {name: [value, value] for name, value in given.items()}, None
+        self._waiting, self._running = 0, self._function(_View(self.lines.level.owner), **given)
         next(self._running)
 
     def reach(self, line: int, names: Mapping[str, Any]) -> None:
         """The function comes to a line."""
         while self._running is not None and self._at[self._waiting] <= line:
             try:
-                used = {name: _kept(names[name]) for name in self._reads[self._waiting]}
-                self.failed |= any(not equal(self._now["begun"].setdefault(n, v), v) for n, v in used.items())
+                used = {name: _kept(names[name]) for name in self._cut[self._waiting]}
+                self.failed |= any(not equal(self._now.setdefault(n, [v, v])[0], v) for n, v in used.items())
+                self._look(self._waiting)
                 self._waiting += 1
                 self._running.send(tuple(used.values()) or None)
             except StopIteration as done:
@@ -111,19 +124,16 @@ class Proposal:
             except Exception:  # noqa: BLE001 - code that fails is not shown
                 self.failed, self._running = True, None
 
-    def end(self, names: Mapping[str, Any]) -> None:
-        """The function returns."""
-        self.reach(LAST, names)
-        self._now["ended"] = self._attributes()
-
-    def _attributes(self) -> dict[str, Any]:
-        return {f".{one}": _at(self.lines.level.owner, one) for one in self.chains}
+    def _look(self, number: int) -> None:
+        """Note what the chains in a line hold now."""
+        for path, chain in self.reads[number].items():
+            value = _at(chain)
+            self._now.setdefault(path, [value, value])[1] = value
 
     def compare(self, told: Any, *, keeping: bool) -> None:
         """Hold what the last run gave beside what the environment returned."""
         if keeping:
-            self.begun.append(self._now.get("begun", {}))
-            self.ended.append(self._now.get("ended", {}))
+            self.used.append(self._now)
         try:
             self.given.append(float(np.asarray(self._value, dtype=float).reshape(())))
             self.told.append(float(told))
@@ -152,11 +162,10 @@ class SpecTrial:
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         self.env = env
-        self.found = {
-            name: list(filter(None, map(_proposal, levels_of(env, index)))) for name, index in RESULTS.items()
-        }
+        self._level = step_of(env)
+        lines = {n: sliced(self._level, i) for n, i in RESULTS.items()} if self._level is not None else {}
+        self.found = {name: Proposal(one) for name, one in lines.items() if one is not None}
         self.rows, self.own = list[tuple[Any, Any, Any]](), list[dict[str, Any]]()
-        self._every = [one for found in self.found.values() for one in found]
         self._returned: Any = ()
 
     @contextlib.contextmanager
@@ -167,7 +176,7 @@ class SpecTrial:
         self._returned = ()
 
         def watched(*given: Any, **named: Any) -> Any:
-            sys.settrace(self._called if any(not one.failed for one in self._every) else previous)
+            sys.settrace(self._called if any(not one.failed for one in self.found.values()) else previous)
             try:
                 self._returned = step(*given, **named)
             finally:
@@ -184,36 +193,29 @@ class SpecTrial:
     def _called(self, frame: FrameType, event: str, value: Any) -> Any:
         """Called by Python where a function is called; what it returns is called at each of its lines, and at its end."""
         del event, value
-        code = frame.f_code
-        running = [
-            one
-            for one in self._every
-            if one.lines.level.code is code
-            and not one.failed
-            and frame.f_locals.get(one.lines.level.me) is one.lines.level.owner
-        ]
+        level, code = self._level, frame.f_code
+        if level is None or level.code is not code or frame.f_locals.get(level.me) is not level.owner:
+            return None
+        running = [one for one in self.found.values() if not one.failed]
         for one in running:
             one.begin(frame.f_locals)
 
         def follow(frame: FrameType, event: str, value: Any) -> Any:
             del value
+            line = {"line": frame.f_lineno - code.co_firstlineno + 1, "return": LAST}.get(event, 0)
             for one in running:
-                if event == "line":
-                    one.reach(frame.f_lineno - code.co_firstlineno + 1, frame.f_locals)
-                elif event == "return":
-                    one.end(frame.f_locals)
+                one.reach(line, frame.f_locals)
             return follow
 
-        return follow if running else None
+        return follow
 
     def seen(self, observation: Any, action: Any, following: Any, *, ended: bool) -> None:
         """Compare the last step, and keep what a policy saw before it, did, and saw after it."""
         if not isinstance(self._returned, tuple) or len(self._returned) <= max(RESULTS.values()):
             return
         keeping = ended or len(self.rows) < MOST_ROWS  # what ends an episode is rare, and tells most
-        for name, found in self.found.items():
-            for one in found:
-                one.compare(self._returned[RESULTS[name]], keeping=keeping)
+        for name, one in self.found.items():
+            one.compare(self._returned[RESULTS[name]], keeping=keeping)
         if keeping:
             self.rows.append((observation, action, following))
             tables = {name: table_of([value]) for name, value in vars(self.env).items()}
@@ -222,8 +224,9 @@ class SpecTrial:
             )
 
     def passed(self, name: str) -> Proposal | None:
-        """The first proposal that gave every recorded result; None where none did."""
-        return next((one for one in self.found[name] if one.right), None)
+        """The proposal for a result, if it gave every recorded one; None where it did not."""
+        found = self.found.get(name)
+        return found if found is not None and found.right else None
 
     def sides(self, observation_space: Any, action_space: Any) -> Columns:
         """What a policy saw after each step, saw before it, and did."""
@@ -236,10 +239,10 @@ class SpecTrial:
 
     def tied(self, values: Sequence[Any], sides: Columns) -> Tie:
         """What a variable is to a policy that held these values in the rows."""
-        after = [following for *_, following in self.rows]
-        whole = {"next_obs": after, "(next_obs,)": [(one,) for one in after]}
-        written = (path for path, seen in whole.items() if all(map(equal, values, seen)))
-        return Tie(path) if (path := next(written, "")) else tie(values, sides)
+        _, actions, after = zip(*self.rows, strict=True)
+        whole = {"action": actions, "next_obs": after}
+        same = (path for path, seen in whole.items() if all(map(equal, values, seen)))
+        return Tie(path) if (path := next(same, "")) else tie(values, sides)
 
     def names(self, observation_space: Any) -> dict[str, str]:
         """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
@@ -250,38 +253,31 @@ class SpecTrial:
         return {path: name for path, name in ties if path and " " not in path and often[path] == 1}
 
 
-def _proposal(level: Level) -> Proposal | None:
-    """Lines cut at the names that make up the observation."""
-    ends = [n.value for n in ast.walk(level.node) if isinstance(n, ast.Return)]
-    observed = {name for one in ends if isinstance(one, ast.Tuple) for name in read_in(one.elts[0], level.me)}
-    observed -= {name for one in results_of(level) for name in read_in(one, level.me)}
-    lines = sliced(level, observed & locals_of(level.node))
-    return Proposal(lines) if lines is not None else None
-
-
 def _within(space: Any, values: Sequence[Any]) -> Sequence[Any]:
     """Observations without the number of their variant, where the space has none."""
     shown = isinstance(values[0], dict) and not isinstance(space, spaces.Dict)
     return [one["observation"] for one in values] if shown else values
 
 
-def _chains(lines: Sliced) -> Iterator[str]:
-    """Chains of attributes of the object that lines, or functions that they call, read."""
-    level = lines.level
-    trees = [(level, one) for one in lines.body] + [(one, one.node) for one in lines.helpers.values()]
-    for one, tree in trees:
-        for node in ast.walk(tree):
-            text = ast.unparse(node) if isinstance(node, ast.Attribute | ast.Subscript) else ""
-            if one.me and re.fullmatch(rf"{one.me}(\.\w+|\[-?\d*(:-?\d*)?\])+", text):
-                chain = f"{one.path}{text.removeprefix(one.me)}"
-                if chain.startswith(f"{level.path}."):
-                    yield chain.removeprefix(f"{level.path}.")
+def _chains(lines: Sliced, statement: ast.stmt) -> Iterator[tuple[str, Chain]]:
+    """Attributes of objects, and constants of modules, that a line, or functions that it calls, read."""
+    below = helpers_of(lines.level, statement, {}) or {}
+    for level, tree in [(lines.level, statement), *((one, one.node) for one in below.values())]:
+        known = {**level.names, **dict.fromkeys(locals_of(level.node)), level.me: level.owner}
+        for node in (n for n in ast.walk(tree) if isinstance(n, ast.Attribute | ast.Subscript | ast.Name)):
+            text = ast.unparse(node)
+            chain = re.fullmatch(r"(\w+)((?:\.\w+|\[-?\d*(?::-?\d*)?\]|\['\w+'\])*)", text)
+            root = known.get(chain[1]) if chain is not None else None
+            if chain is not None and root is not None and root is not np and root is not math:
+                own = chain[1] == level.me
+                if chain[2] or not own:
+                    yield f"{level.path if own else chain[1]}{chain[2]}", Chain(root, chain[2], own)
 
 
-def _at(owner: Any, chain: str) -> Any:
-    """The numbers that a chain such as ``data.qpos[0]`` holds now; None where it holds anything else."""
+def _at(chain: Chain) -> Any:
+    """The numbers that a chain holds now; None where it holds anything else."""
     try:
-        found = table_of([evaluated(f"owner.{chain}", {"owner": owner})])
+        found = table_of([evaluated(f"root{chain.text}", {"root": chain.root})])
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
     return None if found is None else found[0]

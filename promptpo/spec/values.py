@@ -70,9 +70,10 @@ def tie(values: Sequence[Any], sides: Columns) -> Tie:
         return Tie()
     listed, table = table.ndim > 1, table.reshape(len(table), -1)
     size, changes = table.shape[1], (table != table[0]).any(axis=0)
+    close = 1e-5 * np.abs(table) + 1e-7
     for path, rows, single in sides:
         for start in range(rows.shape[1] - size + 1):
-            if changes.any() and np.allclose(rows[:, start : start + size], table, rtol=1e-5, atol=1e-7):
+            if changes.any() and (np.abs(rows[:, start : start + size] - table) <= close).all():
                 whole = single or (size == rows.shape[1] and listed)
                 part = f"[{start}:{start + size}]" if listed else f"[{start}]"
                 return Tie(path if whole else f"{path}{part}")
@@ -83,13 +84,16 @@ def tie(values: Sequence[Any], sides: Columns) -> Tie:
 
 def _on_a_line(y: NDArray[Any], sides: Columns) -> str | None:
     """How a number is computed from one that is seen, empty where too few values say so; None where it lies on no line."""
+    around = (y - y.mean())[:, None]
+    close = 1e-4 * float(np.ptp(y)) + 1e-9
     for path, rows, single in sides:
-        for n, x in enumerate(rows.T):
-            if not np.ptp(x) or not np.ptp(y):
-                continue
+        spread = rows - rows.mean(axis=0)
+        with np.errstate(all="ignore"):  # columns that do not change, or are not finite, lie on no line
+            slopes = (spread * around).sum(axis=0) / (spread**2).sum(axis=0)
+            fits = (np.abs(spread * slopes - around) <= close).all(axis=0)
+        for n in np.flatnonzero(fits & (np.ptp(rows, axis=0) > 0) & (np.ptp(y) > 0)):
+            x = rows[:, n]
             slope, offset = map(float, np.polyfit(x, y, 1))
-            if not np.allclose(slope * x + offset, y, rtol=0, atol=1e-4 * float(np.ptp(y)) + 1e-9):
-                continue
             if len(np.unique(x)) < FEWEST:
                 return ""
             factor, added = f"{slope:.6g}", f" {'-' if offset < 0 else '+'} {abs(offset):.6g}"

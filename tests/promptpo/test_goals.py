@@ -171,8 +171,11 @@ def test_episodes_are_shown_in_files_and_report(done: tuple[Any, Judge]) -> None
 
 
 @pytest.mark.usefixtures("unfilmed")
-def test_a_run_that_is_ended_says_what_is_known_of_its_goal(tmp_path: Path) -> None:
+def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ctrl-C while the model judges: the share of episodes is counted, the comparison in pairs is said to be missing."""
+    monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 0.2)  # no answer comes
 
     class Slow(ScriptedLLM):
         async def complete(self, request: Request) -> Any:

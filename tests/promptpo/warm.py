@@ -19,6 +19,7 @@ SMALL = (
     "MountainCarContinuous-v0",
     "Acrobot-v1",
     "Taxi-v4",
+    "Blackjack-v1",
     "MiniGrid-Empty-5x5-v0",
 )
 SPAWNED = multiprocessing.get_context

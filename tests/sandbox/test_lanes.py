@@ -200,7 +200,7 @@ def seen(thing):
     st.lists(st.tuples(st.sampled_from(STATES), st.sampled_from(PLACES)), min_size=1, max_size=6),
     st.integers(0, 1000),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_state_of_every_kind_stays_in_its_episode(
     lanes_box: Sandbox, drawn: list[tuple[tuple[str, str, str], tuple[str, str]]], seed: int
 ) -> None:

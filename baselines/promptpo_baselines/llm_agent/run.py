@@ -21,7 +21,6 @@ from promptpo.files import read_text
 from promptpo.output.policy_file import file_and_task
 from promptpo.run.journal import to_json
 from promptpo.run.records import Seeds
-from promptpo.spec.describe import describe
 from promptpo_baselines.environments import make_playable, numeric
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
 from promptpo_baselines.icpi.engines.choose import choose_engine
@@ -85,6 +84,8 @@ def prepare(config: AgentConfig, told: str | None = None) -> DescribedTask:
         UnsupportedSpaceError: Its actions or observations cannot be written.
         UsageError: Values are asked for where actions cannot be counted.
     """
+    from promptpo.spec.describe import describe  # imported when a task is to be described
+
     if config.beside is not None:
         read_text(file_and_task(config.beside, config.task)[0])  # told before anything is paid
     spec = describe(config.task)

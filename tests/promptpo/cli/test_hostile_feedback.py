@@ -1,13 +1,18 @@
 """Feedback classes that mean harm, through the command line: each fails or is text, and the run goes on."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from promptpo.cli.app import run
+from promptpo.rollouts import Settings
+from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL
+from promptpo.session import session
+from promptpo.session.opened import settings_for
 from tests.promptpo.cli.test_border import NASTY, shown_raw
 from tests.promptpo.cli.test_command_line import SHORT
 
@@ -26,11 +31,18 @@ BODIES = {
 """What a class does, in the order in which they are repaired into each other; the last one gives a text."""
 
 
+def impatient(config: Config) -> Settings:
+    """A run's settings, but that a class which hangs is ended after half a second of work."""
+    settings = settings_for(config)
+    return replace(settings, limits=replace(settings.limits, call_seconds=0.5))
+
+
 def test_hostile_classes_come_to_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is read, written or obeyed; the first that gives a text is in force, and its text is clean."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session, "settings_for", impatient)
     (tmp_path / "secret").write_text("CANARY-7f3a")
     given = {"secret": str(tmp_path / "secret"), "run": str(tmp_path / "run"), "nasty": NASTY}
     classes = [CLASS.format(legend=NASTY, body=body.format(**given)) for body in BODIES.values()]

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,35 @@ def harmless(shown: Any) -> None:
     assert not re.search(r"(?m)^Held-out return 500", shown)
 
 
+Answers = dict[str, tuple[str, int]]
+EACH = """
+import sys
+from promptpo.cli.app import run
+if __name__ == "__main__":
+    sys.path.insert(0, "")
+    for words in sys.argv[1:]:
+        code = run(words.split())
+        sys.stderr.flush()
+        print(f"<<ended with {code}>>", flush=True)
+"""
+
+
+def each_on_terminal(asked: Iterable[str], *, columns: int, cwd: Any) -> Answers:
+    """What each command shows on a real terminal, and its code; one process runs them all."""
+    asked = list(asked)
+    shown, _ = on_terminal(*asked, columns=columns, cwd=cwd, code=EACH)
+    parts = re.split(r"<<ended with (\d+)>>", shown)
+    assert len(parts) == 2 * len(asked) + 1, shown
+    return {words: (parts[2 * n], int(parts[2 * n + 1])) for n, words in enumerate(asked)}
+
+
+@pytest.fixture(scope="module")
+def on_wide(odd: Any) -> Answers:
+    """Commands that have tables, colours or a live view."""
+    asked = ("show run", "show run r1c2", "list .", "resume run --no-film")
+    return each_on_terminal(asked, columns=200, cwd=odd)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -77,11 +107,15 @@ def harmless(shown: Any) -> None:
     ids=" ".join,
 )
 def test_every_command_shows_them_as_text(
-    odd: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: Any
+    odd: Any,
+    on_wide: Answers,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: Any,
 ) -> None:
     """Exit code 0, and what was cut out can be read; on a terminal where there are tables, colours or a live view."""
-    if arguments in (["show", "run"], ["show", "run", "r1c2"], ["list", "."], ["resume", "run", "--no-film"]):
-        shown, code = on_terminal(*arguments, columns=200, cwd=odd)
+    if " ".join(arguments) in on_wide:
+        shown, code = on_wide[" ".join(arguments)]
     else:
         monkeypatch.chdir(odd)
         code = run(arguments)
@@ -271,29 +305,33 @@ def odd_task(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 BROKEN = "odd_texts_task:Odd-v0 --env-kwargs"
+ASKED = {
+    "spec odd_texts_task:Odd-v0": 0,
+    "spec odd_texts_task:Odd-v0 --reveal source": 0,
+    "spec odd_texts_task:Odd-v0 --check": 0,
+    "spec odd_texts_task:Odd-v0 -o spec.py": 0,
+    f'spec {BROKEN} {{"broken":"built"}}': 1,
+    f'spec {BROKEN} {{"broken":"stepped"}}': 1,
+    "show run": 0,
+    "show run r1c1": 0,
+    "list .": 0,
+    "evaluate run --episodes 1": 0,
+    "play run --video film.gif --episodes 1": 1,
+    f'evaluate run/best.py --env {BROKEN} {{"broken":"stepped"}} --episodes 1': 1,
+}
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        ("spec odd_texts_task:Odd-v0", 0),
-        ("spec odd_texts_task:Odd-v0 --reveal source", 0),
-        ("spec odd_texts_task:Odd-v0 --check", 0),
-        ("spec odd_texts_task:Odd-v0 -o spec.py", 0),
-        (f'spec {BROKEN} {{"broken":"built"}}', 1),
-        (f'spec {BROKEN} {{"broken":"stepped"}}', 1),
-        ("show run", 0),
-        ("show run r1c1", 0),
-        ("list .", 0),
-        ("evaluate run --episodes 1", 0),
-        ("play run --video film.gif --episodes 1", 1),
-        (f'evaluate run/best.py --env {BROKEN} {{"broken":"stepped"}} --episodes 1', 1),
-    ],
-)
-def test_an_environments_texts_are_shown_as_text(odd_task: Any, words: str, code: int) -> None:
+@pytest.fixture(scope="module")
+def answers(odd_task: Any) -> Answers:
+    """What each command shows, and its code."""
+    return each_on_terminal(ASKED, columns=120, cwd=odd_task)
+
+
+@pytest.mark.parametrize("words", ASKED)
+def test_an_environments_texts_are_shown_as_text(odd_task: Any, answers: Answers, words: str) -> None:
     """Docstrings, names of fields and of info, values and exceptions, on a real terminal."""
-    shown, ended = on_terminal(*words.split(), columns=120, cwd=odd_task)
+    shown, ended = answers[words]
     harmless(shown)
-    assert ended == code, shown
+    assert ended == ASKED[words], shown
     if words.endswith("spec.py"):
         assert not shown_raw((odd_task / "spec.py").read_text())

@@ -18,8 +18,8 @@ from tests.promptpo.cli.test_command_line import QUICK
 ROOT = Path(__file__).parents[3]
 
 
-def on_terminal(*arguments: Any, columns: Any, cwd: Any, **more: Any) -> Any:
-    """Run a command with a terminal of this width; returns what it showed and its exit code."""
+def on_terminal(*arguments: Any, columns: Any, cwd: Any, code: Any = None, **more: Any) -> Any:
+    """Run a command, or a program, with a terminal of this width; returns what it showed and its exit code."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")} | {
@@ -28,7 +28,7 @@ def on_terminal(*arguments: Any, columns: Any, cwd: Any, **more: Any) -> Any:
     }
     environment.pop("COLUMNS", None)
     process = subprocess.Popen(
-        [sys.executable, "-m", "promptpo", *arguments],
+        [sys.executable, *(("-m", "promptpo") if code is None else ("-c", code)), *arguments],
         cwd=cwd,
         env=environment | {"PYTHONPATH": str(ROOT)},
         stdin=theirs,

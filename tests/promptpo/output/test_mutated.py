@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from promptpo.cli.app import run
 from promptpo.run.config import load_config
 from promptpo.run.origin import save_own
+from promptpo_sandbox.reader import LIMITS, reader
 
 RECORDED = Path(__file__).parents[1] / "run" / "recorded"
 ODD: tuple[Any, ...] = (
@@ -208,6 +210,8 @@ def test_files_that_would_take_long_or_much(
     name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each is a sentence soon; a long file that is none of them is read."""
+    monkeypatch.setattr(reader, "_limits", replace(LIMITS, call_seconds=1.0))  # of work, where 1 ms is enough
+    reader.close()
     monkeypatch.chdir(tmp_path)
     for one in ("bad", "good"):
         shutil.copytree(RECORDED / "model", tmp_path / one)

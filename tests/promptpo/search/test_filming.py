@@ -7,6 +7,7 @@ import io
 import logging
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from promptpo.run.spender import Spender
 from promptpo.search.context import PromptSection
 from promptpo.search.filming import Filming
 from promptpo.session import Session
+from promptpo.spec import TaskSpec
 from promptpo.spec.describe import describe_env
 from promptpo.spec.pictures import MARGIN, with_rulers
 from promptpo.telling.plan import Plan, RunStatus
@@ -83,15 +85,20 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield opened
 
 
+@cache
+def spec_of_pictures() -> TaskSpec:
+    """Of the environment that all are shown here."""
+    return describe_env(PictureEnv(), Task("Pictures-v0"))[0]
+
+
 def filming(
     journal: Journal, camera: Any, *, sees: bool | None = True, frames: bool | None = None
 ) -> Filming:
     """For a run on pictures."""
     config = config_of(Task("Pictures-v0"), {"frames": frames})
     llm = ScriptedLLM([], sees=sees)
-    spec = describe_env(PictureEnv(), config.task)[0]
     spender = Spender(llm, None, config, journal, Ledger(config.budget, journal.events))
-    return Filming(spec, spender, config, 100, camera)
+    return Filming(spec_of_pictures(), spender, config, 100, camera)
 
 
 def section(film: Filming, *, first: bool = False) -> PromptSection | None:

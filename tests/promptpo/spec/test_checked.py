@@ -140,6 +140,30 @@ class Restless(Kiln):
         return float(self.asked % 3)
 
 
+class Stove(Kiln):
+    """A stove that earns by what was before the step, and ends by what is after it."""
+
+    def _STEP(self, action: Any) -> Any:  # noqa: N802 - as a package has it
+        reward = -abs(self.heat - self.wanted)
+        self.heat += 0.2 * float(action[0])
+        self.t += 1
+        return self._seen(), reward, self.heat > 7.5, self.t >= 70, {}
+
+
+class Brook(Kiln):
+    """A brook, whose flow and reward come from one function that changes nothing by itself."""
+
+    def _STEP(self, action: Any) -> Any:  # noqa: N802 - as a package has it
+        heat, reward = self._flow(self.heat, action)
+        self.heat = heat
+        self.t += 1
+        return self._seen(), reward, False, self.t >= 70, {}
+
+    def _flow(self, heat: float, action: Any) -> tuple[float, float]:
+        heat = heat + 0.3 * float(action[0])
+        return heat, -abs(heat - self.wanted)
+
+
 @cache
 def spec_of(name: str) -> Any:
     """The spec of an environment of this file."""
@@ -167,6 +191,13 @@ def test_a_reward_is_shown_only_if_it_gives_what_was_earned(name: str) -> None:
     assert "np_random" not in spec.text
     assert "0.25" not in spec.text
     assert "0.2 *" not in spec.text  # how the heat changes
+
+
+def test_a_function_that_moves_and_earns_at_once_is_withheld() -> None:
+    """Its reward cannot be shown without the motion, though asking it once more would change nothing."""
+    text = spec_of("Brook").text
+    assert "_flow" not in text
+    assert "How it is computed is not known." in text
 
 
 @pytest.mark.parametrize("name", ["Crane", "Loom", "Lottery"])
@@ -206,6 +237,13 @@ def test_a_scaled_copy_is_not_called_hidden() -> None:
     assert "Not found in the observation" not in text
 
 
+def test_a_variable_is_told_as_it_is_where_it_is_read() -> None:
+    """Before the step by the one function, after it by the other."""
+    text = spec_of("Stove").text
+    assert "# env.heat: 4 * obs[0] + 3." in text
+    assert "# env.heat in terminated: 4 * next_obs[0] + 3." in text
+
+
 def test_prose_has_the_values_of_this_instance_and_no_others() -> None:
     """Behind it, instead of defaults that may not hold; what has no value here stays as it is."""
 
@@ -222,11 +260,10 @@ def test_prose_has_the_values_of_this_instance_and_no_others() -> None:
 
 @needs("mujoco")
 def test_constants_are_those_of_the_instance() -> None:
-    """A weight given as a keyword argument shows in the code."""
-    assert (
-        "0.25 * np.sum(np.square(action))"
-        in describe(Task("HalfCheetah-v5", {"ctrl_cost_weight": 0.25})).text
-    )
+    """A weight given as a keyword argument is told beside the code."""
+    text = describe(Task("HalfCheetah-v5", {"ctrl_cost_weight": 0.25})).text
+    assert "env._ctrl_cost_weight * np.sum(np.square(action))" in text
+    assert "# env._ctrl_cost_weight: 0.25." in text
 
 
 def test_branches_that_cannot_run_are_left_out() -> None:

@@ -82,9 +82,11 @@ def test_an_undocumented_environment_gets_a_truthful_minimal_spec() -> None:
 
 
 def test_an_environment_of_ones_own_shows_its_reward_and_not_its_motion() -> None:
-    """The reward is cut out of ``step``, its constants resolved; the update of the state stays behind."""
+    """The reward is cut out of ``step``, its constants are told; the update of the state stays behind."""
     spec = describe(Task(f"{HERE}:Mine/Thermostat-v0"))
-    assert "-abs(env.temperature - 21.0) - 0.1 * heat ** 2" in spec.text
+    assert "-abs(env.temperature - env.comfort) - env.weight * heat ** 2" in spec.text
+    assert "# env.comfort: 21.0." in spec.text
+    assert "# env.weight: 0.1." in spec.text
     assert "0.05" not in spec.text
     assert "0.5 *" not in spec.text
     assert 'self.temperature = obs["temperature"][0]' in spec.text.replace("temperature_0", "temperature")
