@@ -79,6 +79,8 @@ def train(
     if done is not None and load_settings(directory) == settings:
         display.line(f"{directory} is complete.")
         return done
+    torch.set_num_threads(settings.threads)
+    torch.set_float32_matmul_precision(MATMUL[(settings.language or {}).get("matmul", "float32")])
     try:
         run = (kind or TrainingRun)(settings, directory, display)
     except Exception:  # an environment that cannot be built leaves no empty directory
@@ -96,11 +98,7 @@ def train(
         display.line(f"  paused after {run.record.steps:,} of {settings.steps:,} steps")
         return {"stop_reason": PAUSED, "steps": {"train": run.record.steps}}
     except KeyboardInterrupt:
-        kept = run.checkpoints.latest()
-        display.line(
-            f"  interrupted; {directory} keeps what was learned in {run.record.steps if kept else 0:,} steps, and the "
-            "same command with --resume goes on from there"
-        )
+        display.line(run.interrupted)
         raise
     finally:
         run.close()
@@ -145,8 +143,6 @@ class TrainingRun:
     """
 
     def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
-        torch.set_num_threads(settings.threads)
-        torch.set_float32_matmul_precision(MATMUL[(settings.language or {}).get("matmul", "float32")])
         self.settings, self.directory, self.display = settings, directory, display
         self.seeds = Seeds(settings.seed)
         self.checkpoints = Checkpoints(directory)
@@ -194,6 +190,15 @@ class TrainingRun:
     def called(self) -> str:
         """What is done, in words."""
         return f"{called(self.settings.algorithm)} on {self.settings.task.name}"
+
+    @property
+    def interrupted(self) -> str:
+        """What is kept after Ctrl-C."""
+        kept = self.record.steps if self.checkpoints.latest() else 0
+        return (
+            f"  interrupted; {self.directory} keeps what was learned in {kept:,} steps, and the same command with "
+            "--resume goes on from there"
+        )
 
     def complete(self) -> dict[str, Any]:
         """Train to the end and test.
