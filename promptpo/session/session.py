@@ -284,7 +284,7 @@ async def _tried(llm: LLM) -> tuple[str, ...]:
             said = f"not ready: {error}"
         if said is None:
             said = f"{name}: the server lists no models, so that only a call can tell whether it answers."
-        found.append(said or f"{name}: key, server and name are accepted.")
+        found.append(said or f"{name}: ready, as far as can be told without a call.")
     return tuple(found)
 
 

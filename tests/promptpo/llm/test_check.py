@@ -149,7 +149,7 @@ def test_an_estimate_tries_the_models_and_makes_no_call(serve: Any, capsys: Any,
         return capsys.readouterr().out
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
-    assert "openai:small: key, server and name are accepted." in told(serve())
+    assert "openai:small: ready, as far as can be told without a call." in told(serve())
     assert "not ready: openai refused the key in OPENAI_API_KEY" in told(serve(401))
     assert "only a call can tell" in told(serve(404))
     assert "it has small" in told(serve(), "--repair-model", "openai:large")
