@@ -156,12 +156,13 @@ def agent_of(model: BaseAlgorithm, envs: VecEnv) -> TrainedAgent:
     return TrainedAgent(model, stages)
 
 
-def save_normalizers(envs: VecEnv, directory: Path, prefix: str = "") -> None:
-    """Write the statistics of all `VecNormalize` wrappers."""
-    for wrapper in _stack(envs):
-        if isinstance(wrapper, VecNormalize):
-            name = NORMALIZERS[1] if wrapper.norm_obs_keys else NORMALIZERS[0]
-            wrapper.save(str(directory / f"{prefix}{name}"))
+def normalizers(envs: VecEnv) -> dict[VecNormalize, str]:
+    """All `VecNormalize` wrappers, and the file of each."""
+    return {
+        wrapper: NORMALIZERS[bool(wrapper.norm_obs_keys)]
+        for wrapper in _stack(envs)
+        if isinstance(wrapper, VecNormalize)
+    }
 
 
 def load_normalizer(path: Path) -> VecNormalize:

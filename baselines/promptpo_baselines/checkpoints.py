@@ -14,7 +14,7 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from promptpo.errors import RunError
 from promptpo.files import read_json
 from promptpo.run.journal import from_json
-from promptpo_baselines.building import NORMALIZERS, save_normalizers
+from promptpo_baselines.building import normalizers
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -25,7 +25,8 @@ MODEL = "model.zip"
 BEST_MODEL = "best_model.zip"
 BUFFER = "replay_buffer.pkl"
 RECORD = "record.json"
-BEST_FILES = (BEST_MODEL, *(f"best_{name}" for name in NORMALIZERS))
+BEST = "best"
+"""Folder of a checkpoint with the best agent so far."""
 
 
 @dataclass
@@ -92,17 +93,13 @@ class Checkpoints:
         unfinished = self._folder / f".{target.name}.{os.getpid()}"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        model.save(unfinished / MODEL)
-        save_normalizers(envs, unfinished)
+        _save(model, envs, unfinished)
+        if is_best:
+            shutil.copytree(unfinished, unfinished / BEST)
+        elif previous is not None and (previous / BEST).exists():
+            shutil.copytree(previous / BEST, unfinished / BEST)
         if isinstance(model, OffPolicyAlgorithm):
             model.save_replay_buffer(unfinished / BUFFER)
-        if is_best:
-            shutil.copyfile(unfinished / MODEL, unfinished / BEST_MODEL)
-            save_normalizers(envs, unfinished, prefix="best_")
-        elif previous is not None:
-            for name in BEST_FILES:
-                if (previous / name).exists():
-                    shutil.copyfile(previous / name, unfinished / name)
         (unfinished / RECORD).write_text(json.dumps(asdict(record)), encoding="utf-8")
         shutil.rmtree(target, ignore_errors=True)
         unfinished.rename(target)
@@ -113,9 +110,16 @@ class Checkpoints:
 
     def _publish(self, checkpoint: Path) -> None:
         """Put the best agent where people look for it: RUN/best_model.zip and RUN/vecnormalize.pkl."""
-        for name in BEST_FILES:
-            if (checkpoint / name).exists():
-                public = name if name == BEST_MODEL else name.removeprefix("best_")
-                temporary = self._run / f".{public}.{os.getpid()}"
-                shutil.copyfile(checkpoint / name, temporary)
-                temporary.replace(self._run / public)
+        best = checkpoint / BEST
+        for file in best.iterdir() if best.exists() else ():
+            public = BEST_MODEL if file.name == MODEL else file.name
+            temporary = self._run / f".{public}.{os.getpid()}"
+            shutil.copyfile(file, temporary)
+            temporary.replace(self._run / public)
+
+
+def _save(model: BaseAlgorithm, envs: VecEnv, folder: Path) -> None:
+    """Write what plays: the model, and the statistics of what it reads."""
+    model.save(folder / MODEL)
+    for wrapper, name in normalizers(envs).items():
+        wrapper.save(str(folder / name))

@@ -135,7 +135,7 @@ def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: flo
 
 def summary(content: Mapping[str, Any], directory: Path, *more: str) -> list[str]:
     """What a run came to, or why it stopped before that, in a few lines; `more` stands behind its scores."""
-    from promptpo.display.outcome import came_out
+    from promptpo.output.outcome import came_out
 
     test, llm = content.get("test") or {}, content.get("llm") or {}
     what = f"{content['method']} on {content['env_id']}: " if "method" in content else ""

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from functools import reduce
-from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.wrappers import TimeLimit, TransformObservation
+from gymnasium.wrappers import TimeLimit, TransformObservation, TransformReward
 
 from promptpo.envs.building import make_env
+from promptpo.envs.contract import ContractEnv
 from promptpo.envs.family import longest
-from promptpo.envs.rewarded import with_reward
+from promptpo.envs.rewarded import RewardedEnv
+from promptpo.envs.spaces import at, leaves
 from promptpo.envs.task import Task
-from promptpo.errors import EnvironmentFaultError, PromptPOError, UnsupportedSpaceError
+from promptpo.errors import UnsupportedSpaceError
 from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stable_baselines3.common.vec_env import DummyVecEnv
 
 AnyEnv = gymnasium.Env[Any, Any]
@@ -57,33 +57,6 @@ def make_flat_env(task: Task) -> AnyEnv:
     return TransformObservation(env, lambda observation: flatten(raw, observation), flat)
 
 
-class Blamed(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Says in one sentence what an environment raised, and that it was the environment."""
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """As the environment does it."""
-        with _blamed("reset"):
-            return self.env.reset(seed=seed, options=options)
-
-    def step(self, action: Any) -> Any:
-        """As the environment does it, with a reward that is a number."""
-        with _blamed("step"):
-            observation, reward, terminated, truncated, info = self.env.step(action)
-            return observation, float(reward), terminated, truncated, info
-
-
-@contextlib.contextmanager
-def _blamed(method: str) -> Iterator[None]:
-    try:
-        yield
-    except PromptPOError:
-        raise
-    except Exception as error:  # foreign code: anything can come out of it
-        raise EnvironmentFaultError(
-            f"the environment raised {type(error).__name__} in {method}: {error}"
-        ) from error
-
-
 def make_playable(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
     """An environment that says in a sentence what it raises, whose episodes end, with the rewards of a reward program.
 
@@ -91,34 +64,29 @@ def make_playable(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
         task: What to build.
         allow_weaker: Let a reward program run where the machine lacks sandbox layers.
     """
-    env: AnyEnv = Blamed(make_env(task))
+    env: AnyEnv = TransformReward(ContractEnv(make_env(task), task.name), float)
     if task.max_episode_steps is None and longest(env) is None:
         env = TimeLimit(env, UNBOUNDED_HORIZON)
-    return with_reward(env, task.reward, allow_weaker=allow_weaker)
+    return env if task.reward is None else RewardedEnv(env, task.reward, allow_weaker=allow_weaker)
 
 
-def leaves(space: AnySpace, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], AnySpace]]:
+def numeric(space: AnySpace) -> list[tuple[tuple[str | int, ...], AnySpace]]:
     """The parts of a nested space with the keys that lead to each; text, which no network reads, is left out."""
-    if isinstance(space, spaces.Dict | spaces.Tuple):
-        inner: Any = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
-        for key, part in inner:
-            yield from leaves(part, (*path, key))
-    elif not isinstance(space, spaces.Text):
-        yield path, space
+    return [(path, part) for path, part in leaves(space) if not isinstance(part, spaces.Text)]
 
 
 def flat_space(space: AnySpace) -> AnySpace:
     """The space of what `flatten` gives; the space itself where SB3 reads it directly."""
     if isinstance(space, (*DIRECT, spaces.Text)):
         return space
-    return spaces.flatten_space(spaces.Tuple([part for _, part in leaves(space)]))
+    return spaces.flatten_space(spaces.Tuple([part for _, part in numeric(space)]))
 
 
 def flatten(space: AnySpace, observation: Any) -> Any:
     """An observation as SB3 reads it."""
     if isinstance(space, (*DIRECT, spaces.Text)):
         return observation
-    parts = [(part, reduce(getitem, path, observation)) for path, part in leaves(space)]
+    parts = [(part, at(observation, path)) for path, part in numeric(space)]
     return spaces.flatten(spaces.Tuple([part for part, _ in parts]), tuple(value for _, value in parts))
 
 
@@ -140,7 +108,9 @@ def policy_name(space: AnySpace) -> str:
     return "MlpPolicy"
 
 
-def training_envs(task: Task, n: int, run_seed: int, first_episode: int) -> DummyVecEnv:
+def training_envs(
+    task: Task, n: int, run_seed: int, first_episode: int, build: Callable[[Task], AnyEnv] = make_flat_env
+) -> DummyVecEnv:
     """`n` environments in this process, which play the run's training seeds one after the other.
 
     One process, because on two cores worker processes made every environment of Gymnasium slower.
@@ -151,6 +121,7 @@ def training_envs(task: Task, n: int, run_seed: int, first_episode: int) -> Dumm
         run_seed: Of the run; decides the training seeds.
         first_episode: Index of the first training seed. A resumed run passes the number of steps already
             taken, which is more than the number of episodes, so that none is played twice.
+        build: Makes one.
 
     Raises:
         UnsupportedSpaceError: Observations have nothing but text, which networks of SB3 do not read.
@@ -159,21 +130,15 @@ def training_envs(task: Task, n: int, run_seed: int, first_episode: int) -> Dumm
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     def make(index: int) -> Monitor[Any, Any]:
-        env = SeededEpisodes(make_flat_env(task), Seeds(run_seed), first=first_episode + index, stride=n)
+        env = SeededEpisodes(build(task), Seeds(run_seed), first=first_episode + index, stride=n)
+        if not spaces.flatdim(flat_space(env.observation_space)) or not numeric(env.observation_space):
+            raise UnsupportedSpaceError(
+                f"{task.name} observes text and no numbers, which the networks of stable-baselines3 do not read; "
+                f"promptpo optimize {task.env_id} writes programs that do."
+            )
         return Monitor(env, info_keywords=())
 
-    _check_observations(task)
     return DummyVecEnv([lambda index=index: make(index) for index in range(n)])  # type: ignore[misc]
-
-
-def _check_observations(task: Task) -> None:
-    with contextlib.closing(make_playable(task)) as env:
-        parts = list(leaves(env.observation_space))
-    if not parts:
-        raise UnsupportedSpaceError(
-            f"{task.name} observes text and no numbers, which the networks of stable-baselines3 do not read; "
-            f"promptpo optimize {task.env_id} writes programs that do."
-        )
 
 
 class SeededEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):

@@ -33,10 +33,11 @@ MaxSeconds = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningFlags:
-    """How networks are trained, and when they are looked at; with which seed is another matter."""
+class TrainingFlags:
+    """How networks are trained, and when they are looked at."""
 
     steps: Steps = 100_000
+    seed: Seed = 0
     hyperparams: Annotated[
         str,
         typer.Option(
@@ -80,13 +81,6 @@ class LearningFlags:
         given = asdict(self)
         given["hyperparameters"] = given.pop("hyperparams")
         return TrainingSettings(algorithm=algorithm, task=task, **given, **more)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingFlags(LearningFlags):
-    """How one network is trained."""
-
-    seed: Seed = 0
 
 
 @dataclass(frozen=True, kw_only=True)

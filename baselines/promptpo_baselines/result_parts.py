@@ -9,7 +9,6 @@ from typing import Any
 from promptpo.envs.task import Task
 from promptpo.output.report import scored, versions
 from promptpo.output.report.result import setting
-from promptpo.output.report.scores import by_variant
 from promptpo.rollouts.evaluation import Evaluation
 
 FORMAT = 1
@@ -38,5 +37,5 @@ def steps_of(
 
 def scores_of(task: Task, evaluation: Evaluation, held_out: Evaluation | None = None) -> dict[str, Any]:
     """The scores of a test, with those on held-out variants inside where there are any."""
-    content = {**(scored(evaluation) or {}), **by_variant(task, evaluation.episodes)}
+    content = scored(evaluation, task) or {}
     return content if held_out is None else {**content, "held_out": scores_of(task, held_out)}

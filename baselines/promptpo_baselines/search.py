@@ -46,12 +46,7 @@ def search(
     import optuna
     from optuna.storages.journal import JournalFileBackend
 
-    each = int(settings.steps * SHARE) // settings.search
-    if each < FEWEST:
-        raise UsageError(
-            f"--search {settings.search} takes half of --steps, {FEWEST} a trial at least: give --steps "
-            f"{int(settings.search * FEWEST / SHARE):,} or more."
-        )
+    each = _steps_each(settings)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
         direction="maximize",
@@ -86,6 +81,21 @@ def search(
         "best": dict(best.params),
         "score": best.value,
     }
+
+
+def _steps_each(settings: TrainingSettings) -> int:
+    """Steps of a trial.
+
+    Raises:
+        UsageError: They are too few.
+    """
+    each = int(settings.steps * SHARE) // settings.search
+    if each < FEWEST:
+        raise UsageError(
+            f"--search {settings.search} takes half of --steps, {FEWEST} a trial at least: give --steps "
+            f"{int(settings.search * FEWEST / SHARE):,} or more."
+        )
+    return each
 
 
 def _trial(settings: TrainingSettings, row: Hyperparameters, number: int, each: int) -> tuple[float, int]:

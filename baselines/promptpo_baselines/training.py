@@ -79,8 +79,6 @@ def train(
     if done is not None and load_settings(directory) == settings:
         display.line(f"{directory} is complete.")
         return done
-    torch.set_num_threads(settings.threads)
-    torch.set_float32_matmul_precision(MATMUL[(settings.language or {}).get("matmul", "float32")])
     try:
         run = (kind or TrainingRun)(settings, directory, display)
     except Exception:  # an environment that cannot be built leaves no empty directory
@@ -147,6 +145,8 @@ class TrainingRun:
     """
 
     def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
+        torch.set_num_threads(settings.threads)
+        torch.set_float32_matmul_precision(MATMUL[(settings.language or {}).get("matmul", "float32")])
         self.settings, self.directory, self.display = settings, directory, display
         self.seeds = Seeds(settings.seed)
         self.checkpoints = Checkpoints(directory)

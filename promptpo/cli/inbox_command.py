@@ -16,10 +16,8 @@ from promptpo.files import read_text
 if TYPE_CHECKING:
     from promptpo.llm.inbox import WaitingRequest
 
-LOOK_SECONDS = 0.5
-
-SIBLINGS_SECONDS = 1.0
-"""Questions of one round come together: they are listed when no further one came for so long."""
+LOOK_SECONDS = 1.0
+"""Questions of one round come together: they are listed when no further one came between two looks."""
 
 GRACE_SECONDS = 10.0
 """A run that asked here and is not alive for so long has ended; one that was just started takes some seconds."""
@@ -51,25 +49,24 @@ def inbox(
         show({"answer": str(path)}, f"wrote {path}", as_json=as_json)
         return
     _wait(directory, wait)
-    found, alive = waiting(directory), someone_asks(directory)
+    found, alive = waiting(directory), bool(someone_asks(directory))
     facts = {"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}
     show(facts, _told(directory, found, alive=alive), as_json=as_json)
 
 
 def _wait(directory: Path, seconds: float) -> None:
     """Until a question waits and those that come with it do, or the run that asked here is over, but so long at most."""
-    from promptpo.llm.inbox import someone_asked, someone_asks, waiting
+    from promptpo.llm.inbox import someone_asks, waiting
 
-    end = time.monotonic() + seconds
-    silent, found, since = time.monotonic(), 0, 0.0
+    end, silent, found = time.monotonic() + seconds, time.monotonic(), 0
     while (now := time.monotonic()) < end:
-        if directory.exists() and (n := len(waiting(directory))):
-            found, since = (found, since) if n == found else (n, now)
-            if now - since >= SIBLINGS_SECONDS:
-                return
-        elif someone_asks(directory):
+        before, found = found, len(waiting(directory)) if directory.exists() else 0
+        if found and found == before:
+            return
+        alive = someone_asks(directory)
+        if found or alive:
             silent = now
-        elif now - silent > GRACE_SECONDS and someone_asked(directory):
+        elif alive is False and now - silent > GRACE_SECONDS:
             return  # the run has ended
         time.sleep(LOOK_SECONDS)
 

@@ -71,7 +71,7 @@ def print_runs(lines: Iterable[RunLine]) -> None:
     """A table of runs, as `promptpo list` shows them."""
     from promptpo.output.report.compare_page import cells
 
-    print_table([{**cells(line, line, compared=False), "run": str(line.directory)} for line in lines])
+    print_table([{**cells(line), "run": str(line.directory)} for line in lines])
 
 
 def compare(

@@ -58,7 +58,8 @@ def refine_after(
     from dataclasses import replace
 
     from promptpo.display.saying import say
-    from promptpo.output.refined import add_refined, folder_of, refined_in_words
+    from promptpo.output.outcome import refined_in_words
+    from promptpo.output.refined import add_refined, folder_of
     from promptpo.output.report.page import write_report
     from promptpo.output.report.result import REPORT
     from promptpo.run.config import CONFIG, load_config

@@ -129,14 +129,10 @@ def show(
     if is_folder_of_seeds(run):
         seeds_command.show(run, candidate, as_json=as_json)
         return
-    if is_baseline(run):
-        from promptpo.cli.show_baseline import baseline_json, baseline_overview
-
-        if candidate:
-            raise UsageError(f"{run} is the run of a baseline, which has an agent and no candidates.")
-        told: Any = baseline_json(run) if as_json else baseline_overview(run)
-    elif candidate:
-        told = candidate_json(run, candidate) if as_json else candidate_in_full(run, candidate)
+    if candidate and is_baseline(run):
+        raise UsageError(f"{run} is the run of a baseline, which has an agent and no candidates.")
+    if candidate:
+        told: Any = candidate_json(run, candidate) if as_json else candidate_in_full(run, candidate)
     else:
         told = overview_json(run) if as_json else overview(run)
     if as_json:

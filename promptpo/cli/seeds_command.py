@@ -72,7 +72,7 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
     Raises:
         UsageError: A candidate of a folder is asked for, or no run of it has a policy.
     """
-    from promptpo.display.outcome import many
+    from promptpo.output.outcome import many
     from promptpo.seeds import best_of, is_folder_of_seeds, read_seeds
     from promptpo.telling.feedback import number
 
@@ -109,7 +109,7 @@ def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> N
 
 def summary(found: SeedsResult) -> None:
     """A table with a row for each run that has a result; mean, interval and best below it."""
-    from promptpo.display.outcome import many
+    from promptpo.output.outcome import many
     from promptpo.output.runs import read_line
     from promptpo.telling.feedback import number
 

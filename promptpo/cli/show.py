@@ -5,22 +5,22 @@ from __future__ import annotations
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from promptpo.display.outcome import came_out, many, spent_steps, with_error, worth
 from promptpo.envs.task import label_of
+from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
+from promptpo.output.baseline_run import BaselineRun, acting_in_words
 from promptpo.output.importance import importance_in_words, importance_json
-from promptpo.output.refined import refined_in_words
+from promptpo.output.outcome import ending, many, spent_steps, with_error
 from promptpo.output.report.result import (
     REFERENCES,
-    by_reward,
     rewarded_in_words,
 )
-from promptpo.output.report.scores import by_variant, finite, of_episodes, score_in_words, table
+from promptpo.output.report.scores import finite, score_in_words, table
 from promptpo.output.run_view import RunView, read_view
-from promptpo.rollouts.evaluation import Evaluation
+from promptpo.output.runs import read_run
+from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
@@ -32,14 +32,31 @@ from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     from promptpo.output.evaluating import EvaluatedPolicy
-    from promptpo.output.play import Watched
     from promptpo.run.records import Experiment
 
 
+POINTS = 12
+"""Of the curve of a baseline so many points are listed."""
+
+
 def overview(run: Path) -> str:
-    """A run in words: the task, every candidate by round, what was spent, how it ended."""
-    view = read_view(run)
-    config, state, result = view.config, view.state, view.result
+    """A run in words: the task, every candidate by round or the curve of a baseline, what was spent, how it ended."""
+    found = read_run(run)
+    if isinstance(found, BaselineRun):
+        again, lines = (
+            "the command that began it goes on with it (training with --resume)",
+            _of_baseline(found),
+        )
+    else:
+        again = f"go on with: promptpo resume {shlex.quote(str(run))}"
+        lines = _of_search(found)
+    if found.result is None or not found.finished:
+        return clean_lines(*lines, f"Not finished; {again}")
+    return clean_lines(*lines, *ending(found.result, run))
+
+
+def _of_search(view: RunView) -> list[str]:
+    config, state = view.config, view.state
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
     if state.experiments:
         lines += ["", "Experiments", *(f"  {experiments.one_line(one)}" for one in state.experiments)]
@@ -54,12 +71,39 @@ def overview(run: Path) -> str:
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = brought(state)
     lines += [f"  {in_words(one)}" for one in models if len(models) > 1]
-    lines += [*_world(view), *_ending(view), *filter(None, [changed_files(config.task, config.files)])]
-    if view.best is not None:
-        lines.append(importance_in_words(view.best.attempt.candidate))
-    if result is not None and state.finished:
-        lines += [*worth(result), refined_in_words(result)]
-    return clean_lines(*lines).rstrip()
+    numbers = importance_in_words(view.best.attempt.candidate) if view.best is not None else ""
+    return [*lines, *_world(view), *filter(None, [changed_files(config.task, config.files), numbers])]
+
+
+def _of_baseline(run: BaselineRun) -> list[str]:
+    told, last = run.content, len(run.points) - 1
+    head = [told["env_id"], told.get("method"), None if told.get("seed") is None else f"seed {told['seed']}"]
+    lines = ["  ·  ".join(map(str, filter(None, head)))]
+    if run.points:
+        lines += ["", "Steps of training, and the mean return then"]
+    for at in sorted({round(n * last / (POINTS - 1)) for n in range(POINTS)} if run.points else ()):
+        point = run.points[at]
+        mean = "-" if point.mean_return is None else number(point.mean_return)
+        lines.append(f"  {point.steps:>12,.0f}  {mean}")
+    seconds, agent = told.get("wall_seconds"), run.directory / BEST_AGENT
+    took = "" if seconds is None else f"  Seconds: {seconds:,.1f}."
+    lines += ["", f"Steps: {spent_steps(told['steps'])}.{took}", *acting_in_words(told), *_added(told)]
+    if agent.is_file():
+        command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(told['env_id'])}"
+        lines.append(f"Play it, which loads the agent: {command}")
+    return lines
+
+
+def _added(result: Json) -> list[str]:
+    """What a network brought that was added to a program, or learnt from it."""
+    alone, best = ((result.get(part) or {}) for part in ("program", "validation"))
+    before, after = (alone.get("validation") or {}).get("mean_return"), best.get("mean_return")
+    if before is None or after is None:
+        return []
+    network = result.get("residual") or {}
+    how = "the network, which acts alone," if network.get("alone") else "with the network"
+    end = f"{how} {number(after)}" if network.get("kept") else "and no network was better"
+    return [f"The program alone has {number(before)} on validation episodes, {end}."]
 
 
 def _world(view: RunView) -> list[str]:
@@ -81,7 +125,13 @@ def _world(view: RunView) -> list[str]:
 
 def overview_json(run: Path) -> dict[str, Any]:
     """The same as a JSON value."""
-    view = read_view(run)
+    view = read_run(run)
+    if isinstance(view, BaselineRun):
+        told = {
+            name: view.content.get(name) for name in ("method", "env_id", "seed", "steps", "wall_seconds")
+        }
+        told |= {"finished": view.finished, "curve": [asdict(point) for point in view.points]}
+        return {"run": str(run), **told, "result": view.result}
     return {
         "run": str(run),
         "result": view.result,
@@ -156,53 +206,24 @@ def candidate_in_full(run: Path, candidate: str) -> str:
 
 
 def played(result: EvaluatedPolicy) -> str:
-    """What an evaluation gave, in words."""
-    lines = _rolled_out(result.evaluation, label_of(result.env_id))
-    if result.evaluation.episodes:
-        lines[-1] += f" in {result.seconds:.1f} s"
-        lines += map(
-            clean_line, table(by_variant(result.task, result.evaluation.episodes).get("by_variant", ()))
-        )
-    return "\n".join(lines)
-
-
-def watched_json(found: Watched, env_id: str) -> dict[str, Any]:
-    """What `promptpo play` found, as a JSON value."""
-    evaluation = found.evaluation
-    return {
-        "env": env_id,
-        "returns": list(evaluation.returns),
-        "steps": evaluation.steps,
-        "video": str(found.video) if found.video else None,
-        "outcome": evaluation.outcome,
-        "error": evaluation.error or None,
-    }
-
-
-def watched(found: Watched, env_id: str) -> str:
-    """The same in words."""
-    lines = _rolled_out(found.evaluation, env_id)
-    if found.video is not None:
-        lines.append(f"wrote {found.video}")
-    if not found.same:
+    """What a policy did, in words."""
+    evaluation, lines = result.evaluation, []
+    if evaluation.outcome != "ok":
+        lines.append(f"The policy {OUTCOME_WORDS[evaluation.outcome]}: {evaluation.error}")
+    lines += [f"    {line}" for line in evaluation.detail.rstrip().splitlines()]
+    if evaluation.episodes:
+        told = result.as_json()
+        score = f"{label_of(result.env_id)}: mean return {score_in_words(told)}"
+        lines += filter(None, [rewarded_in_words(told)])
+        lines.append(f"{score}; {evaluation.steps:,} steps in {result.seconds:.1f} s")
+        lines += table(told.get("by_variant", ()))
+    if result.video is not None:
+        lines.append(f"wrote {result.video}")
+    if not result.same:
         lines.append(
             "The environment did not repeat its episodes exactly: the pictures are of others than the returns."
         )
-    return "\n".join(lines)
-
-
-def _rolled_out(evaluation: Evaluation, env_id: str) -> list[str]:
-    """The outcome of rollouts, in lines; the last one tells the returns, where there are any."""
-    lines = []
-    if evaluation.outcome != "ok":
-        lines.append(clean_line(f"The policy {OUTCOME_WORDS[evaluation.outcome]}: {evaluation.error}"))
-        if evaluation.detail:
-            lines.append(indent(evaluation.detail.rstrip(), "    "))
-    if evaluation.episodes:
-        score = score_in_words(of_episodes(evaluation.episodes))
-        lines.append(f"{env_id}: mean return {score}; {evaluation.steps:,} steps")
-        lines[:0] = filter(None, [clean_line(rewarded_in_words(by_reward(evaluation)))])
-    return lines
+    return clean_lines(*lines)
 
 
 def _line(state: CandidateState, view: RunView) -> str:
@@ -230,15 +251,3 @@ def _spent(ledger: Ledger, *, asked: bool) -> str:
     text += f", ${ledger.cost_usd:.4f}" if ledger.cost_usd else ""
     text += f"; {ledger.unpriced_calls} of unknown price" if ledger.unpriced_calls else ""
     return text + "."
-
-
-def _ending(view: RunView) -> list[str]:
-    again = f"go on with: promptpo resume {shlex.quote(str(view.directory))}"
-    if view.result is None or not view.state.finished:
-        return [f"Not finished; {again}"]
-    stopped, best = f"Stopped: {view.state.stop}.", view.result["best"]
-    if best is None:
-        return [f"{stopped} No policy ran."]
-    if view.result["test"] is None:
-        return [f"{stopped} Best so far: {best['candidate']}, not tested; {again}"]
-    return [stopped, *came_out(view.result, view.directory)]

@@ -74,7 +74,7 @@ def play(
     Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
     were made here; for others that needs --trust.
     """
-    from promptpo.cli.show import watched, watched_json
+    from promptpo.cli.show import played
     from promptpo.output.film import has_screen
     from promptpo.output.play import play as watch
 
@@ -92,7 +92,7 @@ def play(
         seed=seed,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
-    answer(watched_json(found, task.env_id), watched(found, task.env_id), as_json=as_json)
+    answer(found.as_json(), played(found), as_json=as_json)
     if found.evaluation.outcome != "ok":
         raise typer.Exit(1)
 

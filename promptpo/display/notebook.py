@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from promptpo.display.outcome import outcome
 from promptpo.display.terminal import LiveDisplay, PlainDisplay, Result
 from promptpo.output.observer import HOOKS, Observer
+from promptpo.output.outcome import outcome
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class NotebookDisplay(PlainDisplay):
 
     def finished(self, run: RunResult) -> None:
         """Leave the result in the cell."""
-        self._lines.extend(outcome(run).splitlines())
+        self._lines.extend(outcome(run.data, run.directory).splitlines())
         self.close()
 
     def close(self) -> None:

@@ -6,16 +6,13 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from promptpo.display.outcome import many, with_error
+from promptpo.output.outcome import many, with_error
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.journal import Event
     from promptpo.run.ledger import Ledger
     from promptpo.run.state import RunState
-
-THOUSAND = 1000
-"""From here on numbers are grouped."""
 
 
 class RunProgress:
@@ -102,9 +99,7 @@ class RunProgress:
         if tuning is None or tuning.planned_steps == 0:
             return ""
         best = tuning.best_return
-        told = (
-            "" if math.isnan(best) else f", best {f'{best:,.0f}' if abs(best) >= THOUSAND else number(best)}"
-        )
+        told = "" if math.isnan(best) else f", best {number(best)}"
         steps = _of(f"{tuning.steps:,}", tuning.planned_steps, " steps")
         return f"tuning {', '.join(tuning.candidates) or 'numbers'}: {steps}{told}"
 

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.display.outcome import many, outcome
 from promptpo.display.progress import RunProgress
 from promptpo.display.saying import say, tell, wrapped
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.output.observer import Observer
+from promptpo.output.outcome import many, outcome
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.preflight import duration, final_test_in_words
 from promptpo.run.state import RunState
@@ -170,7 +170,7 @@ class PlainDisplay(Observer):
         if self._result == "brief":
             self.line(f"{run.directory}: held-out return {number(run.mean_return)}; {run.stop_reason}")
         else:
-            say(outcome(run), error=self._result == "stderr", prose=True)
+            say(outcome(run.data, run.directory), error=self._result == "stderr", prose=True)
 
     def failed(self, error: Exception) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""

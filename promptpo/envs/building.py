@@ -60,7 +60,7 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
     Meta-World, MiniGrid, gymnasium-robotics and highway-env need no module; a Meta-World task may be
     given by its own name. A class, or a function that builds an environment, is ``module:Class`` or
     ``./file.py:Class``. The passive environment checker is left out: it costs time at every step.
-    The environment of a family plays the variant that the seed decides; see `Task.variant_of`.
+    The environment of a family plays the variant that the seed decides; see `Task.index_of`.
 
     Args:
         task: The id, its keyword arguments, the horizon, wrappers and variants.

@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.errors import EnvironmentFaultError
+from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,8 @@ ONE_AGENT = (
 _NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.bool_, np.int64})
 
 
-class ReturnContract:
-    """Checks what an environment returns; cheap enough for every step.
+class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose returned values are checked, and whose own errors name it; nothing else changes.
 
     Of observations only arrays are looked at, and only their shape: what is inside of them is the
     environment's own, and a simulation that diverges has to be lived with. A list in the place of one becomes one.
@@ -48,19 +48,28 @@ class ReturnContract:
         name: For messages.
     """
 
-    __slots__ = ("_env", "_name", "_shape")
-
     def __init__(self, env: gymnasium.Env[Any, Any], name: str) -> None:
-        self._env, self._name = env, name
+        super().__init__(env)
+        self._name = name
         space = env.observation_space
         self._shape = space.shape if isinstance(space, spaces.Box) else None
 
-    def step(self, result: Any) -> Any:
-        """What ``step`` returned.
+    def step(self, action: Any) -> Any:
+        """Step, and look at what came.
 
         Raises:
-            EnvironmentFaultError: It is not what Gymnasium wants.
+            EnvironmentFaultError: The environment raised, or returned something else.
         """
+        with blaming(self._name):
+            return self.checked_step(self.env.step(action))
+
+    def reset(self, **how: Any) -> Any:
+        """Reset, and look at what came; raises as `step` does."""
+        with blaming(self._name):
+            return self.checked_reset(self.env.reset(**how))
+
+    def checked_step(self, result: Any) -> Any:
+        """What ``step`` returned, as Gymnasium wants it; cheap enough for every step."""
         if type(result) is not tuple or len(result) != STEP_RESULT:
             raise self._fault("step", _sort(result), STEP_WANTS)
         if type(result[1]) not in _NUMBERS:
@@ -72,12 +81,8 @@ class ReturnContract:
             return (self._observation("step", observation), *result[1:])
         return result
 
-    def reset(self, result: Any) -> Any:
-        """What ``reset`` returned.
-
-        Raises:
-            EnvironmentFaultError: It is not what Gymnasium wants.
-        """
+    def checked_reset(self, result: Any) -> Any:
+        """What ``reset`` returned, as Gymnasium wants it."""
         if type(result) is not tuple or len(result) != len(("observation", "info")):
             raise self._fault("reset", _sort(result), RESET_WANTS)
         return self._observation("reset", result[0]), result[1]
@@ -105,7 +110,7 @@ class ReturnContract:
     def _one_reward(self, reward: Any) -> str:
         """What to do about a reward that is no number: of several, the way to one."""
         several = len(reward) if isinstance(reward, list | tuple | np.ndarray) and np.ndim(reward) == 1 else 0
-        base = self._env.unwrapped
+        base = self.env.unwrapped
         if isinstance(reward, dict) or (several and isinstance(base.action_space, spaces.Tuple)):
             return f"return a number: a policy is one agent; {ONE_AGENT}"
         if several > 1:
@@ -136,34 +141,29 @@ class ReturnContract:
             )
             wants = f"return numbers of shape {self._shape}, as its observation_space says, or correct that"
             raise self._fault(method, came, wants)
-        return array.astype(self._env.observation_space.dtype) if array is not observation else observation
+        return array.astype(self.env.observation_space.dtype) if array is not observation else observation
 
     def _fault(self, method: str, came: str, wants: str) -> EnvironmentFaultError:
         return EnvironmentFaultError(
-            f"{method} of the environment {self._name} returned {came}{_place(self._env, method)}; it must {wants}."
+            f"{method} of the environment {self._name} returned {came}{_place(self.env, method)}; it must {wants}."
         )
 
 
-class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment whose returned values are checked; nothing else changes.
+@contextlib.contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """Say in one sentence what the environment of this name raised, and that it was the environment.
 
-    Args:
-        env: The environment.
-        name: For messages.
+    Raises:
+        EnvironmentFaultError: Anything but an error of ours was raised.
     """
-
-    def __init__(self, env: gymnasium.Env[Any, Any], name: str) -> None:
-        super().__init__(env)
-        self.contract = ReturnContract(env, name)
-        self._checked = self.contract.step
-
-    def step(self, action: Any) -> Any:
-        """Step, and look at what came."""
-        return self._checked(self.env.step(action))
-
-    def reset(self, **how: Any) -> Any:
-        """Reset, and look at what came."""
-        return self.contract.reset(self.env.reset(**how))
+    try:
+        yield
+    except PromptPOError:
+        raise
+    except (Exception, SystemExit) as fault:  # foreign code: anything can come out of it
+        raise EnvironmentFaultError(
+            f"the environment {name} raised {type(fault).__name__}: {fault}{place_of(fault)}{old_interface(fault)}"
+        ) from fault
 
 
 def _sort(result: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -11,7 +13,6 @@ from promptpo_sandbox import Limits, RewardFailedError, Sandbox, SandboxError
 
 if TYPE_CHECKING:
     from promptpo.envs.task import RewardProgram
-    from promptpo_sandbox.rewards import AskedReward
 
 AnyEnv = gymnasium.Env[Any, Any]
 
@@ -20,7 +21,7 @@ WHOLE_TRAINING = 100 * 24 * 3600
 
 
 class _Shared:
-    """One program in one sandbox for all environments of this process that use it.
+    """One program in one sandbox for all environments of this process that use it, ended with the last of them.
 
     Args:
         source: The program.
@@ -28,29 +29,17 @@ class _Shared:
 
     Attributes:
         asked: Whom to ask.
+        lanes: A number for each user.
     """
 
     def __init__(self, source: str, *, allow_weaker: bool) -> None:
-        self._box = Sandbox(Limits(cpu_seconds=WHOLE_TRAINING), allow_weaker=allow_weaker, core=-1)
-        self.asked: AskedReward = self._box.rewarding(source)
-        self._users: set[int] = set()
-        self._next = 0
-
-    def enter(self) -> int:
-        """A new user's number."""
-        self._next += 1
-        self._users.add(self._next)
-        return self._next
-
-    def leave(self, number: int) -> bool:
-        """Forget a user; whether it was the last one, so that the processes are ended."""
-        self._users.discard(number)
-        if not self._users:
-            self._box.close()
-        return not self._users
+        box = Sandbox(Limits(cpu_seconds=WHOLE_TRAINING), allow_weaker=allow_weaker, core=-1)
+        weakref.finalize(self, box.close)
+        self.asked = box.rewarding(source)
+        self.lanes = itertools.count(1)
 
 
-_shared: dict[str, _Shared] = {}
+_shared: weakref.WeakValueDictionary[str, _Shared] = weakref.WeakValueDictionary()
 
 
 class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -68,8 +57,8 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     def __init__(self, env: AnyEnv, reward: RewardProgram, *, allow_weaker: bool = False) -> None:
         super().__init__(env)
         self._reward, self._allow_weaker = reward, allow_weaker
-        self._lane = 0
         self._own = 0.0
+        self._shared: _Shared | None = None
         self._episode: Any = None
 
     def _start(self) -> None:
@@ -83,14 +72,13 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
         source = self._reward.source
         try:
-            if source not in _shared:
-                _shared[source] = _Shared(source, allow_weaker=self._allow_weaker)
+            shared = _shared.get(source) or _Shared(source, allow_weaker=self._allow_weaker)
         except RewardFailedError as error:
             raise RewardFaultError(reward_fault(error, self._reward)) from error
         except SandboxError as error:
             raise SandboxFaultError(f"the reward program cannot be confined here: {error}.") from error
-        self._lane = _shared[source].enter()
-        self._episode = RewardedEpisode(_shared[source].asked, self._lane, self.env)
+        self._shared = _shared[source] = shared
+        self._episode = RewardedEpisode(shared.asked, next(shared.lanes), self.env)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -124,16 +112,8 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def close(self) -> None:
         """Close the environment; with the last one that uses it the program's process ends."""
-        shared = _shared.get(self._reward.source)
-        if self._lane and shared is not None and shared.leave(self._lane):
-            del _shared[self._reward.source]
-        self._lane, self._episode = 0, None
+        self._shared = self._episode = None
         super().close()
-
-
-def with_reward(env: AnyEnv, reward: RewardProgram | None, *, allow_weaker: bool = False) -> AnyEnv:
-    """The environment with what a program says its steps earn; the environment itself where there is none."""
-    return env if reward is None else RewardedEnv(env, reward, allow_weaker=allow_weaker)
 
 
 def reward_fault(error: RewardFailedError, reward: RewardProgram | None) -> str:

@@ -172,21 +172,17 @@ class Task:
         """The variants that are trained; the environment as it is where none is named."""
         return self.variants or (Variant(),)
 
-    def variant_of(self, seed: int) -> Variant:
-        """The variant that the episode of a seed plays.
-
-        Seeds take turns: any consecutive seeds play all variants, and each equally often up to one episode.
-        Whoever plays the same seed plays the same variant, so that candidates share episodes.
-        """
-        return self.playable[self.index_of(seed)]
-
     @property
     def playable(self) -> tuple[Variant, ...]:
         """All variants: those of training, then those held out."""
         return (*self.family, *self.held_out)
 
     def index_of(self, seed: int) -> int:
-        """Position in `playable` of the variant that a seed plays; see `variant_of`."""
+        """Position in `playable` of the variant that the episode of a seed plays.
+
+        Seeds take turns: any consecutive seeds play all variants, and each equally often up to one episode.
+        Whoever plays the same seed plays the same variant, so that candidates share episodes.
+        """
         if self.held_out and seed in HELD_OUT_SEEDS:
             return len(self.family) + seed % len(self.held_out)
         return seed % len(self.family)

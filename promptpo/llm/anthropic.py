@@ -26,10 +26,7 @@ class AnthropicLLM(SDKProvider):
     key_variable = "ANTHROPIC_API_KEY"
     address_variable = "ANTHROPIC_BASE_URL"
     official_host = "api.anthropic.com"
-
-    def _as_wanted(self, base_url: str | None) -> str | None:
-        # The client adds the version to the path itself.
-        return base_url.rstrip("/").removesuffix("/v1") if base_url else None
+    own_path = "/v1"
 
     @property
     def _limit_names(self) -> tuple[str, ...]:
@@ -52,7 +49,7 @@ class AnthropicLLM(SDKProvider):
             system=[_block(request.system, cached=True)] if request.system else self._sdk.omit,
             stream=settings.pop("stream", False),
             # With each call, because the client otherwise insists on streaming for large limits.
-            timeout=self._timeout,
+            timeout=self.timeout,
             # What is left is sent as it is: the client has no keyword for the temperature any more, which
             # older models take.
             extra_body=settings or None,

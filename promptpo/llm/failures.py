@@ -17,7 +17,6 @@ from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
 PLACEHOLDER_KEY = "no-key"
 """Sent to a server of the user's own, which asks for none but whose protocol has a field for it."""
@@ -67,6 +66,7 @@ _SENTENCES = {
     "usually ends in /v1.",
 }
 _FATAL = frozenset({"key", "money", "forbidden", "unknown"})
+_BY_NAME = {"APITimeoutError": "slow", "APIConnectionError": "connection"}
 _BY_STATUS = {401: "key", 402: "money", 403: "forbidden", 404: "unknown", 413: "long", 429: "rate"}
 
 
@@ -161,48 +161,32 @@ def refused_pictures(error: Any) -> bool:
     return getattr(error, "status_code", None) in _REFUSES_PICTURES and bool(_PICTURES.search(said))
 
 
-def explain(error: Any, sdk: ModuleType, service: Service) -> ProviderError:
+def explain(error: Any, service: Service) -> ProviderError:
     """One sentence that says what happened and what to do.
 
     Args:
-        error: An ``APIError`` of the SDK.
-        sdk: The SDK.
+        error: An ``APIError`` of the SDK, or whatever reading a response raised that is not one.
         service: Who was asked.
 
     Returns:
         The error to raise; `FatalProviderError` where no later call can succeed either.
     """
-    said = _server_message(error) if isinstance(error, sdk.APIStatusError) else error.__cause__ or error
-    return _told(_kind(error, sdk), str(said), service, status=getattr(error, "status_code", None))
-
-
-def not_an_answer(what: str, service: Service) -> ProviderError:
-    """The error for a response that came with status 200 and is not one."""
-    return _told("other", what, service)
-
-
-def _told(kind: str, said: str, service: Service, **more: Any) -> ProviderError:
+    kind, status = _kind(error), getattr(error, "status_code", None)
+    said = _server_message(error) if status else str(getattr(error, "__cause__", None) or error)
     colon = "" if kind == "key" else ":"
     sentence = f"{{provider}}{colon} {_SENTENCES[kind]}".format(
-        **asdict(service),
-        said=_excerpt(said, service),
-        **more,
+        **asdict(service), said=_excerpt(said, service), status=status
     )
     return FatalProviderError(sentence) if kind in _FATAL else ProviderError(sentence)
 
 
-def _kind(error: Any, sdk: ModuleType) -> str:
+def _kind(error: Any) -> str:
     """Which of `_SENTENCES` an error calls for."""
-    if not isinstance(error, sdk.APIStatusError):
-        timeout, connection = sdk.APITimeoutError, sdk.APIConnectionError
-        return (
-            "slow"
-            if isinstance(error, timeout)
-            else "connection"
-            if isinstance(error, connection)
-            else "other"
+    status = getattr(error, "status_code", None)
+    if status is None:
+        return next(
+            (_BY_NAME[one.__name__] for one in type(error).__mro__ if one.__name__ in _BY_NAME), "other"
         )
-    status: int = error.status_code
     said = f"{error} {error.body}"
     if status in {400, 403, 429} and _NO_MONEY.search(said):
         return "money"

@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.files import read_json, read_regular, write_atomically
-from promptpo.llm.base import ALL_PURPOSES, Completion, estimated_usage
-from promptpo.llm.command import as_text
+from promptpo.llm.command import TextProvider
 from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class WaitingRequest:
         return ""
 
 
-class InboxLLM:
+class InboxLLM(TextProvider):
     """Asks by file, and waits without a limit.
 
     Args:
@@ -109,43 +108,33 @@ class InboxLLM:
         UsageError: There is something else at that path.
     """
 
-    purposes = ALL_PURPOSES
-    language_model = True
     repeats = True
-    sees: bool | None = None
 
     def __init__(self, directory: Path | str, *, run: str = "", price: Pricing | None = None) -> None:
         self._directory = Path(directory).expanduser().absolute()
         if self._directory.exists() and not self._directory.is_dir():
             raise UsageError(f"{self._directory} is no directory; name a directory for the requests.")
-        self.name = f"inbox:{self._directory}"  # absolute, so that a run can be resumed from anywhere
-        self.price_known = price is not None
-        self._run, self.price = run, price
+        super().__init__(f"inbox:{self._directory}", price)  # absolute: a run can be resumed from anywhere
+        self._run, self._model = run, "inbox"
         self._lock: int | None = None
 
-    async def complete(self, request: Request) -> Completion:
+    async def _answer(self, request: Request, text: str) -> str:
         """Ask, unless that was done before, and wait for the answer.
 
         Raises:
             ProviderError: Somebody took the question away.
             FatalProviderError: The directory cannot be written, or is gone.
         """
-        started = time.perf_counter()
         try:
-            question = self._ask(request)
-            text = await _answer_to(question)
+            return await _answer_to(self._ask(request, text))
         except OSError as error:
             raise FatalProviderError(f"cannot use the inbox {self._directory}: {error.strerror}.") from error
-        usage = estimated_usage(request, text)
-        cost = self.price.cost(usage) if self.price else None
-        return Completion(text, "inbox", usage=usage, cost_usd=cost, seconds=time.perf_counter() - started)
 
-    def _ask(self, request: Request) -> WaitingRequest:
+    def _ask(self, request: Request, text: str) -> WaitingRequest:
         """The question's files, written where they are not there yet."""
         self._directory.mkdir(parents=True, exist_ok=True)
         if self._lock is None:
             self._lock = _hold(self._directory)
-        text = clean(as_text(request))
         digest = hashlib.sha256(text.encode()).hexdigest()
         same = (self._run, request.key, digest)
         for question in questions(self._directory, NOTES):
@@ -240,9 +229,10 @@ def put_answer(directory: Path, number: int, text: str) -> Path:
     return open_ones[number].answer
 
 
-def someone_asks(directory: Path) -> bool:
-    """Whether a run that waits for answers here, or in a subdirectory, is alive."""
-    return any(_held(lock) for lock in directory.glob(f"**/{LOCK}"))
+def someone_asks(directory: Path) -> bool | None:
+    """Whether a run that waits for answers here, or in a subdirectory, is alive; None where none ever did."""
+    locks = [*directory.glob(f"**/{LOCK}")]
+    return any(map(_held, locks)) if locks else None
 
 
 def _held(path: Path) -> bool:
@@ -252,11 +242,6 @@ def _held(path: Path) -> bool:
         except OSError:
             return True
     return False
-
-
-def someone_asked(directory: Path) -> bool:
-    """Whether a run has ever waited for answers here, or in a subdirectory."""
-    return any(directory.glob(f"**/{LOCK}"))
 
 
 def _hold(directory: Path) -> int:

@@ -129,15 +129,18 @@ def price_in(table: Prices, model: str) -> Price | None:
 _VERSION = re.compile(r"[-@:](latest|\d{4}-?\d{2}-?\d{2})$")
 
 
-def read_prices(path: Path) -> Prices:
-    """The table in a TOML file: ``[models."NAME"]`` with the fields of `Price`.
+def user_prices() -> Prices:
+    """The table in the TOML file that ``PROMPTPO_PRICES`` names, ``[models."NAME"]`` with the fields of `Price`.
 
     Raises:
         UsageError: The file cannot be read as such a table.
     """
     from pydantic import TypeAdapter, ValidationError
 
-    table = read_toml(path)
+    path = os.environ.get(VARIABLE)
+    if not path:
+        return {}
+    table = read_toml(Path(path))
     try:
         return TypeAdapter(dict[str, Price]).validate_python(table.get("models"))
     except ValidationError as error:
@@ -145,16 +148,6 @@ def read_prices(path: Path) -> Prices:
             f'{path} is not a price table: write [models."NAME"] with input and output in US dollars '
             f"per million tokens ({str(error).splitlines()[0]})."
         ) from error
-
-
-def user_prices() -> Prices:
-    """The table that ``PROMPTPO_PRICES`` names; empty without one.
-
-    Raises:
-        UsageError: The file cannot be read.
-    """
-    path = os.environ.get(VARIABLE)
-    return read_prices(Path(path)) if path else {}
 
 
 def stated_price(text: str | None) -> tuple[float, float] | None:

@@ -61,7 +61,7 @@ class ReplayLLM:
 
     def __init__(self, path: Path | str, *, answered: Iterable[Completion] = ()) -> None:
         self._path = Path(path).expanduser().absolute()
-        self._left = _read(self._path)
+        self._left = list(_read(self._path))
         if not self._left:
             raise UsageError(f"there is no recorded answer in {self._path}; replay takes {_FORMS}.")
         self.name = f"replay:{self._path}"  # absolute, so that a run can be resumed from anywhere
@@ -100,39 +100,35 @@ class ReplayLLM:
         """Nothing to release."""
 
 
-def _read(path: Path) -> list[RecordedAnswer]:
+def _read(path: Path) -> Iterator[RecordedAnswer]:
     """All answers of a recording, in its order."""
+    files = [path]
     try:
-        if (path / JOURNAL).exists():
-            return list(_read_lines(path / JOURNAL, links=False))
         if path.is_dir():
-            return [
-                _read_text(file, links=False)
-                for file in sorted(path.iterdir())
-                if file.suffix in TEXT_SUFFIXES
-            ]
-        if path.name.endswith(LINES):
-            return list(_read_lines(path, links=True))
-        if path.suffix in TEXT_SUFFIXES:
-            return [_read_text(path, links=True)]
+            journal = path / JOURNAL
+            texts = sorted(file for file in path.iterdir() if file.suffix in TEXT_SUFFIXES)
+            files = [journal] if journal.exists() else texts
+        for file in files:
+            content = read_regular(file, links=file is path)
+            if file.suffix in TEXT_SUFFIXES:
+                text = content.decode("utf-8", "backslashreplace")
+                yield RecordedAnswer(Completion(text, "replay", cost_usd=0.0), purpose="policy")
+            elif file.name.endswith(LINES):
+                yield from _read_lines(file, content)
+            else:
+                raise UsageError(f"{path} is not a recording; replay takes {_FORMS}.")
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no recording {path}; replay takes {_FORMS}.") from error
     except OSError as error:
         raise UsageError(
             f"cannot read the recording {path}: {error.strerror}; replay takes {_FORMS}."
         ) from error
-    if not path.exists():
-        raise UsageError(f"there is no recording {path}; replay takes {_FORMS}.")
-    raise UsageError(f"{path} is not a recording; replay takes {_FORMS}.")
 
 
-def _read_text(path: Path, *, links: bool) -> RecordedAnswer:
-    text = read_regular(path, links=links).decode("utf-8", "backslashreplace")
-    return RecordedAnswer(Completion(text, "replay", cost_usd=0.0), purpose="policy")
-
-
-def _read_lines(path: Path, *, links: bool) -> Iterator[RecordedAnswer]:
+def _read_lines(path: Path, content: bytes) -> Iterator[RecordedAnswer]:
     """The answers in a journal, or in a plain file of them; a torn last line is left out."""
     # Only "\n" ends a line: the other line ends that Unicode has may stand in an answer as they are.
-    lines = _content(path, links=links).removesuffix(b"\n").split(b"\n")
+    lines = _unpacked(path, content).removesuffix(b"\n").split(b"\n")
     for n, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -146,13 +142,13 @@ def _read_lines(path: Path, *, links: bool) -> Iterator[RecordedAnswer]:
             raise UsageError(f"line {n} of {path} is not a recorded answer: it needs a text.") from error
 
 
-def _content(path: Path, *, links: bool) -> bytes:
+def _unpacked(path: Path, content: bytes) -> bytes:
     """What a file of lines holds.
 
     Raises:
         UsageError: It is damaged, or not compressed as its name says.
     """
-    raw = io.BytesIO(read_regular(path, links=links))
+    raw = io.BytesIO(content)
     try:
         return bounded((lzma.open(raw) if path.suffix == ".xz" else raw).read(MOST_BYTES + 1))
     except (lzma.LZMAError, EOFError) as error:

@@ -25,7 +25,6 @@ from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage, 
 from promptpo.llm.failures import (
     Service,
     explain,
-    not_an_answer,
     public_address,
     read_key,
     refused_pictures,
@@ -39,14 +38,8 @@ if TYPE_CHECKING:
 
     from promptpo.llm.prices import Pricing
 
-EMPTY_RETRIES = 2
-"""Further tries after an answer without text."""
-
 ROOM_FACTOR = 4
 """How much the token limit grows when reasoning has used all of it and no answer came."""
-
-TIMEOUT_SECONDS = 600.0
-MAX_RETRIES = 4
 
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
@@ -96,8 +89,6 @@ class SDKProvider(ABC):
         model: As the service calls it.
         base_url: Address of a compatible server; without one the SDK's own variable, then the service. The
             key is optional where there is one.
-        timeout: Seconds until a request is given up.
-        max_retries: How often the client retries a request.
         price: What the user says that a call costs; None looks it up.
         asked: Whether it will be asked at all; else no key is needed until it is.
 
@@ -114,6 +105,14 @@ class SDKProvider(ABC):
     official_host: ClassVar[str]
     streamed: ClassVar[Mapping[str, Any]] = {"stream": True}
     """The settings by which an answer is sent as it is written."""
+    own_path: ClassVar[str] = ""
+    """What the client adds to an address itself."""
+    timeout: ClassVar[float] = 600.0
+    """Seconds until the client gives a request up."""
+    max_retries: ClassVar[int] = 4
+    """How often it retries one."""
+    empty_retries: ClassVar[int] = 2
+    """Further tries after an answer without text, or after a stream that broke before any."""
 
     purposes = ALL_PURPOSES
     language_model = True
@@ -124,15 +123,13 @@ class SDKProvider(ABC):
         model: str,
         *,
         base_url: str | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-        max_retries: int = MAX_RETRIES,
         price: Pricing | None = None,
         asked: bool = True,
     ) -> None:
         self.name, self.model = f"{self.provider}:{model}", model
-        self._address = self._as_wanted(base_url or os.environ.get(self.address_variable) or None)
+        address = base_url or os.environ.get(self.address_variable, "")
+        self._address = address.rstrip("/").removesuffix(self.own_path) or None
         self._official = urlsplit(self._address or f"//{self.official_host}").hostname == self.official_host
-        self._timeout, self._retries = timeout, max_retries
         self.price = price or self._price_of(model)
         self.price_known = self.price is not None
         self.sees = known_to_see(self.provider, model)
@@ -148,7 +145,7 @@ class SDKProvider(ABC):
             self.key_variable, provider=self.provider, placeholder_allowed=self._address is not None
         )
         address = public_address(self._address or f"https://{self.official_host}/")
-        return Service(self.provider, self.model, self.key_variable, address, self._timeout, key)
+        return Service(self.provider, self.model, self.key_variable, address, self.timeout, key)
 
     @property
     def _sdk(self) -> ModuleType:
@@ -163,14 +160,10 @@ class SDKProvider(ABC):
         return getattr(self._sdk, self.client)(
             api_key=self._service.key,
             base_url=self._address,
-            timeout=self._timeout,
-            max_retries=self._retries,
+            timeout=self.timeout,
+            max_retries=self.max_retries,
             http_client=self._sdk.DefaultAsyncHttpxClient(mounts=routes) if here else None,
         )
-
-    def _as_wanted(self, base_url: str | None) -> str | None:
-        """The address as the client wants it."""
-        return base_url
 
     def _price_of(self, model: str) -> Pricing | None:
         # The list prices are the service's own; what another seller at another address asks is not known.
@@ -234,7 +227,7 @@ class SDKProvider(ABC):
             listed = listed if self._official else []
             # What else a server of one's own answers says nothing: many have no such list.
             if getattr(error, "status_code", None) in {None, 401, 403, *([UNKNOWN] if listed else [])}:
-                failure = explain(error, self._sdk, self._service)
+                failure = explain(error, self._service)
         except (AttributeError, TypeError, ValueError):
             listed = []  # a list in another form
         if failure is not None:  # outside of the except block: the SDK's exception holds the key
@@ -260,7 +253,7 @@ class SDKProvider(ABC):
         if self.sees is False:
             request = request.without_stills()
         replies: list[Reply] = []
-        for _ in range(1 + EMPTY_RETRIES):
+        for _ in range(1 + self.empty_retries):
             try:
                 reply = await self._ask(request, request.max_output_tokens * self._room)
             except ProviderError:
@@ -314,7 +307,7 @@ class SDKProvider(ABC):
 
     async def _ask(self, request: Request, limit: int) -> Reply:
         """One call; again without a setting that the model turns out to refuse, or where a stream broke before any text."""
-        again = EMPTY_RETRIES
+        again = self.empty_retries
         while True:
             settings, refusable = self._settings(request, limit)
             begun = False
@@ -327,7 +320,7 @@ class SDKProvider(ABC):
                     again -= 1
                     continue
                 refused = refused_setting(error, refusable)
-                failure = explain(error, self._sdk, self._service)
+                failure = explain(error, self._service)
                 if self._belongs_elsewhere(error):
                     continue
                 if refused is None and request.stills and refused_pictures(error):
@@ -336,7 +329,7 @@ class SDKProvider(ABC):
                     continue
             except (json.JSONDecodeError, UnicodeDecodeError) as error:
                 refused = None
-                failure = not_an_answer(str(error), self._service)
+                failure = explain(error, self._service)
             # Outside of the except block, so that the SDK's exception, which holds the request with its
             # headers and so the key, is not chained to ours.
             if refused is None:
@@ -365,7 +358,7 @@ class SDKProvider(ABC):
                         if len(reply.text) > LONGEST:
                             break
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
-            raise not_an_answer(str(error), self._service) from None
+            raise explain(error, self._service) from None
         except Exception as error:
             # Anthropic's client lets the errors of its HTTP client through here.
             raw = type(error).__module__.startswith("httpx")

@@ -50,7 +50,7 @@ class BaselineRun:
         content: Of ``result.json``; as much of it as is known while it is not finished.
         finished: Whether it is.
         settings: Content of ``config.json``; empty where there is none.
-        curve: Oldest first.
+        points: Oldest first.
         episodes: Training episodes, with their lengths, where they are recorded.
     """
 
@@ -58,7 +58,7 @@ class BaselineRun:
     content: Json
     finished: bool
     settings: Json
-    curve: tuple[BaselinePoint, ...]
+    points: tuple[BaselinePoint, ...]
     episodes: tuple[EpisodeRecord, ...]
 
     @property
@@ -67,10 +67,10 @@ class BaselineRun:
         return self.content if self.finished else None
 
     @property
-    def best_so_far(self) -> tuple[tuple[float, float], ...]:
+    def curve(self) -> tuple[tuple[float, float], ...]:
         """(training steps, mean return) of each agent that was better than those before it."""
         found: list[tuple[float, float]] = []
-        for one in self.curve:
+        for one in self.points:
             if one.mean_return is not None and (not found or one.mean_return > found[-1][1]):
                 found.append((one.steps, one.mean_return))
         return tuple(found)
@@ -99,8 +99,6 @@ def read_baseline(directory: Path) -> BaselineRun:
     Raises:
         RunError: It is none, or cannot be read.
     """
-    if not is_baseline(directory):
-        raise NoSuchRunError(f"{directory} is no run: there is neither {CONFIG} nor {RESULT} in it.")
     path = directory / RESULT
     newest = max(
         (directory / CHECKPOINTS).glob(f"steps-*/{RECORD}"), default=directory / CHECKPOINTS / RECORD
@@ -111,13 +109,13 @@ def read_baseline(directory: Path) -> BaselineRun:
         if not content.get("env_id"):
             raise KeyError("env_id")
         steps = {name: int(count) for name, count in (content.get("steps") or {}).items()}
-        curve = adapter(tuple[BaselinePoint, ...]).validate_python(content.get("curve") or ())
+        points = adapter(tuple[BaselinePoint, ...]).validate_python(content.get("curve") or ())
         episodes = tuple(
             EpisodeRecord(-1, return_, length) for _, return_, length in record.get("episodes", ())
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
-    return BaselineRun(directory, {**content, "steps": steps}, finished, settings, curve, episodes)
+    return BaselineRun(directory, {**content, "steps": steps}, finished, settings, points, episodes)
 
 
 def _object(path: Path) -> dict[str, Any]:

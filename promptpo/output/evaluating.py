@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from promptpo.envs.building import make_env
@@ -16,8 +17,7 @@ from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
-from promptpo.output.report.result import by_reward
-from promptpo.output.report.scores import by_variant, of_episodes
+from promptpo.output.report.result import scored
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -30,32 +30,38 @@ from promptpo_sandbox import Limits, Trial
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedPolicy:
-    """What `evaluate` found.
+    """What a policy did in an environment.
 
     Attributes:
-        env_id: The environment.
+        task: What was played.
         evaluation: Outcome, returns, steps, error.
         seconds: Wall time.
-        task: What was played.
+        video: The file that was written; None without one.
+        same: Showing the recorded actions again gave the recorded returns; False means that the pictures are of other
+            episodes than the numbers.
     """
 
-    env_id: str
+    task: Task
     evaluation: Evaluation
     seconds: float
-    task: Task
+    video: Path | None = None
+    same: bool = True
+
+    @property
+    def env_id(self) -> str:
+        """The environment."""
+        return self.task.env_id
 
     def as_json(self) -> dict[str, Any]:
         """The value that ``promptpo evaluate --json`` prints."""
-        evaluation = self.evaluation
+        evaluation, task = self.evaluation, self.task
         return {
             "env": self.env_id,
-            **of_episodes(evaluation.episodes),
-            **by_reward(evaluation),
+            **(scored(evaluation, task, horizon=task.max_episode_steps or 0) or {}),
             "steps": evaluation.steps,
             "seconds": round(self.seconds, 3),
-            "outcome": evaluation.outcome,
             "error": evaluation.error or None,
-            **by_variant(self.task, evaluation.episodes),
+            **({"video": str(self.video)} if self.video else {}),
         }
 
 
@@ -97,10 +103,8 @@ def evaluate(
         UsageError: The file cannot be read, or the environment that it names is not trusted.
         EnvironmentFaultError: The environment failed.
     """
-    if episodes < 1:
-        raise UsageError(f"episodes must be at least 1, not {episodes}.")
-    if seed < 0:
-        raise UsageError(f"the seed must be 0 or more, not {seed}.")
+    if episodes < 1 or seed < 0:
+        raise UsageError(f"episodes must be at least 1 and the seed 0 or more, not {episodes} and {seed}.")
     made = partial(
         task_of,
         env_kwargs=env_kwargs,
@@ -110,19 +114,15 @@ def evaluate(
     )
     named = env_id.checked() if isinstance(env_id, Task) else None if env_id is None else made(env_id)
     path, task = file_and_task(policy, named, trust=trust)
-    if named is None:
-        task = with_changes(task, made(task.env_id))
-    if reward is not None:
-        task = replace(task, reward=read_reward(reward))
-    seeds = range(seed, seed + episodes)
-    started = time.monotonic()
+    task = with_changes(task, made(task.env_id)) if named is None else task
+    task = replace(task, reward=read_reward(reward)) if reward is not None else task
+    seeds, started = range(seed, seed + episodes), time.monotonic()
     if path.suffix == ".zip":
         evaluation = play_agent(path, task, seeds)
     else:
-        evaluation = _confined(
-            policy_part(read_text(path)), Settings(task, Limits(), allow_weaker_sandbox), seeds, jobs
-        )
-    return EvaluatedPolicy(task.env_id, evaluation, time.monotonic() - started, task)
+        settings = Settings(task, Limits(), allow_weaker_sandbox)
+        evaluation = _confined(policy_part(read_text(path)), settings, seeds, jobs)
+    return EvaluatedPolicy(task, evaluation, time.monotonic() - started)
 
 
 def _confined(source: str, settings: Settings, seeds: Sequence[int], jobs: int) -> Evaluation:

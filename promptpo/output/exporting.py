@@ -6,6 +6,7 @@ import builtins
 import json
 import re
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from promptpo.llm.choose import public
 from promptpo.output.report.result import failures_in_words, references_in_words
 from promptpo.output.report.scores import score_in_words
 from promptpo.program import Program
+from promptpo.run.records import Seeds
+from promptpo.version import __version__
 from promptpo_sandbox import Limits, check_source
 from promptpo_sandbox.text import clean_line, clean_lines
 
@@ -47,27 +50,17 @@ class Provenance:
     Attributes:
         task: What the policy is for.
         model: Who wrote it, for example "anthropic:claude-…"; or "program search (no language model)".
-        version: Of promptpo.
         run_id: Name of the run directory.
         candidate: Id of the candidate.
-        date: ISO date.
-        test: The test part of ``result.json``; None before the test.
-        test_seeds: First and last.
-        references: What random actions and zeros earn on the same seeds, as in ``result.json``.
-        verdict: What the result is worth.
+        result: Of ``result.json`` the test, and what else is known of it; empty before the test.
         files: What the environment's files were when the run began, by path.
     """
 
     task: Task
     model: str
-    version: str
     run_id: str
     candidate: str
-    date: str
-    test: Json | None = None
-    test_seeds: tuple[int, int] | None = None
-    references: Json = field(default_factory=dict)
-    verdict: str = ""
+    result: Json = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -264,20 +257,25 @@ def _header(docstring: str, provenance: Provenance, filename: str) -> str:
 
 
 def _facts(provenance: Provenance) -> str:
-    test, reward = provenance.test or {}, provenance.task.reward
-    own, score = test.get("env_mean_return"), score_in_words(test)
-    seeds = ", seeds {} to {}".format(*provenance.test_seeds) if provenance.test_seeds else ""
+    result = provenance.result if provenance.result.get("test") else {}
+    test, reward = result.get("test") or {}, provenance.task.reward
+    own, score, seeds = (
+        test.get("env_mean_return"),
+        score_in_words(test),
+        Seeds().test(test.get("episodes", 1)),
+    )
     theirs = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
     goal = " ".join(reward.goal.split()) if reward else ""
-    marks = references_in_words(provenance.references)
+    marks = references_in_words(result.get("references") or {})
+    when = f"promptpo {__version__}, {datetime.now(UTC):%Y-%m-%d}"
     lines: list[Any] = [
         goal and f"The goal: {goal}.",
-        score and f"Held-out mean return {score}{seeds}.",
+        score and f"Held-out mean return {score}, seeds {seeds[0]} to {seeds[-1]}.",
         failures_in_words(test),
         reward and f"Returns are by the program REWARD below{theirs}.",
         marks and f"On the same seeds {marks}.",
-        provenance.verdict,
-        f"Candidate {provenance.candidate} of run {provenance.run_id}, promptpo {provenance.version}, {provenance.date}.",
+        result.get("verdict"),
+        f"Candidate {provenance.candidate} of run {provenance.run_id}, {when}.",
     ]
     return clean_lines(*filter(None, lines))
 

@@ -6,20 +6,15 @@ asks the browser to load it again while the run goes on.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 from markupsafe import Markup
 
 from promptpo.errors import RunError
 from promptpo.files import reading
-from promptpo.output.baseline_run import CHECKPOINTS, is_baseline, read_baseline
 from promptpo.output.report.page import page
-from promptpo.output.report.result import RESULT
-from promptpo.output.run_view import read_view
+from promptpo.output.runs import is_run, read_run
 from promptpo.output.serving import PageServer
-from promptpo.run.config import CONFIG
-from promptpo.run.journal import JOURNAL
 
 NOTE = "The report as it is now; while the run goes on this page is loaded again every few seconds."
 
@@ -33,23 +28,12 @@ WAITING = Markup(
 
 def drawn(run: Path) -> tuple[str, bool]:
     """The page of a run, which may be an empty directory so far, and whether the run goes on."""
-    files = (run / name for name in (CONFIG, JOURNAL, RESULT, CHECKPOINTS))
-    found = [at.stat() if at.exists() else None for at in files]
-    return _drawn(run, tuple((one.st_mtime_ns, one.st_size) if one else None for one in found))
-
-
-@lru_cache(maxsize=1)  # it is drawn again only when the run has gone on
-def _drawn(run: Path, now: object) -> tuple[str, bool]:
-    del now
     try:
-        if is_baseline(run):
-            baseline = read_baseline(run)
-            return page(baseline), not baseline.finished
-        if not (run / CONFIG).exists() or not (run / JOURNAL).exists():
+        if not is_run(run):
             return WAITING.format(run.name, "The run has not begun to write yet."), True
         with reading(run):
-            view = read_view(run)
-            return page(view, NOTE), view.result is None or not view.state.finished
+            found = read_run(run)
+            return page(found, NOTE), not found.finished
     except (RunError, OSError) as error:  # it may be written this moment
         return WAITING.format(run.name, error), True
 

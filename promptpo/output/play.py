@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
 from pathlib import Path
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import StrPath, read_text
+from promptpo.output.evaluating import EvaluatedPolicy
 from promptpo.output.exporting import policy_part
 from promptpo.output.film import record, show, write_video
 from promptpo.rollouts import evaluation_of
-from promptpo.rollouts.evaluation import Evaluation
 
 VIDEOS = (".gif", ".mp4")
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """What was watched.
-
-    Attributes:
-        evaluation: Outcome, returns, steps, error of the episodes.
-        video: The file that was written; None without one.
-        same: Showing the recorded actions again gave the recorded returns; False means that the pictures
-            are of other episodes than the numbers.
-    """
-
-    evaluation: Evaluation
-    video: Path | None
-    same: bool
 
 
 def play(
@@ -41,7 +25,7 @@ def play(
     episodes: int = 1,
     seed: int = 0,
     allow_weaker_sandbox: bool = False,
-) -> Watched:
+) -> EvaluatedPolicy:
     """Run a policy file in the sandbox and show its episodes in a window or write them as a video.
 
     The policy never meets the renderer: its actions are recorded and repeated in an environment that
@@ -68,7 +52,7 @@ def play(
         raise UsageError(f"a video is written as .gif or .mp4, not as {file.name}.")
     if episodes < 1:
         raise UsageError(f"episodes must be at least 1, not {episodes}.")
-    seeds = range(seed, seed + episodes)
+    seeds, started = range(seed, seed + episodes), time.monotonic()
     rollout = record(task, source, seeds, horizon=task.max_episode_steps, allow_weaker=allow_weaker_sandbox)
     finished = [episode for episode in rollout.episodes if episode.failure is None]
     same = True
@@ -78,4 +62,5 @@ def play(
         same = write_video(task, finished, file)
     if finished and human:
         same = show(task, finished) and same
-    return Watched(evaluation_of(rollout), file if finished else None, same)
+    seconds = time.monotonic() - started
+    return EvaluatedPolicy(task, evaluation_of(rollout), seconds, file if finished else None, same)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.files import Json, file_name, read_json, write_atomically
+from promptpo.files import file_name, read_json, write_atomically
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import REFINED, RESULT
-from promptpo.output.report.scores import score_in_words
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -44,18 +42,3 @@ def add_refined(run: RunResult) -> dict[str, Any]:
     }
     write_atomically(run.directory / RESULT, json.dumps(content, indent=2) + "\n")
     return content
-
-
-def refined_in_words(result: Json | None) -> str:
-    """What refining brought, in sentences; empty where the run was not refined."""
-    found = (result or {}).get(REFINED)
-    if not isinstance(found, Mapping):
-        return ""
-    test, steps = found["test"], found["steps"]
-    if not found["better"]:
-        return f"Refined for {steps['train']:,} steps: no network was better on validation episodes than the program."
-    what = "A network that acts alone" if found["alone"] else "The program with a network on top"
-    return (
-        f"Refined with {found['algorithm']} for {steps['train']:,} steps. {what} has a held-out return of "
-        f"{score_in_words(test)}, {steps['total']:,} steps in all. It is in {found['policy']}."
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,13 @@ from promptpo.envs.spaces import space_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
 from promptpo.files import Json, StrPath
 from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, exported
+from promptpo.output.outcome import outcome
 from promptpo.output.report.result import RESULT, written_by
-from promptpo.output.report.scores import score_in_words
 from promptpo.output.run_view import read_result, read_view
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.models import origin_of, writer_of
 from promptpo.run.origin import made_here, signed
-from promptpo.run.records import Seeds
 from promptpo.run.state_values import CandidateState
-from promptpo.version import __version__
 
 HISTORY = (
     "candidate", "round", "parents", "outcome", "mean_return", "standard_error", "episodes", "tuned",
@@ -89,21 +86,12 @@ class RunResult:
         return pd.DataFrame(rows, columns=HISTORY)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the numbers, where the report is, and the best policy's source."""
-        best = self.data["best"]
-        rows = {
-            "environment": self.data["env_id"],
-            "written by": written_by(self.data),
-            "held-out return": score_in_words(self.data["test"]),
-            "verdict": self.data.get("verdict"),
-            "best candidate": best["candidate"] if best else "none ran",
-            "stopped": self.stop_reason,
-            "report": self.directory / "report.html",
-        }
-        line = Markup('<tr><th style="text-align:left">{}</th><td style="text-align:left">{}</td></tr>')
-        table = Markup("").join(line.format(name, value) for name, value in rows.items() if value)
+        """What a notebook shows: what came out, where the report is, and the best policy's source."""
+        told = Markup('<pre style="white-space:pre-wrap">{}\n{}</pre>').format(
+            self, outcome(self.data, self.directory)
+        )
         code = Markup("<details><summary>the policy</summary><pre>{}</pre></details>").format(self.source)
-        return Markup("<table>{}</table>{}").format(table, code if self.source else "")
+        return told + code if self.source else told
 
     def __repr__(self) -> str:
         low, high = self.ci95
@@ -183,22 +171,7 @@ def export(run: StrPath, *, candidate: str | None = None, filename: str = "polic
 
 def provenance(directory: Path, content: Json, config: Config) -> Provenance:
     """The header facts of a run's best policy."""
-    test = content["test"]
-    seeds = Seeds().test(test["episodes"] if test else config.most_tested)
-    model = content["model"] if content["language_model"] else SEARCH
-    best = content["best"]
+    best, model = content["best"], content["model"] if content["language_model"] else SEARCH
     if best.get("origin") == "user":
         model = f"{written_by(content)} {GIVEN}"
-    return Provenance(
-        task=config.task,
-        model=model,
-        version=__version__,
-        run_id=directory.resolve().name,
-        candidate=best["candidate"],
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
-        test=test,
-        test_seeds=(seeds[0], seeds[-1]),
-        references=content.get("references") or {} if test else {},
-        verdict=content.get("verdict", "") if test else "",
-        files=config.files,
-    )
+    return Provenance(config.task, model, directory.resolve().name, best["candidate"], content, config.files)

@@ -11,11 +11,13 @@ from typing_extensions import TypedDict
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
-from promptpo.output.report.result import RESULT
+from promptpo.output.report.result import RESULT, setting
+from promptpo.output.report.scores import counted_failures
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
 from promptpo.run.journal import adapter
-from promptpo.run.records import REFERENCE_TEST, Experiment
+from promptpo.run.models import origin_of
+from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState, Spent
 
@@ -66,6 +68,48 @@ class RunView:
         return found + judged
 
     @property
+    def finished(self) -> bool:
+        """Whether it has ended and has a result."""
+        return self.result is not None and self.state.finished
+
+    @property
+    def curve(self) -> tuple[tuple[float, float], ...]:
+        """(environment steps, mean return of the best so far) each time it changed."""
+        return tuple((float(at.steps), mean) for at, mean in self.so_far)
+
+    @property
+    def content(self) -> Json:
+        """Content of ``result.json``; while the run is not finished what stands for it."""
+        state, best, ledger = self.state, self.best, self.state.ledger
+        llm = {"cost_usd": ledger.cost_usd, "calls_of_unknown_price": ledger.unpriced_calls}
+        begun = {
+            **setting(self.config.task),
+            "method": "promptpo",
+            "model": self.config.model,
+            "seed": self.config.seed,
+            "best": best
+            and {
+                "candidate": best.id,
+                "origin": origin_of(state, best.id),
+                "tuned": best.attempt.candidate.tuned,
+            },
+            "steps": {"total": sum(ledger.steps.values())},
+            "searched_steps": state.spent.steps,
+            "llm": {"calls": ledger.calls, **llm},
+            "finished": False,
+        }
+        return {**(self.result or begun), "max_episode_steps": self.config.task.max_episode_steps}
+
+    @property
+    def test_returns(self) -> dict[int, float]:
+        """Return by seed of the held-out episodes; one in which the policy failed counts like the worst."""
+        test = self.state.test if self.result is not None else None
+        if test is None:
+            return {}
+        lost = counted_failures(test, Seeds().test(self.state.planned_test))
+        return lost | {episode.seed: episode.return_ for episode in test.episodes}
+
+    @property
     def references(self) -> dict[str, Evaluation]:
         """What the marks earn, by name: on test seeds where they were measured there, else before."""
         found = self.state.references
@@ -100,6 +144,7 @@ class RunView:
 
 class _Best(TypedDict, total=False):
     candidate: str
+    origin: str
 
 
 class _Test(TypedDict, total=False):

@@ -14,15 +14,12 @@ from typing import Any
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
-from promptpo.output.baseline_run import is_baseline, read_baseline
-from promptpo.output.report.result import RESULT, setting, written_by
-from promptpo.output.report.scores import counted_failures
+from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
+from promptpo.output.report.result import RESULT, written_by
 from promptpo.output.run_view import RunView, read_view
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
 from promptpo.run.journal import JOURNAL
-from promptpo.run.models import origin_of
-from promptpo.run.records import Seeds
 
 DEEPEST = 4
 """Folders below the given one in which runs are looked for."""
@@ -87,11 +84,16 @@ def find_runs(folder: Path) -> list[Path]:
 
 def is_run(folder: Path) -> bool:
     """Whether a folder holds a run, of promptpo or of a baseline."""
-    return _is_ours(folder) or is_baseline(folder)
+    return is_baseline(folder) or ((folder / CONFIG).is_file() and (folder / JOURNAL).is_file())
 
 
-def _is_ours(folder: Path) -> bool:
-    return (folder / CONFIG).is_file() and (folder / JOURNAL).is_file()
+def read_run(directory: Path) -> RunView | BaselineRun:
+    """A run, finished or not.
+
+    Raises:
+        RunError: It is no run, or cannot be read.
+    """
+    return read_baseline(directory) if is_baseline(directory) else read_view(directory)
 
 
 def read_line(directory: Path) -> RunLine:
@@ -100,48 +102,15 @@ def read_line(directory: Path) -> RunLine:
     Raises:
         RunError: It is no run, or cannot be read.
     """
-    if _is_ours(directory):
-        return _search(read_view(directory))
-    run = read_baseline(directory)
+    run = read_run(directory)
     try:
-        return _line(directory, run.content, run.test_returns, run.best_so_far)
+        return RunLine(directory, _facts(directory, run.content), run.test_returns, run.curve)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
 
 
-def _search(view: RunView) -> RunLine:
-    state, config, best, ledger = view.state, view.config, view.best, view.state.ledger
-    found = best and {
-        "candidate": best.id,
-        "origin": origin_of(state, best.id),
-        "tuned": best.attempt.candidate.tuned,
-    }
-    begun = {
-        **setting(config.task),
-        "method": "promptpo",
-        "model": config.model,
-        "seed": config.seed,
-        "best": found,
-        "steps": {"total": sum(ledger.steps.values())},
-        "searched_steps": state.spent.steps,
-        "llm": {
-            "calls": ledger.calls,
-            "cost_usd": ledger.cost_usd,
-            "calls_of_unknown_price": ledger.unpriced_calls,
-        },
-        "finished": False,
-    }
-    test = state.test if view.result is not None else None
-    returns: dict[int, float] = {}
-    if test is not None:
-        returns = counted_failures(test, Seeds().test(state.planned_test))
-        returns |= {episode.seed: episode.return_ for episode in test.episodes}
-    content = {**(view.result or begun), "max_episode_steps": config.task.max_episode_steps}
-    return _line(view.directory, content, returns, tuple((float(at.steps), mean) for at, mean in view.so_far))
-
-
-def _line(directory: Path, result: Json, returns: Mapping[int, float], curve: Curve) -> RunLine:
-    """A line by a result, or by what stands for it while there is none."""
+def _facts(directory: Path, result: Json) -> dict[str, Any]:
+    """A run as ``--json`` shows it, by its result or by what stands for one."""
     test, llm, steps = (result.get(part) or {} for part in ("test", "llm", "steps"))
     total, program = int(steps.get("total") or 0), int(steps.get("program") or 0)
     searched = int(result.get("searched_steps", total - int(steps.get("test") or 0)))
@@ -166,5 +135,4 @@ def _line(directory: Path, result: Json, returns: Mapping[int, float], curve: Cu
         **{name: test.get(name) for name in ("mean_return", "success_rate")},
     }
     own = {**result, "reward": (result.get("reward") or {}).get("digest")}
-    facts |= {name: own[name] for name in TASK if own.get(name)}
-    return RunLine(directory, facts, returns, curve)
+    return facts | {name: own[name] for name in TASK if own.get(name)}

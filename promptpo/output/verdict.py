@@ -7,7 +7,7 @@ the run can tell, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,6 @@ class Facts:
         never_succeeded: Success is reported, and no episode of any policy had any.
         constant: The action that the best gives in every step; empty where it gives several.
         out_of_steps: The step budget ended the search.
-        given: Whether the user gave policies to begin with.
         best: The best policy's name; empty where none ran.
         wanted: Planned test episodes, where somebody ended the run before all that follows the search was over; else 0.
     """
@@ -53,14 +52,18 @@ class Facts:
     never_succeeded: bool = False
     constant: str = ""
     out_of_steps: bool = False
-    given: bool = False
     best: str = ""
     wanted: int = 0
 
 
 def verdict(facts: Facts) -> str:
     """What came of it, why, and what to do: one to three sentences."""
-    return " ".join(filter(None, [_untested(facts), *_came_of_it(facts)]))
+    test, told = facts.test, [_untested(facts)]
+    if test is not None and test.episodes:
+        told += _standing(facts, test)
+    elif test is not None or not facts.best:
+        told.append(_nothing_ran(facts))
+    return " ".join(filter(None, told))
 
 
 def _untested(facts: Facts) -> str:
@@ -72,25 +75,12 @@ def _untested(facts: Facts) -> str:
     if facts.test is None:
         what = f"{facts.best} is the best so far by its training and validation episodes, and was not tested"
     elif done < facts.wanted:
-        what = f"Only {done} of {facts.wanted} test episodes were played, and none of {missing or 'others'}"
+        what = f"Only {done} of {facts.wanted} test episodes were played"
     elif missing:
         what = f"{missing.capitalize()} were not played on the test seeds"
     else:
         return ""
     return f"{what}, since the run was ended; promptpo resume goes on."
-
-
-def _came_of_it(facts: Facts) -> list[str]:
-    test = facts.test
-    if test is None or not test.episodes:
-        return [] if facts.best and test is None else [_nothing_ran(facts)]
-    said, good = _standing(facts, test)
-    sentences = [said]
-    for difference, told in _compared(facts, test, [TEACHER]):
-        how = {1: "Better than", -1: "Behind"}.get(difference.verdict, "Not to be told from")
-        sentences.append(f"{how} {told}.")
-        good = good and difference.verdict >= 0
-    return sentences if good else [*sentences, _advice(facts)]
 
 
 def facts_of(
@@ -126,92 +116,94 @@ def facts_of(
         never_succeeded=successes == {False},
         constant=state.constant_actions.get(best.candidate.digest, "") if best else "",
         out_of_steps="environment steps" in outcome.stop,
-        given=bool(state.config.start),
         best=best.id if best else "",
         wanted=state.planned_test if ended else 0,
     )
 
 
 def _nothing_ran(facts: Facts) -> str:
-    if not facts.tried:
-        why = "none was written before the run ended; go on with promptpo resume."
-        if facts.out_of_steps:
-            why = (
-                "the steps of the budget ended before one had played its training episodes; raise --max-steps, or set "
-                "fewer --episodes or a shorter --max-episode-steps."
-            )
-        return f"No policy ran: {why}"
     if facts.test is not None or facts.failed:
         return "The best policy failed in every test episode; see the error with promptpo show, and give the run more rounds."
-    tried = "the one policy that was written" if facts.tried == 1 else f"each of the {facts.tried} policies"
-    return (
-        f"No policy ran: {tried} failed; see the errors with promptpo show, then describe what is misread "
-        "(--hint, or an edited --spec), allow more --repairs, or take a stronger model."
-    )
-
-
-def _standing(facts: Facts, test: Evidence) -> tuple[str, bool]:
-    """How the best stands against marks and threshold, and whether that is all there is to say."""
-    marks = _compared(facts, test, [name for name in facts.references if name != TEACHER])
-    difference, told = min(marks, key=lambda mark: mark[0].verdict, default=(None, ""))
-    sign = difference.verdict if difference else 1
-    if sign < 0:
-        return f"Worse than {told}.", False
-    if solved := _solved(facts, test):
-        but = f", but {told.partition(':')[0]} earned as much: the task tells no policies apart"
-        return f"{solved}{'' if sign else but}.", True
-    if not sign:
-        return f"No better than {told}.", False
-    better = f"Better than {told}" if told else f"Held-out return {number(test.mean_return)}"
-    if facts.threshold is not None:
-        return f"{better}, but below the {number(facts.threshold)} that counts as solved.", False
-    return f"{better}.", not (facts.never_succeeded or facts.constant)
-
-
-def _compared(facts: Facts, test: Evidence, names: Sequence[str]) -> list[tuple[Difference, str]]:
-    """(difference in pairs, in words) to references with episodes to compare, the hardest to beat first."""
-    known = {name: facts.references[name] for name in names if name in facts.references}
-    found = []
-    for name in sorted(known, key=lambda name: -known[name].mean_return):
-        one = test.against(known[name])
-        error = with_noise(one.mean, one.standard_error)
-        told = (
-            f"{REFERENCES[name]}: {number(test.mean_return)} against {number(known[name].mean_return)} "
-            f"(difference {error} over {len(one.returns)} shared episodes)"
+    if facts.tried:
+        why = (
+            f"all of {facts.tried} failed; see the errors with promptpo show, then describe what is misread "
+            "(--hint, or an edited --spec), allow more --repairs, or take a stronger model."
         )
-        found.append((one, told))
-    return [(one, told) for one, told in found if len(one.returns) > 1]
+    elif facts.out_of_steps:
+        why = (
+            "the steps of the budget ended before one had played its training episodes; raise --max-steps, or set "
+            "fewer --episodes or a shorter --max-episode-steps."
+        )
+    else:
+        why = "none was written before the run ended; go on with promptpo resume."
+    return f"No policy ran: {why}"
+
+
+def _standing(facts: Facts, test: Evidence) -> list[str]:
+    """How the best stands against marks, threshold and teacher, and what to do where that is not all there is to say."""
+    pairs = {name: test.against(theirs) for name, theirs in facts.references.items()}
+    known = [name for name, pair in pairs.items() if len(pair.returns) > 1]
+    # the mark that says most against it, of several the one that is hardest to beat
+    known.sort(key=lambda name: (pairs[name].verdict, -facts.references[name].mean_return))
+    marks, solved = [name for name in known if name != TEACHER], _solved(facts, test)
+    sign = pairs[marks[0]].verdict if marks else 1
+    good = sign >= 0
+    if solved and good:
+        said = (
+            solved
+            if sign
+            else f"{solved}, but {REFERENCES[marks[0]]} earned as much: the task tells no policies apart"
+        )
+    else:
+        said = f"Held-out return {number(test.mean_return)}"
+        if marks:
+            said = _beside(marks[0], facts, test, pairs[marks[0]])
+        if sign > 0 and facts.threshold is not None:
+            said += f", but below the {number(facts.threshold)} that counts as solved"
+        good = sign > 0 and facts.threshold is None and not (facts.never_succeeded or facts.constant)
+    told = [f"{said}."]
+    if TEACHER in known:
+        told.append(f"{_beside(TEACHER, facts, test, pairs[TEACHER])}.")
+        good = good and pairs[TEACHER].verdict >= 0
+    return told if good else [*told, _advice(facts)]
+
+
+def _beside(name: str, facts: Facts, test: Evidence, pair: Difference) -> str:
+    """A comparison in pairs, in words."""
+    how = {1: "Better than", 0: "No better than", -1: "Worse than"}[pair.verdict]
+    error, theirs = with_noise(pair.mean, pair.standard_error), facts.references[name].mean_return
+    return (
+        f"{how} {REFERENCES[name]}: {number(test.mean_return)} against {number(theirs)} "
+        f"(difference {error} over {len(pair.returns)} shared episodes)"
+    )
 
 
 def _solved(facts: Facts, test: Evidence) -> str:
-    if facts.failed:
-        return ""
-    if facts.threshold is not None and test.mean_return >= facts.threshold:
-        return f"Solved: the held-out return of {number(test.mean_return)} reaches {number(facts.threshold)}"
+    """That it is solved, and by what; empty where it is not, or an episode failed."""
     rate = test.success_rate
-    return (
-        f"Solved: success in {rate:.0%} of the test episodes"
-        if rate is not None and rate >= ALMOST_ALL
-        else ""
-    )
+    if not facts.failed and facts.threshold is not None and test.mean_return >= facts.threshold:
+        return f"Solved: the held-out return of {number(test.mean_return)} reaches {number(facts.threshold)}"
+    if not facts.failed and rate is not None and rate >= ALMOST_ALL:
+        return f"Solved: success in {rate:.0%} of the test episodes"
+    return ""
 
 
 def _advice(facts: Facts) -> str:
     """What stood in the way, the one thing that explains most, with what to do."""
-    hint = "use a language model (--model), which can be told how (--hint)"
-    if facts.language_model:
-        hint = "say in words how the task is done (--hint)"
-    own = "" if facts.given else ", start from a controller of your own (--start)"
-    limit = "" if facts.language_model else "Program search knows nothing of the task. "
+    limit, hint = "", "say in words how the task is done (--hint)"
+    if not facts.language_model:
+        limit = "Program search knows nothing of the task. "
+        hint = "use a language model (--model), which can be told how (--hint)"
     if facts.flat is not None:
         return (
             f"Every episode of every policy earned {number(facts.flat)}, so nothing told them apart: {hint}, "
             "give the environment a reward that shows progress, or allow longer episodes (--max-episode-steps)."
         )
-    if facts.never_succeeded:
-        return f"No episode of any policy succeeded. {limit}To help, {hint}{own}, or raise --max-steps."
-    if facts.constant:
+    if facts.constant and not facts.never_succeeded:
         return f"It gives the same action in every step ({facts.constant}): {hint}, or allow more --rounds."
-    if facts.out_of_steps:
+    if facts.out_of_steps and not facts.never_succeeded:
         return "The step budget ended the search: raise --max-steps (promptpo resume goes on), or set a shorter --max-episode-steps."
-    return f"{limit}To go on, {hint}{own}, or raise --max-steps."
+    why = (
+        f"No episode of any policy succeeded. {limit}To help" if facts.never_succeeded else f"{limit}To go on"
+    )
+    return f"{why}, {hint}, start from a controller of your own (--start), or raise --max-steps."

@@ -8,14 +8,13 @@ from typing import Any
 
 import gymnasium
 
-from promptpo.envs.contract import ContractEnv, old_interface
+from promptpo.envs.contract import ContractEnv, blaming
 from promptpo.errors import (
     EnvironmentFaultError,
     PromptPOError,
     RewardFaultError,
     SandboxFaultError,
     UnsupportedSpaceError,
-    place_of,
 )
 from promptpo.rollouts.jobs import Call, Job, Settings, Work, adopt_all
 from promptpo_sandbox import (
@@ -75,13 +74,13 @@ class PulsedEnv(ContractEnv):
         number.value = before = number.value + 1
         result = self.env.step(action)
         number.value = before + 1
-        return self._checked(result)
+        return self.checked_step(result)
 
     def reset(self, **how: Any) -> Any:
         """Reset."""
         with self._pulse:
             result = self.env.reset(**how)
-        return self.contract.reset(result)
+        return self.checked_reset(result)
 
 
 class Host:
@@ -170,14 +169,12 @@ class Host:
             raise RewardFaultError(reward_fault(error, own)) from error
         except (PromptPOError, SandboxError):
             raise
-        except Exception as error:  # the environment's own code: anything can come out of it
+        except Exception:  # the environment's own code: anything can come out of it
             self._envs.clear()
             if self._pulse is not None:
                 self._pulse.rest()
-            name = self.settings.task.env_id
-            raise EnvironmentFaultError(
-                f"the environment {name} raised {type(error).__name__}: {error}{place_of(error)}{old_interface(error)}"
-            ) from error
+            with blaming(self.settings.task.env_id):
+                raise
 
     def close(self) -> None:
         """Close environments and sandbox."""

@@ -184,9 +184,6 @@ ALIKE = 2
 FIRST = 3
 """Experiments of one answer, before the first round; later rounds may bring one each."""
 
-SHORT = 10
-"""Episodes of one, where they end by themselves so early that its steps pay for more than were planned."""
-
 LEAST_CALLS = 10
 """Where fewer calls are allowed, all of them go into policies."""
 
@@ -196,20 +193,14 @@ class Allowance:
     """What experiments may take.
 
     Attributes:
-        episodes: Of each; of those that end early there may be more.
+        episodes: Of each at most.
         steps: Of each in all its episodes, at most, those of a version that was repaired included.
         rounds: Of the run; all but the first and the last may bring one more.
-        short: Episodes of each at most, where they end by themselves early.
     """
 
     episodes: int
     steps: int
     rounds: int
-    short: int
-
-    def longest(self, horizon: int) -> int:
-        """Steps of an episode at most: all of it where the steps pay for one; else they are shared out."""
-        return horizon if horizon <= self.steps else self.steps // self.episodes
 
     @property
     def experiments(self) -> int:
@@ -233,9 +224,7 @@ def allowance(config: Config, llm: LLM) -> Allowance | None:
     if not recipe.probe or not llm.language_model or "probe" not in llm.purposes:
         return None
     wished = bool({"probe", "probe_steps"} & set(config.recipe_options))
-    own = "probe_episodes" in config.recipe_options
-    short = recipe.probe_episodes if own else max(SHORT, recipe.probe_episodes)
-    found = Allowance(recipe.probe_episodes, recipe.probe_steps, budget.rounds, short)
+    found = Allowance(recipe.probe_episodes, recipe.probe_steps, budget.rounds)
     if wished:
         return found
     if budget.calls is not None and budget.calls < LEAST_CALLS:

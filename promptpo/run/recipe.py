@@ -54,7 +54,7 @@ class Recipe:
     early_stop: bool = True
     world: bool = False
     probe: bool = True
-    probe_episodes: Annotated[int, RunSetting(least=1)] = 2
+    probe_episodes: Annotated[int, RunSetting(least=1)] = 10
     probe_steps: Annotated[int, RunSetting(least=1)] = 1000
 
 

@@ -7,7 +7,6 @@ that it has taken are not taken again for a report that has to be mended.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -110,7 +109,7 @@ class Experimenter(Feature):
         self._repairs = min(1, config.repairs)
         self._later = config.switches.history != "winners"
         self._allowed = allowance(config, spender.llm)
-        self._most = self._allowed or Allowance(1, 0, 0, 1)
+        self._most = self._allowed or Allowance(1, 0, 0)
         self._system = experiment_prompts.system_prompt(spec, self._allowed, horizon) if self._allowed else ""
         self._candidates, self._offered = config.candidates, set[int]()
 
@@ -215,15 +214,17 @@ class Experimenter(Feature):
         return await self._report(trial)
 
     async def _play(self, trial: _Trial) -> _Fault | None:
-        """Its episodes one after the other, as far as its steps reach; more than planned where they end early."""
+        """Its episodes one after the other, each with an equal part of the steps that are left."""
         trial.episodes = ()
-        for n, seed in enumerate(self._seeds.train(self._most.short), 1):
-            longest = self._length(trial, n)
-            if longest <= 0:
+        count = experiments.episodes_of(trial.source, self._most.episodes)
+        for n, seed in enumerate(self._seeds.train(count)):
+            left = self._most.steps - trial.steps
+            if left <= 0:
                 break
-            source = experiments.as_policy(trial.source, n)
+            longest = min(self._horizon, max(1, left // (count - n)))
+            source = experiments.as_policy(trial.source, n + 1)
             program = Subject(source, Program.parse(source).values, "", trial.repairs)
-            key = f"{trial.id}.{trial.repairs}.{n}"
+            key = f"{trial.id}.{trial.repairs}.{n + 1}"
             played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation
             self._features.watch(key, "", played.rollout)
@@ -238,25 +239,14 @@ class Experimenter(Feature):
             trial.episodes += rollout.episodes
         return None
 
-    def _length(self, trial: _Trial, n: int) -> int:
-        """Steps that the n-th episode may take; 0 where there is to be none."""
-        left = self._most.steps - trial.steps
-        if n > self._most.episodes:  # one more of those that end by themselves, if it is likely to end too
-            lengths = [episode.steps for episode in trial.episodes]
-            whole = self._horizon if experiments.asks_for_episode(trial.source) else math.inf
-            over = all(one.terminated or one.steps >= whole for one in trial.episodes)
-            if not over or left < max(lengths, default=1):
-                return 0
-        return min(max(1, self._most.longest(self._horizon)), left)
-
     async def _report(self, trial: _Trial) -> _Fault | None:
         """What it says of its episodes; what it has said stays where a later one makes it fail."""
         texts: list[str] = []
         fault: _Fault | None = None
         for n, episode in enumerate(trial.episodes, 1):
             data = feedback.for_feedback_class(episode, sees_all=True)
-            source, target = experiments.as_policy(trial.source, n), experiments.target_of(trial.source)
-            result = await self._spender.executor.call(Call(source, target, data))
+            source = experiments.as_policy(trial.source, n)
+            result = await self._spender.executor.call(Call(source, "Policy.report", data))
             if result.failure is not None:
                 fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
                 break

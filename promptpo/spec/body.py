@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,55 +18,49 @@ HEAD = """\
 # with axis, place, limits, spring, damping and armature. A positive angle about y turns z towards x."""
 
 
-def body_of(env: Any) -> str:
-    """The block of an unwrapped environment's robot; empty where there is no model, or a long one."""
+def body_of(env: Any) -> dict[str, str]:
+    """The block on an unwrapped environment's robot, by its name; empty where there is no model, or a long one."""
     model: Any = getattr(env, "model", None)
     if getattr(model, "nbody", 0) <= 1 or not getattr(model, "nu", 0):
-        return ""
+        return {}
     steps = f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action"
     lines = [f"{steps}; gravity {_place(model.opt.gravity)}"]
-    for n in range(1, model.nbody):
-        body = model.body(n)
-        parent = model.body(int(body.parentid[0])).name
-        told = [f"{float(body.mass[0]):.3g} kg", *_shapes(model, n), *_joints(model, n)]
-        lines.append(f"{body.name or n} on {parent} at {_place(body.pos)}: {'; '.join(told)}")
+    for body in map(model.body, range(1, model.nbody)):
+        shapes = (model.geom(body.geomadr[0] + n) for n in range(body.geomnum[0]))
+        joints = (model.joint(body.jntadr[0] + n) for n in range(body.jntnum[0]))
+        told = [f"{body.mass[0]:.3g} kg", *map(_shape, shapes), *map(_joint, joints)]
+        place = f"{body.name or body.id} on {model.body(body.parentid[0]).name} at {_place(body.pos)}"
+        lines.append(f"{place}: {'; '.join(filter(None, told))}")
     contact = {(*model.geom_solref[n], *model.geom_solimp[n][:3]) for n in range(model.ngeom)}
     if len(contact) == 1:
         (one,) = contact
         floor = f", friction of the floor {model.geom_friction[0, 0]:.3g}" if model.geom_type[0] == 0 else ""
         lines.append(f"contacts: solref {_place(one[:2])}, solimp {_place(one[2:])}{floor}")
     text = "\n".join([HEAD, *lines])
-    return text if len(text) <= LONGEST else ""
+    return {"BODY": text} if len(text) <= LONGEST else {}
 
 
-def _shapes(model: Any, body: int) -> Iterator[str]:
-    first = int(model.body_geomadr[body])
-    for n in range(first, first + int(model.body_geomnum[body])):
-        kind = SHAPES.get(int(model.geom_type[n]))
-        if kind is not None:
-            axis = np.array([0.0, 0.0, 1.0])
-            w, turn = model.geom_quat[n][0], model.geom_quat[n][1:]
-            axis = axis + 2 * np.cross(turn, np.cross(turn, axis) + w * axis)
-            along = f" along {_place(axis)}" if kind in {"capsule", "cylinder"} else ""
-            size = model.geom_size[n][model.geom_size[n] != 0]
-            yield f"{kind} {_place(size)} at {_place(model.geom_pos[n])}{along}, friction {model.geom_friction[n, 0]:.3g}"
+def _shape(geom: Any) -> str:
+    """A shape; empty where it is none of those that are told, as a mesh is."""
+    import mujoco  # type: ignore[import-untyped]
+
+    kind, axis = SHAPES.get(int(geom.type[0])), np.zeros(3)
+    mujoco.mju_rotVecQuat(axis, np.array([0.0, 0.0, 1.0]), geom.quat)
+    along = f" along {_place(axis)}" if kind in {"capsule", "cylinder"} else ""
+    told = f"{kind} {_place(geom.size[geom.size != 0])} at {_place(geom.pos)}{along}, friction {geom.friction[0]:.3g}"
+    return told if kind else ""
 
 
-def _joints(model: Any, body: int) -> Iterator[str]:
-    first = int(model.body_jntadr[body])
-    for n in range(first, first + int(model.body_jntnum[body])):
-        how = JOINTS.get(int(model.jnt_type[n]))
-        if how is not None:
-            dof = int(model.jnt_dofadr[n])
-            held = {
-                "spring": model.jnt_stiffness[n],
-                "damping": model.dof_damping[dof],
-                "armature": model.dof_armature[dof],
-            }
-            span = f" {_place(model.jnt_range[n])}" if model.jnt_limited[n] else ""
-            told = "".join(f", {name} {value:.3g}" for name, value in held.items() if value)
-            yield f"{model.joint(n).name} {how} {_place(model.jnt_axis[n])} at {_place(model.jnt_pos[n])}{span}{told}"
+def _joint(joint: Any) -> str:
+    """A hinge or a slide; empty where it is another one."""
+    how = JOINTS.get(int(joint.type[0]))
+    if how is None:
+        return ""
+    held = {"spring": joint.stiffness[0], "damping": joint.damping[0], "armature": joint.armature[0]}
+    span = f" {_place(joint.range)}" if joint.limited[0] else ""
+    told = "".join(f", {name} {value:.3g}" for name, value in held.items() if value)
+    return f"{joint.name} {how} {_place(joint.axis)} at {_place(joint.pos)}{span}{told}"
 
 
-def _place(values: Sequence[float]) -> str:
+def _place(values: Any) -> str:
     return f"({', '.join(f'{float(value) + 0.0:.3g}' for value in np.round(values, 4))})"

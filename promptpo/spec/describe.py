@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from promptpo.envs.family import ShownVariant
+from promptpo.envs.family import AnyEnv, ShownVariant
 from promptpo.errors import UsageError
 from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
@@ -96,7 +97,7 @@ def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) ->
 
 
 def describe_env(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     task: Task,
     *,
     reveal: Reveal = "named",
@@ -120,23 +121,21 @@ def describe_env(
     observed = observe(env, task.name, checking=code and reveal != "source")
     facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
     facts = with_other_reward(facts, task.reward)
-    shown = env if isinstance(env, ShownVariant) else None
+    open_, shown = reveal in {"source", "named"}, env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, facts, seen, clip_actions=clip_actions)
     parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
-    if reveal in {"source", "named"}:  # texts often say what it is all about
-        parts = _with_step_time(with_texts(parts, within.observation_space, seen), within)
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
     variants = variants_of(within, task, reveal)
-    blocks = dict(parts.blocks) | variants
-    if reveal in {"source", "named"} and (body := body_of(env.unwrapped)):
-        blocks["BODY"] = body
-    parts = replace(parts, blocks=blocks)
-    if reveal == "bare":
+    if open_:  # texts often say what it is all about
+        parts = with_texts(parts, within.observation_space, seen)
+        blocks = {**parts.blocks, **variants, **body_of(env.unwrapped)}
+        parts = replace(parts, step_seconds=_step_time(within), blocks=blocks)
+    elif reveal == "bare":
         parts = replace(bare(parts, within), blocks=variants)
-    elif reveal == "anonymous":
-        parts = replace(parts, title="", description="")
+    else:
+        parts = replace(parts, title="", description="", blocks={**parts.blocks, **variants})
     parts = parts if shown is None else with_number(parts, shown)
     text = render(parts) if reveal != "anonymous" else anonymous(render(parts), within)
     if reveal == "source":
@@ -153,14 +152,14 @@ def describe_env(
         sources=sources,
         gaps=gaps_in(facts, sources, observed.observations, named_actions=named),
         info=_numbers_of_info(observed),
-        first_frames=first_frames(within, seen) if reveal in {"source", "named"} else (),
+        first_frames=first_frames(within, seen) if open_ else (),
         checks=checks,
     )
     return spec, observed
 
 
-def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
-    """The parts with how long a step lasts, where the environment or one within it computes its ``dt``.
+def _step_time(env: AnyEnv) -> float | None:
+    """How long a step lasts, where the environment or one within it computes its ``dt``.
 
     One that is merely kept may be that of a simulator which takes many of them in a step.
     """
@@ -169,20 +168,19 @@ def _with_step_time(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
         one for one in (env.unwrapped, *inner) if isinstance(getattr(type(one), "dt", None), property)
     ]
     found = (one.dt for one in computing)
-    dt = next((float(one) for one in found if isinstance(one, int | float) and 0 < one < math.inf), None)
-    return replace(parts, step_seconds=dt)
+    return next((float(one) for one in found if isinstance(one, int | float) and 0 < one < math.inf), None)
 
 
 def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
     """Numeric entries of ``info`` with the least and the most that was seen."""
-    told: dict[str, list[float]] = {}
+    told = defaultdict[str, list[float]](list)
     for name, value in (item for step in observed.steps for item in numbers_in(step.info).items()):
-        told.setdefault(name, []).append(value)
+        told[name].append(value)
     return {name: (min(values), max(values)) for name, values in told.items()}
 
 
 def _parts(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     task: Task,
     facts: TaskFacts,
     observed: Observed,
@@ -200,7 +198,7 @@ def _parts(
         start=with_values(told(extra.start or docs["start"].text, PROSE), env.unwrapped),
         end=with_values(told(extra.end or docs["end"].text, PROSE, TRUNCATION), env.unwrapped),
         success=f'info["{facts.success_key}"] at any step of the episode' if facts.success_key else "",
-        sampling=f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes",
+        sampling=observed.sampling,
     )
     parts = with_observation(parts, env, docs, extra, observed, sources)
     parts = replace(parts, blocks=_blocks(extra, parts.observation))
@@ -214,12 +212,7 @@ def _parts(
 
 def _blocks(extra: Supplement, shown: Sequence[Field]) -> dict[str, str]:
     """The blocks but for those that explain a part of the observation which a wrapper has taken away."""
-
-    def explains(name: str, found: Sequence[Field]) -> bool:
-        return any(name in item.meaning for item in found)
-
-    return {
-        name: text
-        for name, text in extra.blocks.items()
-        if explains(name, shown) or not explains(name, extra.observation)
-    }
+    gone = " ".join(
+        item.meaning for item in extra.observation if item.path not in {one.path for one in shown}
+    )
+    return {name: text for name, text in extra.blocks.items() if name not in gone}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 PARTS = (
     ("mission", r"mission"),
@@ -27,24 +28,17 @@ GENERAL = re.compile(
 )
 """Modules whose classes are about a library or a simulator, and document no task."""
 
-Row = dict[str, str]
 
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table.
+class Row(NamedTuple):
+    """What a table or a list says of one number.
 
     Attributes:
-        rows: Column title, in lower case, to the cell's text.
-        key: The dictionary key that the text before the table talks about; empty where it names none.
+        meaning: What it stands for.
+        unit: As a column says it; empty where none does.
     """
 
-    rows: Sequence[Row]
-    key: str = ""
-
-    def numbered(self) -> dict[int, Row]:
-        """Rows by the number in their "Num" column; rows whose number is none are left out."""
-        return {int(row["num"]): row for row in self.rows if row.get("num", "").isdecimal()}
+    meaning: str
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,37 +47,57 @@ class Section:
 
     Attributes:
         text: Its prose and lists as plain text, a paragraph or an item a line, without links, code and tables.
-        tables: Its tables.
-        choices: Its lists of the form "0: push left", each as number to meaning.
+        tables: The dictionary key that the text before a table talks about, empty where it names none, and the
+            table's numbered rows.
     """
 
     text: str = ""
-    tables: tuple[Table, ...] = ()
-    choices: tuple[Mapping[int, str], ...] = ()
+    tables: Sequence[tuple[str, Mapping[int, Row]]] = ()
+
+    def rows(self, key: str, values: range) -> Mapping[int, Row]:
+        """What is said of so many numbers: by a table, which may leave out the last of them, or by a list of all.
+
+        Args:
+            key: Of the array in a dictionary that they make up; empty where there is none.
+            values: The numbers.
+        """
+        for about, table in self.tables:
+            if about in {"", key} and 0 in table and max(table) < len(values):
+                return table
+        for pattern in _NUMBERED:
+            found = [(int(n), Row(name)) for n, name in re.findall(pattern, self.text, re.MULTILINE)]
+            for at in range(len(found)):
+                run, more = dict(found[at : at + len(values)]), found[at + len(values) :][:1]
+                if list(run) == list(values) and values.stop not in dict(more):
+                    return run
+        lists = [one.split(",") for one in re.findall(r"\[([^\[\]]+)\]", self.text)]
+        fitting = [one for one in lists if len(one) == len(values) > BOUNDS and all(map(_NAME.match, one))]
+        return dict(zip(values, map(Row, fitting[0]), strict=True)) if len(fitting) == 1 else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Documentation:
-    """What an environment's documentation says.
+BOUNDS = 2
+"""A list of two names in brackets may be bounds."""
 
-    Attributes:
-        parts: "description", "observation", "action", "reward", "start", "end" or "mission" to its section.
-    """
+_NAME = re.compile(r"\s*[A-Za-z]")
+_NUMBERED = (
+    r"^- (\d+)\s*[:=]\s*(.+)",
+    r"(?<![\w.])(\d+)(?![\w.])\s*[:=)-]?\s*([A-Za-z].*?)(?=[,;]|\. |\.?$| \d+ ?[:=)])",
+)
+"""Names behind numbers: items of a list, or "0 stay, 1 go up" in a sentence."""
 
-    parts: Mapping[str, Section] = field(default_factory=dict)
-
-    def __getitem__(self, part: str) -> Section:
-        return self.parts.get(part, Section())
+Documentation = Mapping[str, Section]
+"""Of "description", "observation", "action", "reward", "start", "end" or "mission": what is said of it, empty where nothing is."""
 
 
 def docstring_of(cls: type[Any]) -> str:
     """The documentation of an environment class, indentation removed; empty where it has none of its own."""
-    texts = [base.__dict__.get("__doc__") or "" for base in cls.__mro__]
-    general = [bool(GENERAL.match(base.__module__)) for base in cls.__mro__]
-    own = next((t for t, g in zip(texts[1:], general[1:], strict=True) if "## " in t or (t and not g)), "")
+    texts = ((base, base.__dict__.get("__doc__") or "") for base in cls.__mro__)
+    own = (
+        t for base, t in texts if "## " in t or (t and (base is cls or not GENERAL.match(base.__module__)))
+    )
     text = (
-        (texts[0] or own).replace("\times", "\\times").replace("\frac", "\\frac")
-    )  # docstrings that are not raw
+        next(own, "").replace("\times", "\\times").replace("\frac", "\\frac")
+    )  # of docstrings that are not raw
     return inspect.cleandoc(text)
 
 
@@ -98,7 +112,7 @@ def documentation_of(cls: type[Any]) -> Documentation:
 
 
 _HEADING = re.compile(r" {0,3}(#{1,6}) +(.*?)[ :]*$")
-_TITLE = re.compile(r"( *)(\*\*)?([A-Z]\w*(?: \w+){0,2})(?(2)\*\*)? ?:(?(2)(?:\*\*)?)(?: +(\S.*))?$")
+_TITLE = re.compile(r" *(\*\*)?([A-Z]\w*(?: \w+){0,2})(?(1)\*\*)? ?:(?(1)(?:\*\*)?)(?: +(\S.*))?$")
 _OTHER = re.compile(
     r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
 )
@@ -108,10 +122,10 @@ _ITEM = re.compile(r" *([-*+]|\d+[.)]) +(.*)")
 
 def parse(text: str) -> Documentation:
     """Read a docstring; text before the first title is part of the description."""
-    lines: dict[str, list[str]] = {}
+    lines = defaultdict[str, list[str]](list)
     text = re.sub(r"(?ms)^ *```.*?(?:^ *```|\Z)", "", _FIELD.sub("", text))
     marked = re.search(r"^ {0,3}#{1,6} ", text, re.MULTILINE)
-    part, level, indent, inline, blank = "description", 0, -1, False, False
+    part, level, indent, blank = "description", 0, -1, False
     for line in re.sub(r"(?m)^(\S[^\n]*)\n(?:-{3,}|={3,})$", r"# \1", text).splitlines():
         heading, title = _HEADING.match(line), None if marked else _TITLE.match(line)
         own, said = len(line) - len(line.lstrip()), line
@@ -120,14 +134,14 @@ def parse(text: str) -> Documentation:
             deeper = found == HIDDEN and part != HIDDEN and 0 < level < len(heading[1])
             part, level = (part, level) if deeper else (found, len(heading[1]))
             said = f"{heading[2]}:" if deeper else ""
-        elif title and (_part_of(title[3]) != HIDDEN or (_OTHER.match(title[3]) and not title[4])):
-            part, indent, inline, said = _part_of(title[3]), own, bool(title[4]), title[4] or ""
-        elif line.strip() and own <= indent and (blank or not inline) and not _ITEM.match(line):
+        elif title and (_part_of(title[2]) != HIDDEN or (_OTHER.match(title[2]) and not title[3])):
+            part, indent, said = _part_of(title[2]), own, title[3] or ""
+        elif line.strip() and own <= indent and blank and not _ITEM.match(line):
             part, indent = "description", -1
         blank = not line.strip()
-        lines.setdefault(part, []).append(said)
+        lines[part].append(said)
     lines.pop(HIDDEN, None)
-    return Documentation({name: _section(found) for name, found in lines.items()})
+    return defaultdict(Section, {name: _section(found) for name, found in lines.items()})
 
 
 def _part_of(title: str) -> str:
@@ -136,36 +150,27 @@ def _part_of(title: str) -> str:
 
 def _section(lines: Sequence[str]) -> Section:
     """Paragraphs, items and tables of a section."""
-    told: list[str] = []
-    tables: list[Table] = []
-    key, joins = "", False
-    for at, line in enumerate(lines):
-        item, named = _ITEM.match(line), re.match(r"\W*`(\w+)`\s*:", line)
+    told, tables = list[str](), list[tuple[str, dict[int, Row]]]()
+    key, titles, joins = "", list[str](), False
+    for line in lines:
+        item, named, cells = _ITEM.match(line), re.match(r"\W*`(\w+)`\s*:", line), _cells(line)
         key = named[1] if named else key
-        cells = _cells(line)
-        if cells is not None:
-            if not at or _cells(lines[at - 1]) is None:
-                titles, rows = [cell.lower() for cell in cells], list[Row]()
-                tables.append(Table(rows, key))
-            elif not re.fullmatch(r"[\s|:+-]+", line):
-                rows.append(dict(zip(titles, cells, strict=False)))
+        if cells and not titles:
+            titles = [cell.lower() for cell in cells]
+            tables.append((key, {}))
+        elif cells and cells[0].isdecimal():
+            unit = next((text for title, text in zip(titles, cells, strict=False) if "unit" in title), "")
+            tables[-1][1][int(cells[0])] = Row(cells[1], unit)
         elif item:
-            mark = f"{item[1][:-1]}." if item[1][0].isdigit() else "-"
-            told.append(f"{mark} {item[2]}")
+            told.append(f"{item[1][:-1]}. {item[2]}" if item[1][0].isdigit() else f"- {item[2]}")
         elif line.strip().startswith((">", "import ", "+-", "|")):
             continue
-        elif line.strip() and joins and told:
+        elif joins and line.strip() and not cells:
             told[-1] += f" {line.strip()}"
-        else:
+        elif not cells:
             told.append(line.strip())
-        joins = bool(line.strip() and told) and cells is None
-    plain = [text for text in map(_plain, told) if text.strip()]
-    choices: list[dict[int, str]] = [{}]
-    for match in filter(None, (re.match(r"\s*- (\d+)\s*[:=]\s*(.+)", text) for text in plain)):
-        if int(match[1]) in choices[-1]:
-            choices.append({})
-        choices[-1][int(match[1])] = match[2]
-    return Section("\n".join(plain), tuple(tables), tuple(filter(None, choices)))
+        titles, joins = titles if cells else [], not cells and bool(line.strip())
+    return Section("\n".join(text for text in map(_plain, told) if text.strip()), tables)
 
 
 def _cells(line: str) -> list[str] | None:
@@ -175,26 +180,6 @@ def _cells(line: str) -> list[str] | None:
         return [_plain(cell).strip() for cell in text[1:-1].split("|")]
     cells = re.split(r"\s{2,}|\t+", text)
     return cells if len(cells) > 1 and re.match(r"Num\b|\d+$", cells[0]) else None
-
-
-_PLAIN = (
-    (r"\$([^$\n]+)\$", lambda m: _formula(m[1])),
-    (r"!\[[^\]]*\]\([^)]*\)|<img[^>]*>", ""),
-    (r"\[([^\]]*)\]\([^)]*\)", r"\1"),
-    (r"<sup>", "^"),
-    (r"<sub>", "_"),
-    (r"</?\w+[^>]*>|`|\s*\[\d\](?=\.|$)", ""),
-    (r"(?<![\w*])(\*{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*])|(?<!\w)_(\w[^_\n]*\w)_(?!\w)", r"\2\3"),
-    (r"\\([_*|])", r"\1"),
-)
-
-
-def _plain(text: str) -> str:
-    """Text without links, pictures, tags and marks, in one line."""
-    for pattern, new in _PLAIN:
-        text = re.sub(pattern, new, text)
-    indent = text[: len(text) - len(text.lstrip())]
-    return indent + " ".join(text.split())
 
 
 _LATEX = (
@@ -215,9 +200,24 @@ _LATEX = (
     (r"\s+", " "),
 )
 
+_PLAIN = (
+    (r"\$([^$\n]+)\$", lambda m: _replaced(m[1], _LATEX).strip()),
+    (r"!\[[^\]]*\]\([^)]*\)|<img[^>]*>", ""),
+    (r"\[([^\]]*)\]\([^)]*\)", r"\1"),
+    (r"<sup>", "^"),
+    (r"<sub>", "_"),
+    (r"</?\w+[^>]*>|`|\s*\[\d\](?=\.|$)", ""),
+    (r"(?<![\w*])(\*{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*])|(?<!\w)_(\w[^_\n]*\w)_(?!\w)", r"\2\3"),
+    (r"\\([_*|])", r"\1"),
+)
 
-def _formula(latex: str) -> str:
-    """A LaTeX formula as a person would type it."""
-    for pattern, plain in _LATEX:
-        latex = re.sub(pattern, plain, latex)
-    return latex.strip()
+
+def _replaced(text: str, table: Sequence[tuple[str, Any]]) -> str:
+    for pattern, new in table:
+        text = re.sub(pattern, new, text)
+    return text
+
+
+def _plain(text: str) -> str:
+    """Text without links, pictures, tags and marks, in one line; formulas as a person would type them."""
+    return " ".join(_replaced(text, _PLAIN).split())

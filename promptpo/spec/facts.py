@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from promptpo.envs.family import family_of
+from promptpo.envs.family import AnyEnv, family_of
 
 if TYPE_CHECKING:
-    import gymnasium
-
+    from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
 
 HorizonSource = Literal["user", "time limit", "observed", "environment", "spec file", "none"]
@@ -58,15 +56,15 @@ class TaskFacts:
         success_key: The name under which ``info`` reports success; None where it does not.
     """
 
-    observation_space: gymnasium.Space[Any]
-    action_space: gymnasium.Space[Any]
+    observation_space: AnySpace
+    action_space: AnySpace
     horizon: int | None
     reward_threshold: float | None
     success_key: str | None
     horizon_source: HorizonSource = "none"
 
 
-def _threshold(env: gymnasium.Env[Any, Any]) -> float | None:
+def _threshold(env: AnyEnv) -> float | None:
     """The registered threshold; of a family the one that all its variants share."""
     family = family_of(env)
     found = {
@@ -76,7 +74,7 @@ def _threshold(env: gymnasium.Env[Any, Any]) -> float | None:
 
 
 def facts_from(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     info: Mapping[str, Any],
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
@@ -93,13 +91,13 @@ def facts_from(
     )
 
 
-def horizon_of(env: gymnasium.Env[Any, Any]) -> int | None:
+def horizon_of(env: AnyEnv) -> int | None:
     """Longest episode in steps, as far as it is stated; None where nothing states it."""
     return horizon_and_source(env)[0]
 
 
 def horizon_and_source(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
 ) -> tuple[int | None, HorizonSource]:
@@ -114,19 +112,16 @@ def horizon_and_source(
     if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
         found = [horizon_and_source(one, task) for one in family.everyone()]
         return max(found, key=lambda each: math.inf if each[0] is None else each[0])
-    limit, longest = (
-        env.spec.max_episode_steps if env.spec else None,
-        max((one.steps for one in endings), default=0),
-    )
+    limit = env.spec.max_episode_steps if env.spec else None
+    longest = max((one.steps for one in endings), default=0)
     who: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
-    stated: list[tuple[int, HorizonSource]] = [(limit, who)] if limit is not None else []
-    stated += [(n, "environment") for n in itertools.islice(_own_limits(env.unwrapped), 1)]
-    least, source = min(stated, key=lambda one: one[0], default=(math.inf, who))
-    least = math.inf if least < longest else least  # one that was passed is none
-    common = common_length(endings) or math.inf
-    if common < least and (any(one.truncated for one in endings) or _counted_to(env.unwrapped, common)):
-        return int(common), "observed"
-    return (None, "none") if least == math.inf else (int(least), source)
+    stated: list[tuple[int | None, HorizonSource]] = [(limit, who)]
+    stated += [(n, "environment") for n in _own_limits(env.unwrapped)[:1]]
+    bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
+    common = common_length(endings)
+    if common and (any(one.truncated for one in endings) or common in _numbers_of(env.unwrapped)):
+        bounds.append((common, "observed"))
+    return min(bounds, key=lambda one: one[0], default=(None, "none"))
 
 
 def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
@@ -139,18 +134,16 @@ def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
     return longest if len(ended) >= COMMON and set(ended) == {longest} else None
 
 
-def _counted_to(env: gymnasium.Env[Any, Any], length: float) -> bool:
-    """Whether an attribute holds a length at which all episodes terminated: without one it may be how bad actions end."""
-    return any(type(value) is int and value == length for value in vars(env).values())
+def _numbers_of(env: AnyEnv) -> list[int]:
+    """Whole numbers that are kept: without the length at which all episodes terminated it may be how bad actions end."""
+    return [value for value in vars(env).values() if type(value) is int]
 
 
-def _own_limits(env: gymnasium.Env[Any, Any]) -> Iterator[int]:
-    config = getattr(env, "config", None)
-    if (
-        isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys()
-    ):  # highway-env, in seconds
-        yield round(config["duration"] * config["policy_frequency"])
-    for name in ATTRIBUTES:
-        value = getattr(env, name, None)
-        if isinstance(value, int) and value > 0:
-            yield value
+def _own_limits(env: AnyEnv) -> list[int]:
+    config: Any = getattr(env, "config", None)
+    timed = isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys()
+    found = (
+        [round(config["duration"] * config["policy_frequency"])] if timed else []
+    )  # highway-env, in seconds
+    found += [getattr(env, name, None) for name in ATTRIBUTES]
+    return [value for value in found if isinstance(value, int) and value > 0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.spaces import at, leaves
+from promptpo.envs.spaces import AnySpace, at, leaves
 
 if TYPE_CHECKING:
     from promptpo.spec.facts import TaskFacts
@@ -44,21 +44,21 @@ def gaps_in(
     return (*found, *_outside(space, observations))
 
 
-def _outside(space: spaces.Space[Any], observations: Sequence[Any]) -> Iterator[str]:
+def _outside(space: AnySpace, observations: Sequence[Any]) -> Iterator[str]:
     """Observations that lie outside the bounds that their space declares."""
     for path, leaf in leaves(space):
         seen = [at(observation, path) for observation in observations]
         if not isinstance(leaf, spaces.Box) or any(np.shape(one) != leaf.shape for one in seen):
             continue
         table = np.asarray(seen, dtype=float)
-        low, high = table.min(axis=0), table.max(axis=0)
-        slack = TOLERANCE * (1 + np.minimum(abs(leaf.low), abs(leaf.high)))
-        wrong = np.argwhere((low < leaf.low - slack) | (high > leaf.high + slack))
+        within = np.clip(table, leaf.low, leaf.high)
+        wrong = np.argwhere(~np.isclose(table, within, rtol=TOLERANCE, atol=TOLERANCE).all(axis=0))
         if len(wrong):
             first = tuple(int(index) for index in wrong[0])
             name = "obs" + "".join(f"[{key!r}]" for key in (*path, *first))
             others = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            numbers = [float(row[first]) for row in table]
             yield (
-                f"the true range of {name}{others}: seen from {low[first]:.4g} to {high[first]:.4g}, "
+                f"the true range of {name}{others}: seen from {min(numbers):.4g} to {max(numbers):.4g}, "
                 f"declared {leaf.low[first]:.4g} to {leaf.high[first]:.4g}"
             )

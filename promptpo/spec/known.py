@@ -5,7 +5,6 @@ The data are in `known.toml`. Most environments need nothing there: their docume
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.spec.parts import ActionValue, Field
 
 if TYPE_CHECKING:
-    import gymnasium
+    from promptpo.envs.family import AnyEnv
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +50,31 @@ class Supplement:
     neutral: Mapping[str, str] = field(default_factory=dict)
 
 
-def known(env: gymnasium.Env[Any, Any]) -> Supplement:
+def known(env: AnyEnv) -> Supplement:
     """What is known about an environment beyond its documentation; empty for most.
 
     Args:
         env: Any environment that has been reset; the classes of the unwrapped one decide.
     """
-    inner = env.unwrapped
+    inner, data = env.unwrapped, _data()
     classes = {one.__name__ for one in type(inner).__mro__}
-    data = _data()
     name = inner.spec.id.split("/")[-1].rsplit("-v", 1)[0] if inner.spec else ""
     space = {"env": inner, "task": data["tasks"].get(name, "").split(" | ")}
 
-    def filled(text: str) -> str:
-        return re.sub(r"\{([^{}]+)\}", lambda found: str(evaluated(found[1], space)), text)
+    def filled(told: Any) -> Any:
+        if isinstance(told, dict):
+            return {key: filled(one) for key, one in told.items()}
+        return re.sub(r"\{([^{}]+)\}", lambda found: str(evaluated(found[1], space)), told)
 
     told: dict[str, Any] = {}
     for entry in data["entries"]:
         if entry["class"] in classes and evaluated(entry.get("when", "True"), space):
             told |= entry
-    values: dict[str, Any] = {key: filled(one) if isinstance(one, str) else one for key, one in told.items()}
+    values = filled({key: one for key, one in told.items() if key not in {"class", "when"}})
     values |= {key: fields(values[key]) for key in ("observation", "action") if key in values}
-    values["blocks"] = {key: filled(one) for key, one in told.get("blocks", {}).items()}
-    values["choices"] = tuple(
-        ActionValue(one, value, meaning)
-        for value, (one, meaning) in enumerate(
-            line.split("; ") for line in values.get("choices", "").splitlines()
-        )
-    )
-    return Supplement(**{key: one for key, one in values.items() if key not in {"class", "when"}})
+    choices = (line.split("; ") for line in values.get("choices", "").splitlines())
+    values["choices"] = tuple(ActionValue(one, n, meaning) for n, (one, meaning) in enumerate(choices))
+    return Supplement(**values)
 
 
 def evaluated(expression: str, space: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> Any:
@@ -105,8 +100,8 @@ def _data() -> dict[str, Any]:
 
 
 _LINE = re.compile(
-    r"(?P<name>\w+) = (?P<path>[^;]+?)(?:; (?P<low>\S+) \.\. (?P<high>\S+))?(?:; (?P<unit>m/s|rad/s|N m|rad|m))?"
-    r"(?:; (?P<meaning>.+))?$"
+    r"(\w+) = ([^;]+?)(?:; (\S+) \.\. (\S+))?(?:; (m/s|rad/s|N m|rad|m))?"
+    r"(?:; (.+))?$"
 )
 
 
@@ -120,8 +115,7 @@ def fields(table: str) -> tuple[Field, ...]:
         match = _LINE.match(line.strip())
         if match is None:
             raise ValueError(line)
-        low, high = float(match["low"] or -math.inf), float(match["high"] or math.inf)
-        whole = "//" in match["path"] or "%" in match["path"]
-        unit, meaning = match["unit"] or "", match["meaning"] or ""
-        found.append(Field(match["name"], match["path"], low, high, unit=unit, meaning=meaning, whole=whole))
+        name, path, low, high, unit, meaning = match.groups(default="")
+        spans, whole = [(float(low), float(high))] if low else (), "//" in path or "%" in path
+        found.append(Field(name, path, unit=unit, meaning=meaning, whole=whole, spans=spans))
     return tuple(found)

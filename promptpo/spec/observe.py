@@ -7,21 +7,18 @@ import itertools
 import time
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
-from promptpo.envs.contract import BUILDING, STEPPING, ReturnContract, old_interface, patience
-from promptpo.envs.family import family_of
+from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, blaming, patience
+from promptpo.envs.family import AnyEnv, family_of
 from promptpo.envs.spaces import equal, leaves
-from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.spec.facts import EpisodeEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import gymnasium
+    from collections.abc import Iterable, Iterator, Sequence
 
     from promptpo.envs.task import Task
     from promptpo.spec.trial import SpecTrial
@@ -63,13 +60,10 @@ class Observed:
     """What a few episodes of random actions showed.
 
     Attributes:
-        steps: Every step, in order.
-        observations: Every observation, first ones included.
+        steps: Every step of a few episodes, each of its own seed, in order.
         spent: Environment steps taken, those for the repetition included.
-        episodes: Number of episodes.
         repeats: Whether the first episode came out the same a second time.
         seconds: That all of them took.
-        firsts: The first observation of each episode.
         played_on: Whether episodes were played to their end.
         endings: How each episode that was played ended.
         trial: What ran beside the steps; None where nothing did.
@@ -77,16 +71,28 @@ class Observed:
     """
 
     steps: Sequence[Step]
-    observations: Sequence[Any]
     spent: int
-    episodes: int
     repeats: bool
     seconds: float = 0.0
-    firsts: Sequence[Any] = ()
     played_on: bool = False
     endings: Sequence[EpisodeEnd] = ()
     trial: SpecTrial | None = None
     starts: Sequence[Any] = ()
+
+    @property
+    def firsts(self) -> Sequence[Any]:
+        """The first observation of each episode."""
+        return [next(steps).observation for _, steps in itertools.groupby(self.steps, lambda one: one.seed)]
+
+    @property
+    def observations(self) -> Sequence[Any]:
+        """Every observation, first ones before all others."""
+        return [*self.firsts, *(step.next_observation for step in self.steps)]
+
+    @property
+    def sampling(self) -> str:
+        """What was looked at, in words."""
+        return f"{len(self.steps)} steps of random actions in {len(self.firsts)} episodes"
 
     @property
     def whole(self) -> int | None:
@@ -97,11 +103,11 @@ class Observed:
     @property
     def one_start(self) -> bool:
         """Whether all episodes began with the same observation."""
-        return all(equal(first, self.firsts[0]) for first in self.firsts[1:]) and len(self.firsts) > 1
+        return all(equal(first, self.firsts[0]) for first in self.firsts) and len(self.firsts) > 1
 
 
 @contextlib.contextmanager
-def opened(task: Task) -> Iterator[gymnasium.Env[Any, Any]]:
+def opened(task: Task) -> Iterator[AnyEnv]:
     """The environment of a task, closed in the end."""
     with patience(BUILDING, f"building {task.name}"):
         env = make_env(task)
@@ -111,7 +117,7 @@ def opened(task: Task) -> Iterator[gymnasium.Env[Any, Any]]:
         env.close()
 
 
-def observe(env: gymnasium.Env[Any, Any], name: str, *, checking: bool = False) -> Observed:
+def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
     """Take random actions from fixed seeds, so that the same environment shows the same again.
 
     Args:
@@ -122,18 +128,11 @@ def observe(env: gymnasium.Env[Any, Any], name: str, *, checking: bool = False) 
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
-    try:
+    with blaming(name):
         return _observed(env, name, checking=checking)
-    except PromptPOError:
-        raise
-    except (Exception, SystemExit) as fault:  # a foreign environment: anything can come out of it
-        raise EnvironmentFaultError(
-            f"the environment {name} raised {type(fault).__name__} under random actions: {fault}"
-            f"{place_of(fault)}{old_interface(fault)}"
-        ) from fault
 
 
-def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Observed:
+def _observed(env: AnyEnv, name: str, *, checking: bool) -> Observed:
     started = time.perf_counter()
     slow = type(env.unwrapped).__module__.startswith(SLOW_MODULES)
     seeds = _seeds(env)
@@ -144,83 +143,73 @@ def _observed(env: gymnasium.Env[Any, Any], name: str, *, checking: bool) -> Obs
         from promptpo.spec.trial import SpecTrial
 
         with patience(STEPPING, f"a reset of {name}"):
-            ReturnContract(env, name).reset(env.reset(seed=seeds[0]))
+            ContractEnv(env, name).reset(seed=seeds[0])
         trial = SpecTrial(env.unwrapped)
-    episodes = [_episode(env, seeds[0], limit, name, trial)]
-    again = _episode(env, SEEDS[0], min(limit, REPEATED_STEPS), name)
+
+    def episode(seed: int, trial: SpecTrial | None = None, most: int = limit) -> list[Step]:
+        return list(itertools.islice(steps_of(env, seed, name, trial), most))
+
+    episodes, again = [episode(seeds[0], trial)], episode(SEEDS[0], most=min(limit, REPEATED_STEPS))
     repeats, spent = _agree(episodes[0], again), len(again)
     if not repeats and trial is not None:  # what ran beside may have changed the course
-        episodes = [_episode(env, seeds[0], limit, name)]
+        episodes = [episode(seeds[0])]
         repeats, spent = _agree(episodes[0], again), spent + len(episodes[0])
         trial = None if repeats else trial
-    episodes += [_episode(env, seed, limit, name, trial) for seed in seeds[1:]]
+    episodes += [episode(seed, trial) for seed in seeds[1:]]
     spent += sum(map(len, episodes))
     whole = _whole(env, name, trial)
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
     starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
-    steps = [step for episode in episodes for step in episode]
-    firsts = [episode[0].observation for episode in episodes]
     return Observed(
-        steps=steps,
-        observations=[*firsts, *(step.next_observation for step in steps)],
+        steps=[step for one in episodes for step in one],
         spent=spent + sum(one.steps for one in whole) + len(starts),
         starts=starts,
-        episodes=len(seeds),
         repeats=repeats,
         seconds=time.perf_counter() - started,
-        firsts=firsts,
         played_on=bool(whole),
         endings=[*map(_ending, episodes), *whole],
         trial=trial,
     )
 
 
-def _agree(episode: Sequence[Step], again: Sequence[Step]) -> bool:
-    return all(same(a, b) for a, b in zip(episode, again, strict=False))
+def _agree(episode: Iterable[Step], again: Iterable[Step]) -> bool:
+    """Whether two courses earned the same and led to the same observations, as far as both go."""
+    return all(
+        a.reward == b.reward and equal(a.next_observation, b.next_observation)
+        for a, b in zip(episode, again, strict=False)
+    )
 
 
 def _ending(episode: Sequence[Step]) -> EpisodeEnd:
     return EpisodeEnd(len(episode), episode[-1].terminated, episode[-1].truncated)
 
 
-def _whole(env: gymnasium.Env[Any, Any], name: str, trial: SpecTrial | None) -> list[EpisodeEnd]:
+def _whole(env: AnyEnv, name: str, trial: SpecTrial | None) -> list[EpisodeEnd]:
     """Episodes to their end, where no time limit is declared."""
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
-    endings, left = [], MOST_OF_WHOLE
-    until = time.process_time() + LOOKING_SECONDS
-    for seed in SEEDS[:WHOLE]:
-        if left and time.process_time() <= until:
-            played = _soon(steps_of(env, seed, name, trial), left, until)
-            endings.append(_ending(played))
-            left -= len(played)
-    return endings
+    played = _soon(step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name, trial))
+    return [_ending(list(steps)) for _, steps in itertools.groupby(played, key=lambda step: step.seed)]
 
 
-def _soon(steps: Iterator[Step], most: int, until: float) -> list[Step]:
-    """So many steps at most, and none after a time of this process."""
-    played = []
-    for step in itertools.islice(steps, most):
+def _soon(steps: Iterable[Step]) -> list[Step]:
+    """As many steps as may be looked at in all, and none after the time for it."""
+    played, until = list[Step](), time.process_time() + LOOKING_SECONDS
+    for step in itertools.islice(steps, MOST_OF_WHOLE):
         played.append(step)
         if time.process_time() > until:
             break
     return played
 
 
-def _seeds(env: gymnasium.Env[Any, Any]) -> Sequence[int]:
+def _seeds(env: AnyEnv) -> Sequence[int]:
     """Seeds to observe: at least two episodes of each variant of a family, those held out left out."""
     family = family_of(env)
     return SEEDS if family is None else range(max(len(SEEDS), 2 * len(family.task.family)))
 
 
-def _episode(
-    env: gymnasium.Env[Any, Any], seed: int, limit: int, name: str, trial: SpecTrial | None = None
-) -> list[Step]:
-    return list(itertools.islice(steps_of(env, seed, name, trial), limit))
-
-
 def steps_of(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     seed: int,
     name: str,
     trial: SpecTrial | None = None,
@@ -228,9 +217,9 @@ def steps_of(
     acting: int | None = None,
 ) -> Iterator[Step]:
     """Steps of random actions until the episode ends; `acting` is the seed that draws them, where it is another."""
-    contract = ReturnContract(env, name)
+    contract = ContractEnv(env, name)
     with patience(STEPPING, f"a reset of {name}"):
-        observation, _ = contract.reset(env.reset(seed=seed))
+        observation, _ = contract.reset(seed=seed)
         observation = deepcopy(observation)
     env.action_space.seed(seed if acting is None else acting)
     inner = env.unwrapped
@@ -238,7 +227,7 @@ def steps_of(
     while True:
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"), trial.beside() if trial else contextlib.nullcontext():
-            following, reward, terminated, truncated, info = contract.step(env.step(action))
+            following, reward, terminated, truncated, info = contract.step(action)
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
         if trial is not None:
@@ -251,13 +240,7 @@ def steps_of(
             return
 
 
-def same(a: Step, b: Step) -> bool:
-    """Whether two steps earned the same and led to the same observation."""
-    return a.reward == b.reward and equal(a.next_observation, b.next_observation)
-
-
-@dataclass(frozen=True, slots=True)
-class Seeding:
+class Seeding(NamedTuple):
     """What the seeds of an environment decide.
 
     Attributes:
@@ -271,7 +254,7 @@ class Seeding:
     warnings: tuple[str, ...] = ()
 
 
-def seeding_of(env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> Seeding:
+def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
     """What seeds decide, seen by playing again: here, in another instance, and under other seeds.
 
     Args:
@@ -295,30 +278,22 @@ def seeding_of(env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> 
             "self.np_random, and not when it is built."
         )
         return Seeding(steps=len(begun), warnings=(warning,))
-    nothing, steps = _changes_nothing(env, observed, begun, task.name)
+    if not observed.one_start or family_of(env) is not None:
+        return Seeding(steps=len(begun))
+    if not _alike(env, SEEDS[1], begun, task.name):
+        return Seeding(steps=2 * len(begun))
+    whole = _soon(steps_of(env, SEEDS[0], task.name))
+    known = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
+    steps = 2 * len(begun) + len(whole) * (3 if known else 1)
+    if not known or not all(_alike(env, seed, whole, task.name) for seed in SEEDS[1:3]):
+        return Seeding(steps=steps)
     warning = (
         f"{task.name}: its seed changes nothing, all episodes of a policy are the same, so only a few are played, and "
         "no test tells how it does elsewhere; name other conditions with --held-out-kwargs."
     )
-    return Seeding(nothing, len(begun) + steps, (warning,) if nothing else ())
+    return Seeding(one_episode=True, steps=steps, warnings=(warning,))
 
 
-def _changes_nothing(
-    env: gymnasium.Env[Any, Any], observed: Observed, begun: list[Step], name: str
-) -> tuple[bool, int]:
-    """Whether several seeds give the same whole episode to the same actions, and how many steps it took to see."""
-    if not observed.one_start or family_of(env) is not None:
-        return False, 0
-    taken = len(begun)
-    if not _alike(env, SEEDS[1], begun, name):
-        return False, taken
-    whole = _soon(steps_of(env, SEEDS[0], name), MOST_OF_WHOLE, time.process_time() + LOOKING_SECONDS)
-    if not (whole[-1].terminated or whole[-1].truncated) and len(whole) < MOST_OF_WHOLE:
-        return False, taken + len(whole)
-    return all(_alike(env, seed, whole, name) for seed in SEEDS[1:3]), taken + 3 * len(whole)
-
-
-def _alike(env: gymnasium.Env[Any, Any], seed: int, steps: list[Step], name: str) -> bool:
+def _alike(env: AnyEnv, seed: int, steps: list[Step], name: str) -> bool:
     """Whether this seed gives these steps to the actions of the first seed."""
-    taken = steps_of(env, seed, name, acting=SEEDS[0])
-    return all(same(step, other) for step, other in zip(steps, taken, strict=False))
+    return _agree(steps, steps_of(env, seed, name, acting=SEEDS[0]))

@@ -36,8 +36,7 @@ def outline(task: Task, *, clip_actions: bool = True) -> TaskSpec:
         observed = observe(env, task.name, checking=False)
         facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
         docs, extra = documentation_of(type(env.unwrapped)), known(env)
-        sampling = f"{len(observed.steps)} steps of random actions in {observed.episodes} episodes"
-        parts = Parts(title=task.name, horizon=facts.horizon, sampling=sampling)
+        parts = Parts(title=task.name, horizon=facts.horizon, sampling=observed.sampling)
         parts = with_observation(parts, env, docs, extra, observed, {})
         parts = with_action(parts, env, docs, extra, {}, clip_actions=clip_actions)
         return seeded(outlined(facts, observed, task, render(parts)), env, task, observed)
@@ -56,7 +55,7 @@ def outlined(facts: TaskFacts, observed: Observed, task: Task, text: str) -> Tas
         reports_success=facts.success_key is not None if own is None else own.says_success,
         sample_steps=observed.spent,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
-        sample_length=float(observed.whole or len(observed.steps) / max(1, observed.episodes)),
+        sample_length=float(observed.whole or len(observed.steps) / max(1, len(observed.firsts))),
         firsts=tuple(observed.firsts),
         one_start=observed.one_start,
     )

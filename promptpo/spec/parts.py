@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import keyword
-import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,26 +18,22 @@ class Field:
     Attributes:
         name: A Python identifier.
         path: The expression that reads it, for example ``obs["observation"][3]``.
-        low: Smallest value; -inf where unbounded.
-        high: Largest value; inf where unbounded.
         unit: For example "rad/s"; empty where there is none.
         meaning: What it stands for; empty where the name says it.
         form: What it is where it is no number, for example "uint8 array of shape (7, 7, 3)".
         whole: Whether it takes whole numbers only.
-        seen: Smallest and largest value observed; None where nothing was observed.
-        spans: For a few numbers in a row: smallest and largest value of each.
+        spans: Smallest and largest value of all its numbers, or of each of a few; empty where nothing bounds them.
+        seen: Whether these are observed rather than declared.
     """
 
     name: str
     path: str
-    low: float = -math.inf
-    high: float = math.inf
     unit: str = ""
     meaning: str = ""
     form: str = ""
     whole: bool = False
-    seen: tuple[float, float] | None = None
     spans: Sequence[tuple[float, float]] = ()
+    seen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from promptpo.envs.pictures import COLOUR, Picture, pictures_in
 from promptpo_sandbox.guest import looking
 
 if TYPE_CHECKING:
-    import gymnasium
     from numpy.typing import NDArray
 
+    from promptpo.envs.family import AnyEnv
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field, Parts
 
@@ -28,7 +28,7 @@ ENLARGED, MARGIN, APART = 420, 24, 40
 """Pixels to which the longer side of a small picture is enlarged, of the edge with numbers, and between two numbers."""
 
 
-def with_pictures(parts: Parts, env: gymnasium.Env[Any, Any], observed: Observed) -> Parts:
+def with_pictures(parts: Parts, env: AnyEnv, observed: Observed) -> Parts:
     """The parts with what there is to know about pictures in the observation; the same where there are none."""
     found = pictures_in(env.observation_space)
     if not found:
@@ -46,7 +46,7 @@ def with_pictures(parts: Parts, env: gymnasium.Env[Any, Any], observed: Observed
     return replace(parts, observation=fields, blocks=dict(parts.blocks) | blocks)
 
 
-def first_frames(env: gymnasium.Env[Any, Any], observed: Observed) -> tuple[tuple[str, bytes], ...]:
+def first_frames(env: AnyEnv, observed: Observed) -> tuple[tuple[str, bytes], ...]:
     """The first observation, and one some steps later, as pictures with rulers: captions and PNG files.
 
     Empty where observations are no pictures.
@@ -54,18 +54,14 @@ def first_frames(env: gymnasium.Env[Any, Any], observed: Observed) -> tuple[tupl
     found = pictures_in(env.observation_space)
     if not found:
         return ()
-    first = observed.steps[0]
-    course = [step for step in observed.steps if step.seed == first.seed]
-    shown = [
-        (f"`{found[0].expression}` at the start of an episode", first.observation),
-        (f"The same after {len(course)} random actions", course[-1].next_observation),
-    ]
+    course = [step for step in observed.steps if step.seed == observed.steps[0].seed]
+    shown = {
+        f"`{found[0].expression}` at the start of an episode": course[0].observation,
+        f"The same after {len(course)} random actions": course[-1].next_observation,
+    }
     return tuple(
-        (
-            f"{caption}, enlarged, with its rows and columns numbered:",
-            with_rulers(found[0].latest(observation)),
-        )
-        for caption, observation in shown
+        (f"{name}, enlarged, with its rows and columns numbered:", with_rulers(found[0].latest(observation)))
+        for name, observation in shown.items()
     )
 
 
@@ -76,18 +72,19 @@ def with_rulers(frame: NDArray[np.uint8]) -> bytes:
     height, width = frame.shape[:2]
     scale = max(1, round(ENLARGED / max(height, width)))
     picture = Image.fromarray(frame).resize((width * scale, height * scale), Image.Resampling.NEAREST)
-    sheet = Image.new("RGB", (picture.width + MARGIN, picture.height + MARGIN), (255, 255, 255))
+    sheet = Image.new("RGB", (picture.width + MARGIN, picture.height + MARGIN), "white")
     sheet.paste(picture, (MARGIN, MARGIN))
     draw = ImageDraw.Draw(sheet)
     apart = next(n for n in (8, 10, 16, 20, 25, 50, 100, 200, 500, 10_000) if n * scale >= APART)
     for at in range(0, max(height, width), apart):
         place = MARGIN + at * scale
-        if at < width:
-            draw.line((place, MARGIN - 4, place, MARGIN), fill=(0, 0, 0))
-            draw.text((place, 2), str(at), fill=(0, 0, 0))
-        if at < height:
-            draw.line((MARGIN - 4, place, MARGIN, place), fill=(0, 0, 0))
-            draw.text((1, place - 1), str(at), fill=(0, 0, 0))
+        for size, line, corner in (
+            (width, (place, MARGIN - 4, place, MARGIN), (place, 2)),
+            (height, (MARGIN - 4, place, MARGIN, place), (1, place - 1)),
+        ):
+            if at < size:
+                draw.line(line, fill="black")
+                draw.text(corner, str(at), fill="black")
     file = io.BytesIO()
     sheet.save(file, "PNG", optimize=True)
     return file.getvalue()

@@ -42,17 +42,9 @@ def told(text: str, limit: int, without: re.Pattern[str] | None = None) -> str:
     """
     lines = []
     for line in _DEFAULT.sub("", text).splitlines():
-        kept = [
-            s
-            for s in _SENTENCE.split(line.strip())
-            if not (_ASIDE.search(s) or (without and without.search(s)))
-        ]
-        said = " ".join(kept)
-        if re.search(r"\w", re.sub(r"^\W*(?:where|Note|[\d.]+)?\W*$", "", said)) or line.strip()[:1] in {
-            "+",
-            "|",
-        }:
-            lines.append(line[: len(line) - len(line.lstrip())] + said)
+        sentences = _SENTENCE.split(line.strip())
+        said = " ".join(s for s in sentences if not (_ASIDE.search(s) or (without and without.search(s))))
+        lines += [said] if re.search(r"[^\W\d]", said.removeprefix("where")) else []
     pairs = zip(lines, [*lines[1:], ""], strict=False)
     return cut(
         "\n".join(one for one, after in pairs if not one.endswith(":") or re.match(r"\s*[-+|\d]", after)),

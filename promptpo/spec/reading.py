@@ -128,17 +128,18 @@ def read(text: str) -> Reading:
 
 
 def _blocks(tree: ast.Module, text: str) -> dict[str, str]:
-    found: dict[str, list[str]] = {name: [] for name in BLOCKS}
-    lines = text.split("\n")
+    found, lines = dict[str, list[tuple[bool, str]]](), text.split("\n")
     for node in tree.body:
         called = getattr(node, "name", "") or next((ast.unparse(target) for target, _ in _assigned(node)), "")
         name = "reward" if isinstance(node, ast.FunctionDef) else called
-        if name in found:
-            place = 0 if called == name else len(found[name])
-            found[name].insert(place, "\n".join(lines[node.lineno - 1 : node.end_lineno]))
-    if not any(source.startswith("def reward(") for source in found["reward"]):
-        del found["reward"]
-    return {name: "\n\n\n".join(sources) for name, sources in found.items() if sources}
+        source = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        found.setdefault(name, []).append((called != name, source))  # a reward before what it calls
+    told = {name: sorted(found.get(name, ()), key=lambda one: one[0]) for name in BLOCKS}
+    return {
+        name: "\n\n\n".join(source for _, source in sources)
+        for name, sources in told.items()
+        if sources and not sources[0][0]
+    }
 
 
 @lru_cache(maxsize=16)
@@ -157,27 +158,22 @@ def comments_of(text: str) -> dict[int, str]:
     waiting: list[str] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
-            comment = token.string.lstrip("# ").strip()
-            if token.line.strip().startswith("#"):
-                waiting.append(comment)
-            else:
-                found[token.start[0]] = comment
-        elif token.type not in {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE} and waiting:
+            waiting.append(token.string.lstrip("# ").strip())
+        if waiting and token.line.strip()[:1] not in {"", "#"}:
             found[token.start[0]] = " ".join(waiting)
             waiting = []
     return found
 
 
 def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> SpecClass:
-    fields = []
-    constants: dict[str, tuple[Any, int]] = {}
-    for statement in node.body:
-        if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-            fields = [said for inner in statement.body for said in _said(inner, comments)]
-        else:
-            for target, value in _assigned(statement):
-                if isinstance(target, ast.Name):
-                    constants[target.id] = (_literal(value), statement.lineno)
+    init = [s for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__" for s in f.body]
+    fields = [said for statement in init for said in _said(statement, comments)]
+    constants = {
+        target.id: (_literal(value), statement.lineno)
+        for statement in node.body
+        for target, value in _assigned(statement)
+        if isinstance(target, ast.Name)
+    }
     return SpecClass(node.lineno, ast.get_docstring(node) or "", fields, constants)
 
 
@@ -218,9 +214,9 @@ def _literal(node: ast.expr) -> Any:
 
 
 def _episode(tree: ast.Module) -> tuple[dict[Any, Any] | None, int]:
-    for node in tree.body:
-        for target, value in _assigned(node):
-            if ast.unparse(target) == "EPISODE":
-                told = _literal(value)
-                return (told if isinstance(told, dict) else {}), node.lineno
+    assigned = ((node.lineno, one) for node in tree.body for one in _assigned(node))
+    for line, (target, value) in assigned:
+        if ast.unparse(target) == "EPISODE":
+            told = _literal(value)
+            return (told if isinstance(told, dict) else {}), line
     return None, 0

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from promptpo.spec.parts import Field, Parts
 
 WIDTH = 108
-NARROW = 0.2
-"""An observed range that spans less than this share of its larger end has more digits."""
 
 WRITTEN_OUT = 1e4
 """Whole numbers from here on are written with all their digits."""
@@ -116,13 +114,9 @@ def _with_comments(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 def _remark(item: Field) -> str:
     """What stands behind a field: "-1 .. 1 rad; meaning"."""
-    bounded = math.isfinite(item.low) or math.isfinite(item.high)
-    declared = item.spans or ([(item.low, item.high)] if bounded else [])
-    if item.seen:
-        span = "seen " + ", ".join(rough_span(low, high) for low, high in item.spans or [item.seen])
-    else:
-        span = ", ".join(f"{number(low)} .. {number(high)}" for low, high in declared)
-    return "; ".join(filter(None, [" ".join(filter(None, [span, item.unit])), item.form, item.meaning]))
+    spans = ", ".join(span(*one) for one in item.spans)
+    told = f"{'seen ' if item.seen else ''}{spans} {item.unit}".strip()
+    return "; ".join(filter(None, [told, item.form, item.meaning]))
 
 
 def number(value: float) -> str:
@@ -134,10 +128,9 @@ def number(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def rough_span(low: float, high: float) -> str:
-    """An observed range with three digits, and with more where its ends lie close to each other."""
-    digits = 3 if high - low >= NARROW * max(abs(low), abs(high)) else 5
-    return " .. ".join(number(float(f"{value:.{digits}g}")) for value in (low, high))
+def span(low: float, high: float) -> str:
+    """A range."""
+    return f"{number(low)} .. {number(high)}"
 
 
 def _action(parts: Parts) -> str:
@@ -150,33 +143,33 @@ def _action(parts: Parts) -> str:
 
 
 def _reward(parts: Parts) -> str:
+    codes = list(parts.code.values())
+    functions = list(dict.fromkeys(one for code in codes for one in code.functions))
     first, _, rest = parts.reward_text.strip().partition("\n")
-    told = _docstring(first, rest.strip("\n")) if first else ""
-    functions = list(dict.fromkeys(one for code in parts.code.values() for one in code.functions))
-    if told and "reward" not in parts.code:
-        functions.insert(0, f"def reward(obs, action, next_obs):\n{told}")
-    elif told:
-        functions[0] = functions[0].replace(":\n", f":\n{told}\n", 1)
+    if first:
+        head = functions.pop(0) if "reward" in parts.code else "def reward(obs, action, next_obs):\n"
+        functions.insert(0, head.replace(":\n", f":\n{_docstring(first, rest.strip(chr(10)))}\n", 1).rstrip())
     words: dict[str, str] = {}
-    for name, text in (item for code in parts.code.values() for item in code.words.items()):
+    for name, text in (item for code in codes for item in code.words.items()):
         words.setdefault(name, text)
-    hidden = dict.fromkeys(one for code in parts.code.values() for one in code.hidden)
+    hidden = dict.fromkeys(one for code in codes for one in code.hidden)
     words |= {NOT_OBSERVED: ", ".join(hidden)} if hidden else {}
     lines = [line for name, text in words.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)]
     return "\n\n\n".join(filter(None, [*functions, "\n".join(f"# {line}" for line in lines)]))
 
 
 def _episode(parts: Parts) -> str:
-    seconds = None if parts.step_seconds is None else number(parts.step_seconds)
-    texts = {"start": parts.start, "end": parts.end, "success": parts.success}
-    entries: dict[str, str | None] = {
+    entries = {
         "max_steps": repr(parts.horizon),
-        "seconds_per_step": seconds,
-        **{key: _string(text) if text else None for key, text in texts.items()},
+        "seconds_per_step": parts.step_seconds and number(parts.step_seconds),
+        "start": parts.start and _string(parts.start),
+        "end": parts.end and _string(parts.end),
+        "success": parts.success and _string(parts.success),
         "solved_from_mean_return": None if parts.threshold is None else number(parts.threshold),
     }
-    told = [f'    "{key}": {value},' for key, value in entries.items() if value is not None]
-    return "\n".join(["EPISODE = {", *told, "}"])
+    return "\n".join(
+        ["EPISODE = {", *(f'    "{key}": {value},' for key, value in entries.items() if value), "}"]
+    )
 
 
 def _string(text: str) -> str:

@@ -10,7 +10,7 @@ from promptpo.spec.coded import coded
 from promptpo.spec.names import is_fixed
 from promptpo.spec.parts import Code
 from promptpo.spec.prose import sentences_of, told
-from promptpo.spec.render import rough_span
+from promptpo.spec.render import span
 
 if TYPE_CHECKING:
     import gymnasium
@@ -51,7 +51,7 @@ def reward_parts(
         sources["reward"] = "source and documentation" if text else "source"
     else:
         sources["reward"] = "known" if extra.reward else "documentation" if text else "nothing found"
-        seen = rough_span(*(f(step.reward for step in observed.steps) for f in (min, max)))
+        seen = span(*(f(step.reward for step in observed.steps) for f in (min, max)))
         unknown = f"How it is computed is not known. In {len(observed.steps)} steps of random actions it was {seen}."
         text = text or unknown
     for name in () if extra.end else ("terminated", "truncated")[: 2 if parts.horizon is None else 1]:

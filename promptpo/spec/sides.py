@@ -15,7 +15,6 @@ from promptpo.spec.fields import (
     example_of,
     fields_of,
     names_kept,
-    widest,
     with_range,
 )
 from promptpo.spec.parts import Field, identifier
@@ -23,8 +22,7 @@ from promptpo.spec.prose import told
 from promptpo.spec.render import number
 
 if TYPE_CHECKING:
-    import gymnasium
-
+    from promptpo.envs.family import AnyEnv
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
@@ -38,7 +36,7 @@ _NAMELESS = re.compile(r"(?:x|values|value|array|part)(?:_(?:\d+|to))*$")
 
 def with_observation(
     parts: Parts,
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     docs: Documentation,
     extra: Supplement,
     observed: Observed,
@@ -71,17 +69,16 @@ def with_observation(
 def _named(found: Sequence[Field], names: Mapping[str, str]) -> list[Field]:
     """Numbers without a name under that of the one attribute that always held them."""
     taken = {item.name for item in found}
-    named = []
-    for item in found:
-        name = identifier(names.get(item.path, ""))
-        good = name and name not in taken and _NAMELESS.match(item.name)
-        named.append(replace(item, name=name) if good else item)
-    return named
+    free = {path: name for path, told in names.items() if (name := identifier(told)) and name not in taken}
+    return [
+        replace(item, name=free.get(item.path, item.name)) if _NAMELESS.match(item.name) else item
+        for item in found
+    ]
 
 
 def with_action(
     parts: Parts,
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     docs: Documentation,
     extra: Supplement,
     sources: dict[str, str],
@@ -91,11 +88,11 @@ def with_action(
     """The parts with what a policy returns."""
     space, section, own = env.action_space, docs["action"], env.unwrapped.action_space
     discrete = isinstance(space, spaces.Discrete)
-    choices = list(extra.choices) or (choices_of(env.unwrapped, space, section) if discrete else [])
-    notes = [extra.action_note if extra.action_note is not None else told(section.text, NOTE)]
-    if choices and not extra.choices:
-        listed = [f"- {value}: " for value in range(len(choices))]
-        notes = ["\n".join(line for line in notes[0].splitlines() if not line.startswith(tuple(listed)))]
+    choices = list(extra.choices)[: getattr(space, "n", 0)] or (
+        choices_of(env.unwrapped, space, section) if discrete else []
+    )
+    note = told(section.text, NOTE) if extra.action_note is None else extra.action_note
+    notes = [re.sub(r"(?m)^- \d+: .*\n?", "", note) if choices else note]  # the choices tell it
     if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(space)):
         notes.append(
             "Values outside the bounds are clipped to them, and counted."
@@ -105,8 +102,8 @@ def with_action(
     found = [] if discrete else list(extra.action) or fields_of("action", space, section)
     found = _geared(found, getattr(env.unwrapped, "model", None))
     if found and space != own and space.shape == own.shape and isinstance(space, spaces.Box):
-        low, high = widest(space.low, space.high)
-        found = [replace(item, low=low, high=high, spans=(), unit="") for item in found]
+        unbounded = (replace(item, spans=(), unit="") for item in found)
+        found = [with_range(item, space) for item in unbounded]
         notes.append(
             "A wrapper scales actions: the bounds are its own, the meanings those of the environment."
         )

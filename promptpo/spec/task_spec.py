@@ -7,11 +7,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from promptpo.envs.spaces import AnySpace
     from promptpo.spec.facts import HorizonSource
 
 
@@ -46,8 +45,8 @@ class TaskSpec:
     """
 
     text: str
-    observation_space: gymnasium.Space[Any]
-    action_space: gymnasium.Space[Any]
+    observation_space: AnySpace
+    action_space: AnySpace
     horizon: int | None
     reward_threshold: float | None
     reports_success: bool

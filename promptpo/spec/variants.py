@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from promptpo.envs.family import ShownVariant, family_of
+from promptpo.envs.family import AnyEnv, ShownVariant, family_of
 from promptpo.envs.spaces import form_of
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.parts import Field
@@ -15,8 +15,6 @@ from promptpo.spec.prose import cut
 from promptpo.spec.render import WIDTH
 
 if TYPE_CHECKING:
-    import gymnasium
-
     from promptpo.envs.task import Reveal, Task, Variant
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
@@ -31,7 +29,7 @@ LISTED = 40
 """Variants that are listed one by one."""
 
 
-def variants_of(env: gymnasium.Env[Any, Any], task: Task, reveal: Reveal) -> dict[str, str]:
+def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
     """The block that lists the variants of a family; empty for a single environment."""
     family = family_of(env)
     if family is None:
@@ -55,12 +53,8 @@ def variants_of(env: gymnasium.Env[Any, Any], task: Task, reveal: Reveal) -> dic
         return {VARIANTS: "\n".join([*lines, f"{n} variant{'' if n == 1 else 's'}"])}
     for i, variant in enumerate(task.family[:LISTED]):
         open_: Variant = variant if reveal in {"source", "named"} else replace(variant, env_id="")
-        about = (
-            cut(documentation_of(kinds[i])["description"].text, LONGEST)
-            if mixed and reveal != "anonymous"
-            else ""
-        )
-        lines.append(f"{i}: {open_.name}{f': {about}' if about else ''}")
+        about = documentation_of(kinds[i])["description"].text if mixed and reveal != "anonymous" else ""
+        lines.append(f"{i}: {open_.name}{f': {cut(about, LONGEST)}' if about else ''}")
     lines += [f"... {n - LISTED} more"] if n > LISTED else []
     return {VARIANTS: "\n".join(lines)}
 
@@ -75,18 +69,15 @@ def _visible(task: Task) -> str:
 
 def without_number(observed: Observed) -> Observed:
     """The observations of a family that shows the number of the variant, without it."""
-    return replace(
-        observed,
-        steps=[
-            replace(
-                step,
-                observation=step.observation["observation"],
-                next_observation=step.next_observation["observation"],
-            )
-            for step in observed.steps
-        ],
-        observations=[observation["observation"] for observation in observed.observations],
-    )
+    inner = [
+        replace(
+            step,
+            observation=step.observation["observation"],
+            next_observation=step.next_observation["observation"],
+        )
+        for step in observed.steps
+    ]
+    return replace(observed, steps=inner)
 
 
 def with_number(parts: Parts, env: ShownVariant) -> Parts:
@@ -98,8 +89,7 @@ def with_number(parts: Parts, env: ShownVariant) -> Parts:
     shown = Field(
         "variant",
         'obs["variant"]',
-        0.0,
-        float(last),
+        spans=[(0, last)],
         whole=True,
         meaning="number of the variant; see VARIANTS",
     )

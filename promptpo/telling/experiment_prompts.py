@@ -47,12 +47,10 @@ def request(spec: TaskSpec, allowed: Allowance) -> str:
 
 def in_words(allowed: Allowance, horizon: int) -> str:
     """What an experiment may take, where no episode is longer than `horizon` steps."""
-    longest = allowed.longest(horizon)
-    sure = min(allowed.episodes, allowed.steps // longest)
-    many = counted(sure, "episode")
-    if sure < allowed.short:
-        many += f" (up to {allowed.short} as long as each has ended by itself; a `Probe` cannot end one)"
-    return f"{many}, none longer than {longest:,} steps, {allowed.steps:,} steps at most in all"
+    return (
+        f"{counted(allowed.episodes, 'episode')}, one after the other, none longer than {horizon:,} steps, each with an equal "
+        f"part of the {allowed.steps:,} steps that are left for it; a line `EPISODES = 2` makes them 2, which are longer"
+    )
 
 
 def example(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> str:

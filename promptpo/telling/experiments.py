@@ -20,6 +20,9 @@ NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
 
 METHODS = ("act", "report")
 
+EPISODES = re.compile(r"^EPISODES = (\d{1,4})\b", re.MULTILINE)
+"""The line by which an experiment says how many episodes it plays."""
+
 FIT = "FIT:"
 """Lines of a report that begin so are told as long as there is room for anything of it."""
 
@@ -36,20 +39,16 @@ def as_policy(source: str, episode: int) -> str:
         source: The module.
         episode: Which one it plays, counted from 1; told to an experiment whose ``__init__`` asks for ``episode``.
     """
-    if not asks_for_episode(source):
+    if Program.parse(source).arguments("Probe", "__init__") != ("self", "episode"):
         return f"{source.rstrip()}\n\n\nPolicy = Probe\n"
     made = f"class Policy(Probe):\n    def __init__(self):\n        Probe.__init__(self, {episode})\n"
     return f"{source.rstrip()}\n\n\n{made}"
 
 
-def target_of(source: str) -> str:
-    """What is called in such a module for the report."""
-    return "Policy.report" if asks_for_episode(source) else "Probe.report"
-
-
-def asks_for_episode(source: str) -> bool:
-    """Whether an experiment is told which of its episodes it plays, and so may try out something else in each."""
-    return Program.parse(source).arguments("Probe", "__init__") == ("self", "episode")
+def episodes_of(source: str, most: int) -> int:
+    """How many episodes an experiment plays: as many as it says, at most `most`."""
+    said = EPISODES.search(source)
+    return min(most, max(1, int(said[1]))) if said else most
 
 
 def refusal(text: str) -> str:

@@ -12,8 +12,7 @@ from promptpo.errors import ProviderError
 from promptpo.llm.base import Completion, FatalProviderError, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.exporting import Provenance, exported
-from promptpo.output.report.result import failures_in_words
-from promptpo.output.report.result import tested as result_of_test
+from promptpo.output.report.result import failures_in_words, scored
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Seeds
 from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize, read_run
@@ -194,16 +193,13 @@ def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path: Path) -> None:
 
 def test_a_policy_that_fails_in_every_test_episode_has_a_result() -> None:
     """No number is made up: there is none, and a sentence says why."""
-    test = result_of_test(
-        Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10),
-        Seeds().test,
-        Task("E"),
-        horizon=20,
-    )
+    crashed = Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10)
+    test = scored(crashed, Task("E"), horizon=20, seeds=Seeds().test)
+    assert test is not None
     assert (test["mean_return"], test["episodes"], test["failed_episodes"]) == (None, 10, 10)
     said = failures_in_words(test)
     assert said == "The policy failed in 10 of 10 test episodes: line 3: ValueError: too far right"
-    facts = Provenance(Task("E"), "m", "0", "r", "c", "d", test=test)
+    facts = Provenance(Task("E"), "m", "r", "c", {"test": test})
     assert "failed in 10 of 10" in exported("class Policy: ...", facts, action_space=None)
 
 

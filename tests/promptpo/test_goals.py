@@ -16,12 +16,12 @@ import promptpo
 from promptpo.api import asked_for
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview
-from promptpo.display.outcome import outcome
 from promptpo.display.terminal import PlainDisplay
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.base import PNG, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
+from promptpo.output.outcome import outcome
 from promptpo.output.report.page import page
 from promptpo.output.report.result import goal_in_words
 from promptpo.output.run_view import read_view
@@ -188,7 +188,7 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(tmp_path: Path) -> N
     run = session.run()
     assert run.data["goal"]["asked"] is None
     assert run.data["goal"]["fulfilled"]["of"] == 5
-    said = outcome(run)
+    said = outcome(run.data, run.directory)
     assert "interrupted by Ctrl-C, before the model had said" in said
     assert "The comparison in pairs with others is missing." in said
     assert "test episodes" in said
@@ -249,7 +249,7 @@ def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
     assert run.data["best"] is None
     sentence = f"What was asked ({GOAL}): not known, because no policy ran."
     assert sentence in overview(run.directory)
-    assert sentence in outcome(run)
+    assert sentence in outcome(run.data, run.directory)
 
 
 @pytest.mark.usefixtures("unfilmed")

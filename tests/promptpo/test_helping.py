@@ -7,10 +7,10 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.display.outcome import outcome
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.outcome import outcome
 from promptpo.output.policy_file import policies_in
 from promptpo.output.report.compare_page import cells
 from promptpo.output.report.page import write_report
@@ -59,7 +59,7 @@ def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path: Path, own: A
     assert run.data["best"]["round"] == 0
     assert run.mean_return > 300
     assert "written by its user" in run.policy_path.read_text()
-    assert "Given at the start" in outcome(run)
+    assert "Given at the start" in outcome(run.data, run.directory)
     asked = [request for request in model.requests if request.purpose == "policy"]
     assert len(asked) == 2
     assert all("0.5 * obs[3]" in request.messages[-1].content for request in asked)
@@ -89,7 +89,7 @@ def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
     best = run.data["best"]
     assert (best["candidate"], best["origin"]) == ("r0c1t", "user")
     assert best["tuned"]
-    assert "Tuned from what was given at the start" in outcome(run)
+    assert "Tuned from what was given at the start" in outcome(run.data, run.directory)
     line = read_line(run.directory)
     assert line.facts["written_by"] == "its user, tuned"
     assert "its user, tuned" in cells(line, line).values()
@@ -190,7 +190,7 @@ def test_numbers_tuned_from_a_given_policy_are_called_so(
     run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=15_000)  # fmt: skip
     assert command_line(["show", str(run.directory), "r0c1t"]) == 0
     assert "Tuned from the user's." in capsys.readouterr().out
-    assert "Tuned from what was given at the start" in outcome(run)
+    assert "Tuned from what was given at the start" in outcome(run.data, run.directory)
     assert "written by its user, tuned" in run.policy_path.read_text()
     assert "a controller of your own" not in run.data["verdict"]
 

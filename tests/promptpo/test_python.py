@@ -55,7 +55,7 @@ def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path: Path) -> None:
     """As for `optimize`."""
     run = optimize(Model(), tmp_path / "run", rounds=1, candidates=1)
     with pytest.raises(UsageError, match="did you mean rounds"):
-        promptpo.resume(run.directory, roundz=3)  # type: ignore[call-arg]
+        promptpo.resume(run.directory, roundz=3)
     with pytest.raises(UsageError, match="rounds must be a whole number"):
         promptpo.resume(run.directory, rounds="many")
 

@@ -24,14 +24,9 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.values import Obs, Transition
 
 
-def own_choice_probability(experience: int, warm_up: int = WARM_UP) -> float:
-    """How often an agent decides for itself; otherwise it acts at random.
-
-    Args:
-        experience: Episodes that count as experience.
-        warm_up: Where the probability is a half.
-    """
-    return 1.0 / (1.0 + math.exp(2.0 * (warm_up - experience)))
+def own_choice_probability(experience: int) -> float:
+    """How often an agent with so many episodes of experience decides for itself; otherwise it acts at random."""
+    return 1.0 / (1.0 + math.exp(2.0 * (WARM_UP - experience)))
 
 
 @dataclass
@@ -127,8 +122,7 @@ class PlanningAgent(Agent):
             return self._any_action()
         if self._model is not None:
             self._model.builder.begin_decision()
-        estimates = self._imagination.values(self._codec.obs(obs, hint=self._hint))
-        return self._randomness.among_best([estimate.value for estimate in estimates])
+        return self._randomness.among_best(self._imagination.values(self._codec.obs(obs, hint=self._hint)))
 
     def end_episode(self, episode: Episode) -> None:
         """Remember the episode."""

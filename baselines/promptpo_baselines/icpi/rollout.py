@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo_baselines.icpi.prompts import Question
 
@@ -14,25 +13,8 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.model import Answers
     from promptpo_baselines.icpi.setting import Setting
 
-End = Literal["terminal", "cap", "invalid_done", "invalid_reward", "invalid_next"]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One imagined rollout.
-
-    Attributes:
-        value: Discounted sum of the imagined rewards; a partial one where an answer was invalid.
-        steps: Imagined steps whose reward is in `value`.
-        end: Why the rollout ended.
-    """
-
-    value: float
-    steps: int
-    end: End
-
-
-Imagining: TypeAlias = Generator[list[Question], list[str | None], Estimate]
+Imagining: TypeAlias = Generator[list[Question], list[str | None], float]
+"""Asks, and comes to the discounted sum of the imagined rewards; to a partial one where an answer was invalid."""
 
 
 class Imagination:
@@ -51,16 +33,16 @@ class Imagination:
         self._codec, self._answers, self._rng, self._fast = setting.codec, answers, rng, fast
         self._discount, self._max_steps = setting.gamma_plan, setting.max_rollout
 
-    def values(self, state: str) -> list[Estimate]:
-        """One rollout per action from a state line, in the order of the actions."""
+    def values(self, state: str) -> list[float]:
+        """What a rollout of each action from a state line comes to, in the order of the actions."""
         rollouts = [self._imagine(state, action) for action in range(len(self._codec.actions))]
         if self._fast:
             return self._drive(rollouts)
-        return [estimate for rollout in rollouts for estimate in self._drive([rollout])]
+        return [value for rollout in rollouts for value in self._drive([rollout])]
 
-    def _drive(self, rollouts: Sequence[Imagining]) -> list[Estimate]:
+    def _drive(self, rollouts: Sequence[Imagining]) -> list[float]:
         """Advance rollouts together, all their questions of a round in one batch."""
-        estimates: dict[int, Estimate] = {}
+        found: dict[int, float] = {}
         waiting = [(n, next(rollout)) for n, rollout in enumerate(rollouts)]
         while waiting:
             answers = iter(self._answers.ask([question for _, asked in waiting for question in asked]))
@@ -69,9 +51,9 @@ class Imagination:
                 try:
                     still.append((n, rollouts[n].send([next(answers) for _ in asked])))
                 except StopIteration as stop:
-                    estimates[n] = stop.value
+                    found[n] = stop.value
             waiting = still
-        return [estimates[n] for n in range(len(rollouts))]
+        return [found[n] for n in range(len(rollouts))]
 
     def _imagine(self, state: str, action: int) -> Imagining:
         codec, value, depth = self._codec, 0.0, 0
@@ -86,17 +68,17 @@ class Imagination:
                 known = dict(zip(together, (yield together), strict=True))
             done = codec.parse_done((yield from _answer(asking_done, known)) or "")
             if done is None:
-                return Estimate(value, depth, "invalid_done")
+                return value
             reward = codec.parse_reward((yield from _answer(rewards[done], known)) or "")
             if reward is None:
-                return Estimate(value, depth, "invalid_reward")
+                return value
             value += self._discount**depth * reward
             depth += 1
             if done or last:
-                return Estimate(value, depth, "terminal" if done else "cap")
+                return value
             following = yield from _answer(asking_next, known)
             if following is None:
-                return Estimate(value, depth, "invalid_next")
+                return value
             state = following
             chosen = codec.parse_action((yield from _answer(Question("policy", state), {})) or "")
             action = int(self._rng.integers(len(codec.actions))) if chosen is None else chosen
@@ -112,8 +94,6 @@ def _answer(
     return answer
 
 
-def best(values: Iterable[float], tolerance: float = 1e-9) -> list[int]:
+def best(values: Sequence[float]) -> list[int]:
     """Indices of the largest values."""
-    values = list(values)
-    top = max(values)
-    return [n for n, value in enumerate(values) if value >= top - tolerance]
+    return [n for n, value in enumerate(values) if value >= max(values) - 1e-9]

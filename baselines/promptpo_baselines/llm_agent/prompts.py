@@ -12,7 +12,7 @@ import numpy as np
 
 from promptpo.errors import UnsupportedSpaceError
 from promptpo.telling.feedback import number
-from promptpo_baselines.environments import leaves
+from promptpo_baselines.environments import numeric
 from promptpo_baselines.icpi.values import CompletionRequest
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def check_observations(space: gymnasium.Space[Any], name: str) -> None:
     Raises:
         UnsupportedSpaceError: They are pictures.
     """
-    for _, part in leaves(space):
+    for _, part in numeric(space):
         if math.prod(part.shape or ()) > MOST_ENTRIES:
             raise UnsupportedSpaceError(
                 f"{name} observes arrays of shape {part.shape}; llm-agent writes observations as text, of at most "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from promptpo.output.policy_file import file_and_task
 from promptpo.run.journal import to_json
 from promptpo.run.records import Seeds
 from promptpo.spec.describe import describe
-from promptpo_baselines.environments import leaves, make_playable
+from promptpo_baselines.environments import make_playable, numeric
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
 from promptpo_baselines.icpi.engines.choose import choose_engine
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
@@ -134,9 +134,7 @@ def run(
         running.steps["spec"] = ready.spec_steps
         engine = choose_engine(str(config.engine), None, running, config.base_url)
         stack.callback(engine.close)
-        seeds = {"test": Seeds().test(config.test_episodes)}
-        if task.held_out:
-            seeds["held_out"] = Seeds().held_out(config.test_episodes)
+        seeds = _seeds(config)
         found: dict[str, list[AgentEpisode]] = {kind: [] for kind in seeds}
 
         def work() -> None:
@@ -167,11 +165,19 @@ def run(
         return running.finish(work, FINISHED, content)
 
 
+def _seeds(config: AgentConfig) -> dict[str, Sequence[int]]:
+    """Of the episodes, by what they are for."""
+    seeds: dict[str, Sequence[int]] = {"test": Seeds().test(config.test_episodes)}
+    if config.task.held_out:
+        seeds["held_out"] = Seeds().held_out(config.test_episodes)
+    return seeds
+
+
 def _values(config: AgentConfig) -> StepValues:
     with contextlib.closing(make_playable(config.task)) as env:
         return values_of_random_play(env, config.steps, config.seed)
 
 
 def _check_numbers(space: spaces.Space[Any], name: str) -> None:
-    if not list(leaves(space)):
+    if not numeric(space):
         raise UnsupportedSpaceError(f"{name} observes text; --weigh needs numbers to find near states by.")

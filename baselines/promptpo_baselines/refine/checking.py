@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 from promptpo.errors import UsageError
-from promptpo_baselines.algorithms import ALGORITHMS, CONTINUOUS_ONLY, DISCRETE_ONLY, Algorithm
-
-AUTO: Literal["auto"] = "auto"
+from promptpo_baselines.algorithms import CONTINUOUS_ONLY, Algorithm
 
 MANY = 30_000
 """Steps from which on a network that acts alone is mostly better than one that is added; docs/refine.md."""
-
-
-def checked_algorithm(name: str) -> Algorithm | Literal["auto"]:
-    """One of `ALGORITHMS` that has a policy network to begin from a program, or `AUTO`.
-
-    Raises:
-        UsageError: There is no such algorithm.
-    """
-    trainers = (AUTO, *(known for known in ALGORITHMS if known not in DISCRETE_ONLY))
-    for known in trainers:
-        if known == name:
-            return known
-    raise UsageError(f"--algorithm must be one of {', '.join(trainers)}, not {name!r}.")
 
 
 def check_alone(algorithm: Algorithm, scale: float) -> None:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -73,9 +73,8 @@ def refine_command(
     training: RefiningFlags,
     place: PlaceFlags,
     algorithm: Annotated[
-        str,
+        Literal["auto", "ppo", "trpo", "sac", "tqc", "crossq"],
         typer.Option(
-            metavar="auto|ppo|trpo|sac|tqc|crossq",
             help="Who trains the network; auto: crossq where actions are continuous, ppo elsewhere.",
         ),
     ] = "auto",
@@ -103,13 +102,12 @@ def refine_command(
     from promptpo.run.control import obey_interrupts
     from promptpo_baselines.cli import summary
     from promptpo_baselines.progress import Display
-    from promptpo_baselines.refine.checking import checked_algorithm, checked_scale
+    from promptpo_baselines.refine.checking import checked_scale
     from promptpo_baselines.refine.start import how_trained, refine
 
-    asked = checked_algorithm(algorithm)
     source, task, given = program.prior(run, checked_scale(scale), trust=place.trust)
     directory = place.directory(task)
-    trainer = how_trained(asked, alone, task, directory, given, training.steps)
+    trainer = how_trained(algorithm, alone, task, directory, given, training.steps)
     settings = training.settings(trainer, task, prior=given)
     obey_interrupts()
     with contextlib.closing(Display(quiet=place.silent)) as display:

@@ -6,15 +6,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+from stable_baselines3.common.vec_env import VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
-from promptpo.envs.task import Task
-from promptpo.run.records import Seeds
-from promptpo_baselines.environments import AnyEnv, SeededEpisodes, make_playable, vector
+from promptpo_baselines.environments import AnyEnv, vector
 from promptpo_baselines.refine.programs import Prior
 from promptpo_baselines.refine.shapes import flat_size
 from promptpo_sandbox import Failure, Limits, Sandbox, Trial
@@ -22,6 +20,7 @@ from promptpo_sandbox import Failure, Limits, Sandbox, Trial
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from stable_baselines3.common.vec_env import DummyVecEnv
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 SEEN = "seen"
@@ -37,20 +36,18 @@ SHOWN = (0.0, 0.1, 0.2, 0.4)
 alone: as it is, and ever further beside, one of them an episode."""
 
 
-class Flat(SeededEpisodes):
+class Flat(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment with vectors as observations; its infos have them as the program wants them, untouched."""
 
-    def __init__(self, env: AnyEnv, seeds: Seeds, *, first: int, stride: int) -> None:
-        super().__init__(env, seeds, first=first, stride=stride)
+    def __init__(self, env: AnyEnv) -> None:
+        super().__init__(env)
         self._raw = env.observation_space
         size = flat_size(self._raw, str(env.spec.id if env.spec else env))
         self.observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Start the next episode."""
-        return self._flat(*super().reset(seed=seed, options=options))
+    def reset(self, **how: Any) -> tuple[Any, dict[str, Any]]:
+        """Start an episode."""
+        return self._flat(*self.env.reset(**how))
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take a step."""
@@ -60,19 +57,6 @@ class Flat(SeededEpisodes):
 
     def _flat(self, seen: Any, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         return vector(self._raw, seen).astype(np.float32), {**info, SEEN: seen}
-
-
-def flat_envs(
-    task: Task, n: int, run_seed: int, first_episode: int, *, allow_weaker: bool = False
-) -> DummyVecEnv:
-    """`n` environments that play the run's training seeds one after the other."""
-    seeds = Seeds(run_seed)
-    flats = [
-        Flat(make_playable(task, allow_weaker=allow_weaker), seeds, first=first_episode + i, stride=n)
-        for i in range(n)
-    ]
-    made = [lambda flat=flat: Monitor(flat) for flat in flats]
-    return DummyVecEnv(made)  # type: ignore[arg-type]
 
 
 @dataclass

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from promptpo import __version__
 from promptpo.envs.family import longest
 from promptpo.envs.task import Task
 from promptpo.output.exporting import SEARCH, Provenance, exported
@@ -85,17 +83,12 @@ class FileEvaluator:
         about = _about(source, prior, settings, content)
         body = Program.parse(source).without_docstring
         text = f'"""{_quoted(about)}"""\n{body}'
-        test = None if content is None else content["test"]
-        last = 20_000_000 + settings.test_episodes - 1
         provenance = Provenance(
             settings.task,
             SEARCH if given["model"] == "search" else given["model"],
-            __version__,
             directory.resolve().name,
             given["candidate"] + ("" if source == prior.source else " with a network"),
-            datetime.now(UTC).date().isoformat(),
-            test=test,
-            test_seeds=(20_000_000, last),
+            content or {},
         )
         return exported(text, provenance, action_space=prior.action_space, filename="best.py")
 

@@ -13,9 +13,10 @@ from promptpo.output.exporting import BEST
 from promptpo.output.report import write_atomically
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.building import check_actions, new_model
+from promptpo_baselines.environments import make_playable, training_envs
 from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.critic_first import CriticFirst, actor_waits
-from promptpo_baselines.refine.environments import NormalizedAround, ProgramEnvs, ProgramTally, flat_envs
+from promptpo_baselines.refine.environments import Flat, NormalizedAround, ProgramEnvs, ProgramTally
 from promptpo_baselines.refine.files import FileEvaluator, refined_source
 from promptpo_baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
 from promptpo_baselines.refine.programs import Prior
@@ -57,8 +58,12 @@ class RefineRun(TrainingRun):
     def _envs(self, saved: Path | None) -> VecEnv:
         settings, row, weaker = self.settings, self.row, self.given["allow_weaker"]
         check_actions(settings, self.prior.action_space)
-        envs = flat_envs(
-            settings.task, row.n_envs or 1, settings.seed, self.record.steps, allow_weaker=weaker
+        envs = training_envs(
+            settings.task,
+            row.n_envs or 1,
+            settings.seed,
+            self.record.steps,
+            lambda task: Flat(make_playable(task, allow_weaker=weaker)),
         )
         self.beside = ProgramEnvs(
             envs,

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
-from promptpo_baselines.environments import AnySpace, leaves
+from promptpo_baselines.environments import AnySpace, numeric
 
 MOST_INPUTS = 2_000
 """Numbers of an observation beyond which the network would not fit into a readable file: images, mostly."""
@@ -125,7 +125,7 @@ def flat_size(space: AnySpace, name: str) -> int:
         UnsupportedSpaceError: There are none, or too many for a network in a file.
     """
     try:
-        size = sum(int(spaces.flatdim(part)) for _, part in leaves(space))
+        size = sum(int(spaces.flatdim(part)) for _, part in numeric(space))
     except (ValueError, NotImplementedError) as error:
         raise UnsupportedSpaceError(f"refine's network does not read observations of {space}.") from error
     if size == 0:
@@ -142,7 +142,7 @@ def flat_text(space: AnySpace, obs: str) -> str:
     """An expression for what `vector` gives, for a file that has numpy only."""
     parts = [
         text
-        for path, part in leaves(space)
+        for path, part in numeric(space)
         for text in _texts(part, obs + "".join(f"[{key!r}]" for key in path))
     ]
     return parts[0] if len(parts) == 1 else f"np.concatenate([{', '.join(parts)}])"

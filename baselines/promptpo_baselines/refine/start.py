@@ -18,7 +18,7 @@ from promptpo.program import Program
 from promptpo.search.given import check_policy
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY
 from promptpo_baselines.environments import make_playable
-from promptpo_baselines.refine.checking import AUTO, MANY, check_alone
+from promptpo_baselines.refine.checking import MANY, check_alone
 from promptpo_baselines.refine.programs import Prior, program_steps
 from promptpo_baselines.refine.run import PROGRAM, RefineRun
 from promptpo_baselines.refine.shapes import Actions, flat_size
@@ -124,7 +124,7 @@ def how_trained(
         UsageError: The network cannot act alone, and the user wants it.
     """
     begun = load_settings(directory) if (directory / CONFIG).exists() else None
-    if asked != AUTO:
+    if asked != "auto":
         trainer = asked
     elif begun is not None:
         trainer = begun.algorithm

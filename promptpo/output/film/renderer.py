@@ -42,19 +42,29 @@ def main(request: Path) -> None:
 
 
 def _render(task: Task, episodes: list[Episode], wanted: dict[str, Any]) -> dict[str, Any]:
-    mode = wanted["mode"]
-    env = make_env(task, render_mode="human" if mode == "human" else "rgb_array")
+    human = wanted["mode"] == "human"
+    mode = "human" if human else "rgb_array"
+    env = make_env(task, render_mode=mode)
     try:
-        _require_mode(task, env, "human" if mode == "human" else "rgb_array")
+        _require_mode(task, env, mode)
         fps = float(env.metadata.get("render_fps") or 30)
-        if mode == "human":
-            repeated = [_repeated(env, episode, fps) for episode in episodes]
-            return {"same": all(repeated)}
-        if mode == "video":
-            return _video(env, episodes, fps, wanted["path"])
-        return _pictures(env, episodes[0], fps, wanted)
+        if wanted["mode"] == "frames":
+            return _pictures(env, episodes[0], fps, wanted)
+        found, same, following = [], True, Following(env)
+        for episode in episodes:
+            whole = list(
+                _frames(env, following, episode, lambda _: not human, pause=1 / fps if human else 0.0)
+            )
+            found += [frame for _, frame, _ in whole]
+            same = same and _equal(whole[-1][2], episode.return_)
     finally:
         env.close()
+    if not human:
+        try:
+            write_video(found, fps, wanted["path"])
+        except OSError as error:
+            raise PromptPOError(f"cannot write {wanted['path']}: {error.strerror or error}.") from error
+    return {"same": same}
 
 
 def _require_mode(task: Task, env: gymnasium.Env[Any, Any], mode: str) -> None:
@@ -71,17 +81,28 @@ def _frames(
     episode: Episode,
     wanted: Callable[[int], bool],
     over: Callable[[], bool] = lambda: False,
+    *,
+    pause: float = 0.0,
 ) -> Iterator[tuple[int, Any, float]]:
-    """(step, frame, return so far) of the start, of every step that is `wanted`, of the end or where time is `over`."""
+    """(step, frame, return so far) of the start, of every step that is `wanted`, of the end or where time is `over`.
+
+    With a `pause` of seconds from step to step the environment draws in a window by itself, and frames are None.
+    """
+
+    def look() -> Any:
+        return None if pause else _upright(env, following)
+
     env.reset(seed=episode.seed)
     total = 0.0
-    yield 0, _upright(env, following), total
+    yield 0, look(), total
     actions = trajectory_of(episode).actions
     for step, action in enumerate(actions, start=1):
+        started = time.monotonic()
         total += float(env.step(action)[1])
+        time.sleep(max(0.0, pause - (time.monotonic() - started)))
         ended = over()
         if ended or step == len(actions) or wanted(step):
-            yield step, _upright(env, following), total
+            yield step, look(), total
         if ended:
             return
 
@@ -120,32 +141,6 @@ def _pictures(
     whole = last == episode.steps
     same = not whole or _equal(reached, episode.return_)
     return {"frames": frames, "fps": fps, "same": same, "whole": whole}
-
-
-def _video(env: gymnasium.Env[Any, Any], episodes: list[Episode], fps: float, path: Path) -> dict[str, Any]:
-    frames, same, following = [], True, Following(env)
-    for episode in episodes:
-        reached = 0.0
-        for _, frame, total in _frames(env, following, episode, lambda _: True):
-            frames.append(frame)
-            reached = total
-        same = same and _equal(reached, episode.return_)
-    try:
-        write_video(frames, fps, path)
-    except OSError as error:
-        raise PromptPOError(f"cannot write {path}: {error.strerror or error}.") from error
-    return {"same": same}
-
-
-def _repeated(env: gymnasium.Env[Any, Any], episode: Episode, fps: float) -> bool:
-    """Show one episode in the environment's window; windows that do not wait are held to `fps`."""
-    total = 0.0
-    env.reset(seed=episode.seed)
-    for action in trajectory_of(episode).actions:
-        started = time.monotonic()
-        total += float(env.step(action)[1])
-        time.sleep(max(0.0, 1 / fps - (time.monotonic() - started)))
-    return _equal(total, episode.return_)
 
 
 def _equal(repeated: float, recorded: float) -> bool:

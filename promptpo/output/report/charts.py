@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 480.0, 250.0
 """Of a chart in its own units; the page scales it to the column."""
 
-LONGEST = 26
-"""Letters of a row's name that are shown."""
+SMALL = (96.0, 24.0)
+"""Of a chart in a line of a table."""
 
 Points = Sequence[tuple[float, float]]
+Ends = tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Series:
     Attributes:
         points: (x, y).
         class_: As the style sheet has it.
-        kind: "line"; "step", where each value holds until the next; "bars" from every other point to the one after it; "dots".
+        kind: "line"; "step", where each value holds until the next; "dots".
         colour: Of the style sheet; empty for that of the class.
         dashes: Of its stroke; None for a whole line.
         title: What it is, for who points at it.
@@ -46,47 +47,20 @@ class Series:
 
     points: Points
     class_: str = "best"
-    kind: Literal["line", "step", "bars", "dots"] = "step"
+    kind: Literal["line", "step", "dots"] = "step"
     colour: str = ""
     dashes: str | None = None
     title: str = ""
     links: Sequence[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One of the two axes.
-
-    Attributes:
-        title: What it shows.
-        names: Of the values 0, 1, 2 and so on, instead of numbers.
-        ends: Values at both ends; None fits them to what is drawn.
-    """
-
-    title: str = ""
-    names: Sequence[str] = ()
-    ends: tuple[float, float] | None = None
-
-    def between(self, values: Sequence[float]) -> tuple[float, float]:
-        """The values at its ends, which differ."""
-        if self.names:
-            return -0.7, len(self.names) - 0.3
-        low, high = self.ends or extent(values)
-        return (low, high) if high > low else extent([low])
-
-    def ticks(self, low: float, high: float) -> list[tuple[float, str]]:
-        """(value, what is written there)."""
-        if self.names:
-            return [(float(n), name) for n, name in enumerate(self.names)]
-        return [(value, f"{value:.6g}") for value in ticks(low, high)]
-
-
 def chart(
     series: Sequence[Series],
-    x: Axis = Axis(),
-    y: Axis = Axis(),
     *,
     label: str,
+    title: str = "",
+    x: Ends = None,
+    y: Ends = None,
     size: tuple[float, float] = (WIDTH, HEIGHT),
     small: bool = False,
 ) -> Markup:
@@ -94,48 +68,42 @@ def chart(
 
     Args:
         series: What is drawn, later ones above.
-        x: The axis below.
-        y: The one on the left; names stand from top to bottom.
         label: The chart in words.
+        title: Of the axis below.
+        x: Values at both ends of that axis; None fits them to what is drawn.
+        y: Those of the axis on the left.
         size: Width and height in its own units.
         small: Without axes; it is stretched to where it stands.
     """
     width, height = size
-    left = 16 + 6.2 * max(map(len, map(_short, y.names))) if y.names else 52.0
-    left, right, top, bottom = (1, width - 1, 2, height - 2) if small else (left, width - 12, 12, height - 44)
-    x_ends = x.between([point[0] for one in series for point in one.points])
-    y_ends = y.between([point[1] for one in series for point in one.points])
-    of_x = linear(*x_ends, left, right)
-    of_y = linear(*y_ends, top, bottom) if y.names else linear(*y_ends, bottom, top)
+    left, right, top, bottom = (1, width - 1, 2, height - 2) if small else (52, width - 12, 12, height - 44)
+    x_ends = _apart(x or extent([point[0] for one in series for point in one.points]))
+    y_ends = _apart(y or extent([point[1] for one in series for point in one.points]))
+    of_x, of_y = linear(*x_ends, left, right), linear(*y_ends, bottom, top)
     placed = [[(of_x(a), of_y(b)) for a, b in one.points] for one in series]
     return Markup(  # noqa: S704 - the template escapes
         templates()
         .get_template("chart.svg.j2")
         .render(
             drawn=[(one, points, _path(one.kind, points)) for one, points in zip(series, placed, strict=True)],
-            x_ticks=[(of_x(value), text) for value, text in x.ticks(*x_ends)],
-            y_ticks=[(of_y(value), _short(text)) for value, text in y.ticks(*y_ends)],
-            x=x, y=y, label=label, small=small,
+            x_ticks=[(of_x(value), f"{value:.6g}") for value in ticks(*x_ends)],
+            y_ticks=[(of_y(value), f"{value:.6g}") for value in ticks(*y_ends)],
+            title=title, label=label, small=small,
             width=width, height=height, left=left, right=right, bottom=bottom,
         )
     )  # fmt: skip
 
 
+def _apart(ends: tuple[float, float]) -> tuple[float, float]:
+    """Ends that differ."""
+    return ends if ends[1] > ends[0] else extent(ends[:1])
+
+
 def _path(kind: str, points: Points) -> str:
     """The path of a series through what it is placed at."""
-    if kind == "dots":
-        return ""
-    turns = kind == "step"
-    begins = {0} if kind != "bars" else range(0, len(points), 2)
-    return "".join(
-        f"H{x:.1f}V{y:.1f}" if turns and n else f"{'M' if n in begins else 'L'}{x:.1f} {y:.1f}"
-        for n, (x, y) in enumerate(points)
-    )
-
-
-def _short(name: str) -> str:
-    """A name that fits; its end says more than its beginning, as in ``left_arm_elbow_velocity``."""
-    return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"
+    turns = "H{:.1f}V{:.1f}" if kind == "step" else "L{:.1f} {:.1f}"
+    path = "".join(turns.format(*point) for point in points[1:])
+    return "" if kind == "dots" or not points else "M{:.1f} {:.1f}".format(*points[0]) + path
 
 
 def linear(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
@@ -166,14 +134,14 @@ def extent(values: Sequence[float]) -> tuple[float, float]:
 def over(title: str, series: Sequence[Series], *, label: str) -> Markup:
     """Returns over what was spent: an axis that begins at 0."""
     most = max(x for one in series for x, _ in one.points) or 1.0
-    return chart(series, Axis(title, ends=(0.0, 1.02 * most)), label=label)
+    return chart(series, label=label, title=title, x=(0.0, 1.02 * most))
 
 
 def sparkline(points: Points) -> Markup:
     """A curve so small that it fits into a line of a table."""
     (_, first), (end, last) = points[0], points[-1]
     label = f"from {number(first)} to {number(last)}"
-    return chart([Series(points)], Axis(ends=(0.0, end or 1.0)), label=label, size=(96, 24), small=True)
+    return chart([Series(points)], label=label, x=(0.0, end or 1.0), size=SMALL, small=True)
 
 
 SPENT = {"environment steps": "steps", "tokens": "tokens", "US dollars": "usd", "seconds": "seconds"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.envs.task import label_of as env_label
-from promptpo.output.report.charts import WIDTH, Axis, Series, chart, over, sparkline
+from promptpo.output.report.charts import SMALL, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
@@ -27,7 +27,7 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         path: Where the page will be: its links lead from there.
         compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
     """
-    table = [cells(line, lines[0], compared=compared) for line in lines]
+    table = [cells(line, lines[0] if compared else None) for line in lines]
     return rendered(
         "runs.html.j2",
         "runs.js",
@@ -39,13 +39,14 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
                 _look(n) if compared else None,
                 _report(line, path),
                 list(table[n].values()),
-                sparkline([*line.curve, _end(line)]) if line.curve else "",
+                {
+                    "interval": _interval(n, lines),
+                    "best so far": sparkline([*line.curve, _end(line)]) if line.curve else "",
+                },
             )
             for n, line in enumerate(lines)
         ],
-        tasks=[(_task_of(runs[0][1]), _intervals(runs), _curves(runs)) for runs in _by_task(lines)]
-        if compared
-        else [],
+        tasks=[(_task_of(runs[0][1]), _curves(runs)) for runs in _by_task(lines)] if compared else [],
     )
 
 
@@ -55,8 +56,8 @@ def _report(line: RunLine, path: Path) -> str:
     return os.path.relpath(report, path.resolve().parent) if report.is_file() else ""
 
 
-def cells(line: RunLine, first: RunLine, *, compared: bool = True) -> dict[str, str]:
-    """What the table says of a run, by the names of its columns; how it differs from the first where they are compared."""
+def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
+    """What the table says of a run, by the names of its columns; how it differs from the first where that is given."""
     told = line.facts
     value = "nothing ran" if told["finished"] else "not finished"
     if told["mean_return"] is not None:
@@ -77,7 +78,7 @@ def cells(line: RunLine, first: RunLine, *, compared: bool = True) -> dict[str, 
     return {
         "run": label_of(line.directory),
         "held-out return": value,
-        **({"against the first": _difference(line, first)} if compared else {}),
+        **({"against the first": _difference(line, first)} if first else {}),
         "success": known("success_rate", "{:.0%}"),
         "written by": writer,
         "seed": known("seed", "{}"),
@@ -133,16 +134,18 @@ def _end(line: RunLine) -> tuple[float, float]:
     return max(float(line.facts["searched_steps"]), steps), value
 
 
-def _intervals(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
-    known, series = [(n, line) for n, line in runs if line.facts["mean_return"] is not None], []
-    for row, (n, line) in enumerate(known):
-        colour, dashes = _look(n)
-        ends = [(end, float(row)) for end in line.facts["ci95"] if end is not None]
-        series.append(Series(ends, "interval", "bars", colour, dashes))
-        series.append(Series([(line.facts["mean_return"], float(row))], "mean", "dots", colour))
-    names = Axis(names=[label_of(line.directory) for _, line in known])
-    label, size = "Held-out mean returns with 95 % intervals", (WIDTH, 30.0 * len(known) + 58)
-    return chart(series, Axis("held-out return"), names, label=label, size=size) if known else None
+def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
+    """A run's interval and mean, between the ends of all runs of its task."""
+    mean, ends = (lines[n].facts[name] for name in ("mean_return", "ci95"))
+    if mean is None or None in ends:
+        return ""
+    all_ends = [end for one in lines if one.task == lines[n].task for end in one.facts["ci95"]]
+    colour, dashes = _look(n)
+    bar = Series([(end, 0.0) for end in ends], "interval", "line", colour, dashes)
+    mark = Series([(mean, -1.0), (mean, 1.0)], "interval", "line", colour)
+    x = extent([end for end in all_ends if end is not None])
+    label = "{} to {}, with the mean".format(*map(number, ends))
+    return chart([bar, mark], label=label, x=x, y=(-1.2, 1.2), size=SMALL, small=True)
 
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:

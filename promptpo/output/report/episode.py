@@ -13,7 +13,7 @@ from markupsafe import Markup
 from promptpo.errors import PromptPOError, RenderingError
 from promptpo.files import Json
 from promptpo.output.film import Film, film, record, trajectory_of
-from promptpo.output.report.charts import Axis, Series, chart
+from promptpo.output.report.charts import Series, chart
 from promptpo.output.run_view import RunView
 from promptpo.run.records import Seeds
 from promptpo.spec.reading import names_of
@@ -139,6 +139,6 @@ def _row(kind: str, name: str, line: Sequence[float | None], steps: int) -> Row:
     points = [(float(n), value) for n, value in enumerate(line) if value is not None and math.isfinite(value)]
     values = [value for _, value in points] or [math.nan]
     drawn = Series(points, f"series {kind}", "step" if all(v.is_integer() for v in values) else "line")
-    axis = Axis(ends=(0.0, float(max(1, steps))))
-    picture = chart([drawn], axis, label=f"{name} over the steps", size=ROW, small=True)
+    ends = 0.0, float(max(1, steps))
+    picture = chart([drawn], label=f"{name} over the steps", x=ends, size=ROW, small=True)
     return name, f"{number(min(values))} to {number(max(values))}", picture

@@ -17,21 +17,17 @@ from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
 from promptpo.llm.base import PNG
 from promptpo.output.importance import importance_json, tuned_rows
+from promptpo.output.outcome import caveats, worth
 from promptpo.output.report import charts
 from promptpo.output.report.result import (
     REFERENCES,
-    REFINED,
     REPORT,
-    cut_in_words,
-    fidelity_in_words,
-    goal_in_words,
-    one_episode_in_words,
     versions,
     written_by,
 )
 from promptpo.output.report.templates import rendered
-from promptpo.output.run_view import RunView, read_view
-from promptpo.run.config import CONFIG
+from promptpo.output.run_view import RunView
+from promptpo.output.runs import read_run
 from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
@@ -83,13 +79,10 @@ def write_report(
     """
     own = made_here(run)
     path = out or place_for(run, REPORT, None, own=own)
-    if not (run / CONFIG).is_file():
-        from promptpo.output.baseline_run import is_baseline, read_baseline
-
-        if is_baseline(run):
-            write_named(path, page(read_baseline(run)))
-            return path
-    view = read_view(run)
+    view = read_run(run)
+    if not isinstance(view, RunView):
+        write_named(path, page(view))
+        return path
     why = _left_out(view, episode=episode, trusted=own or trust, seconds=seconds)
     if episode and view.best is not None:
         tell(why or f"for an episode of the best policy, this {builds(view.config.task)}")
@@ -141,7 +134,8 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     """What the page of a baseline shows: its curve, its test, and how to repeat it."""
     names = ("train_mean_return", "mean_return")
     parts = [
-        [(one.steps, mean) for one in run.curve if (mean := getattr(one, name)) is not None] for name in names
+        [(one.steps, mean) for one in run.points if (mean := getattr(one, name)) is not None]
+        for name in names
     ]
     lines = [
         charts.Series(points, look, "line") for points, look in zip(parts, ("faint", "best"), strict=True)
@@ -167,8 +161,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
     world = state.worlds[-1] if state.worlds else None
-    if result.get(REFINED):
-        from promptpo.output.refined import refined_in_words
     if state.experiments:
         from promptpo.telling.experiments import one_line as experiment_line
     if world:
@@ -188,11 +180,8 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
             for name, one in run.references.items()
             if one.episodes
         ],
-        "doubts": [cut_in_words(result, run.directory), one_episode_in_words(result)],
-        "goal": goal_in_words(result),
+        "words": [*worth(result), *caveats(result, run.directory)],
         "goal_pictures": _goal_pictures(run),
-        "refined": refined_in_words(result) if result.get(REFINED) else "",
-        "fidelity": fidelity_in_words((result.get("teacher") or {}).get("fidelity")),
         "importances": importance_json(best) if best else None,
         "tuned_rows": tuned_rows(best) if best else [],
         "models": brought(state),

@@ -45,16 +45,36 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), "platform": platform.platform(), **installed(PACKAGES)}
 
 
-def scored(evaluation: Evaluation | None, *, horizon: int = 0) -> dict[str, Any] | None:
+def scored(
+    evaluation: Evaluation | None,
+    task: Task | None = None,
+    *,
+    horizon: int = 0,
+    seeds: Callable[[int], Sequence[int]] | None = None,
+) -> dict[str, Any] | None:
     """An evaluation as the result file shows it: mean return, interval, episodes, success rate, returns.
 
-    Episodes that the environment truncated before the horizon do not count as cut: it has a limit of its own.
+    Args:
+        evaluation: The episodes.
+        task: Of several variants, each of which is told.
+        horizon: Episodes that the environment truncated before it do not count as cut: it has a limit of its own.
+        seeds: Those of so many episodes, of the held-out test: an episode in which the policy failed counts like the
+            worst of those that finished, and as no success, lest a policy that crashes in one start of a hundred look
+            better for it.
     """
     if evaluation is None:
         return None
-    cut = sum(episode.truncated and episode.steps >= horizon for episode in evaluation.episodes)
-    scores = of_episodes(evaluation.episodes)
-    return {"outcome": evaluation.outcome, **scores, "cut": cut, **by_reward(evaluation)}
+    whole = len(evaluation.episodes) + evaluation.failed
+    lost = counted_failures(evaluation, seeds(whole)) if seeds else {}
+    failed = {"episodes": whole, "failed_episodes": evaluation.failed, "failure": evaluation.error}
+    return {
+        "outcome": evaluation.outcome,
+        **of_episodes(evaluation.episodes, list(lost.values())),
+        "cut": sum(one.truncated and one.steps >= horizon for one in evaluation.episodes),
+        **by_reward(evaluation),
+        **(by_variant(task, evaluation.episodes, lost) if task else {}),
+        **(failed if seeds and evaluation.failed else {}),
+    }
 
 
 def cut_in_words(content: Json | None, run: Path) -> str:
@@ -145,31 +165,12 @@ def setting(task: Task) -> dict[str, Any]:
     return content
 
 
-def judged_by(evidence: Evidence | None, task: Task) -> dict[str, Any] | None:
+def judged_by(evidence: Evidence | None, task: Task, *, horizon: int) -> dict[str, Any] | None:
     """Episodes of the best that chose it, as the result file shows them; None where there are none."""
     if evidence is None or not evidence.episodes:
         return None
-    scores = {**of_episodes(evidence.episodes), "standard_error": finite(evidence.standard_error)}
-    return {"outcome": "ok", **scores, **by_variant(task, evidence.episodes)}
-
-
-def tested(
-    test: Evaluation | None, seeds: Callable[[int], Sequence[int]], task: Task, *, horizon: int
-) -> dict[str, Any] | None:
-    """The held-out test as the result file shows it, by variant where there are several.
-
-    An episode in which the policy failed counts like the worst of those that finished, and as no success:
-    a policy that crashes in one start of a hundred must not look better for it.
-    """
-    content = scored(test, horizon=horizon)
-    if test is None or content is None:
-        return None
-    whole = len(test.episodes) + test.failed
-    lost = counted_failures(test, seeds(whole))
-    content |= {**of_episodes(test.episodes, list(lost.values())), **by_variant(task, test.episodes, lost)}
-    if test.failed:
-        content |= {"episodes": whole, "failed_episodes": test.failed, "failure": test.error}
-    return content
+    content = scored(Evaluation("ok", evidence.episodes, 0), task, horizon=horizon) or {}
+    return content | {"standard_error": finite(evidence.standard_error)}
 
 
 def failures_in_words(test: Json | None) -> str:
@@ -240,8 +241,8 @@ def result(
     task, best, evidence, usage = config.task, outcome.best, outcome.evidence, ledger.usage
     seeds, trained = Seeds(config.seed), best.evaluation if best else None
     validation = evidence and Evidence(tuple(e for e in evidence.episodes if seeds.is_validation(e.seed)))
-    test = tested(outcome.test, seeds.test, task, horizon=horizon)
-    beyond = tested(outcome.held_out, seeds.held_out, task, horizon=horizon)
+    test = scored(outcome.test, task, horizon=horizon, seeds=seeds.test)
+    beyond = scored(outcome.held_out, task, horizon=horizon, seeds=seeds.held_out)
     return {
         "format": FORMAT,
         "method": "promptpo" if language_model else "search",
@@ -251,8 +252,8 @@ def result(
         "seed": config.seed,
         "best": best and _author(best.candidate, origin or ("model" if language_model else "search")),
         "train": scored(trained, horizon=horizon),
-        "validation": judged_by(validation, task),
-        "evidence": judged_by(evidence, task),
+        "validation": judged_by(validation, task, horizon=horizon),
+        "evidence": judged_by(evidence, task, horizon=horizon),
         "test": test and test | ({"held_out": beyond} if beyond else {}),
         "selection_gap": _gap(outcome.test, train=trained, validation=validation, evidence=evidence),
         "steps": {**ledger.steps, "total": sum(ledger.steps.values())},

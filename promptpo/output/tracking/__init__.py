@@ -79,7 +79,7 @@ def _send_baseline(run: BaselineRun, one: Tracker) -> None:
         "max_steps": run.settings.get("steps"),
     }
     one.begin_at(run.directory, parameters)
-    for point in run.curve:
+    for point in run.points:
         values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
         known = {name: value for name, value in values.items() if value is not None}
         one.log(known, round(point.steps), time.time())

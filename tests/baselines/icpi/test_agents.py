@@ -27,7 +27,7 @@ def randomness(seed: int = 0) -> Any:
 
 def test_the_warm_up_is_the_published_sigmoid() -> None:
     """Three episodes: every second decision is the agent's own."""
-    probabilities = [round(own_choice_probability(n, 3), 4) for n in range(7)]
+    probabilities = [round(own_choice_probability(n), 4) for n in range(7)]
     assert probabilities == [0.0025, 0.018, 0.1192, 0.5, 0.8808, 0.982, 0.9975]
 
 

@@ -27,12 +27,13 @@ def request(cell: Any, *, examples: Any = EXAMPLE, choices: Any = None, **settin
 
 
 def over(
-    journal: Journal, server: Any, *, llamacpp: bool = True, budget: Any = None, **settings: Any
+    journal: Journal, server: Any, *, llamacpp: bool = True, budget: Any = None, retries: int = 6
 ) -> PaidEngine:
     """The real engine, without waits between retries that matter."""
     ledger = Ledger(budget or Budget(steps=None), journal.events)
     journal.listen(ledger.add)
-    return PaidEngine(TextLLM("m", base_url=server.address, llamacpp=llamacpp, **settings), ledger, journal)
+    llm: Any = type("TextLLM", (TextLLM,), {"max_retries": retries})
+    return PaidEngine(llm("m", base_url=server.address, llamacpp=llamacpp), ledger, journal)
 
 
 @pytest.fixture
@@ -101,7 +102,7 @@ def test_a_server_that_refuses_ends_the_run_in_one_sentence(
 ) -> None:
     """An error is not an invalid completion."""
     server.failures.extend([(status, {}, {"error": {"message": "no"}})] * 3)
-    made = engine(max_retries=0)
+    made = engine(retries=0)
     with pytest.raises(ProviderError, match=said) as caught:
         made.complete([request(6)])
     made.close()
@@ -111,7 +112,7 @@ def test_a_server_that_refuses_ends_the_run_in_one_sentence(
 def test_a_server_that_is_not_there_is_told(server: Any, engine: Any) -> None:
     """With its address."""
     server.close()
-    made = engine(max_retries=0)
+    made = engine(retries=0)
     with pytest.raises(ProviderError, match=r"127\.0\.0\.1"):
         made.complete([request(6)])
     made.close()
@@ -168,7 +169,7 @@ def test_a_batch_that_fails_in_part_keeps_the_rest(server: Any, tmp_path: Path) 
     asked = [request(cell) for cell in (7, 6, 5)]
     server.failures.append((400, {}, {"error": {"message": "no"}}))
     with Journal(tmp_path) as journal:
-        made = over(journal, server, max_retries=0)
+        made = over(journal, server, retries=0)
         with pytest.raises(ProviderError):
             made.complete(asked)
         assert len(list(journal.of_kind("completion"))) == 2

@@ -13,7 +13,8 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.exporting import Provenance, exported, policy_part
 from promptpo.program import Program
-from promptpo_baselines.refine.environments import GUIDED, ProgramEnvs, flat_envs
+from promptpo_baselines.environments import make_playable, training_envs
+from promptpo_baselines.refine.environments import GUIDED, Flat, ProgramEnvs
 from promptpo_baselines.refine.files import refined_source
 from promptpo_baselines.refine.programs import Prior, program_steps
 from promptpo_baselines.refine.start import without_header
@@ -128,7 +129,7 @@ def test_a_module_without_a_policy_is_refused() -> None:
 
 def test_an_off_policy_learner_begins_near_the_program() -> None:
     """Its random actions are small additions, its networks speak from -1 to 1."""
-    envs = flat_envs(Task("Pendulum-v1"), 1, 0, 0)
+    envs = training_envs(Task("Pendulum-v1"), 1, 0, 0, lambda task: Flat(make_playable(task)))
     beside = ProgramEnvs(
         envs, Prior(PLAIN, envs.observation_space, envs.action_space), scale=1.0, off_policy=True
     )
@@ -143,7 +144,9 @@ def test_an_off_policy_learner_begins_near_the_program() -> None:
 def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> None:
     """What a critic makes of it is what it would be worth to go on; the next episode begins afresh."""
     counting = "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n = self.n + 1\n        return [self.n / 10]\n"
-    envs = flat_envs(Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0)
+    envs = training_envs(
+        Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0, lambda task: Flat(make_playable(task))
+    )
     prior = Prior(counting, envs.observation_space, envs.action_space)
     beside = ProgramEnvs(envs, prior, scale=1.0, off_policy=False)
     try:
@@ -166,7 +169,7 @@ def test_the_header_of_an_exported_program_stays_behind() -> None:
     """Its own words go on into the next file, its results do not."""
     told = '"""Push \\\\ along."""\n' + PLAIN
     task = Task("Pendulum-v1")
-    provenance = Provenance(task, "someone", "0.1", "run", "r1c1", "2026-01-01")
+    provenance = Provenance(task, "someone", "run", "r1c1")
     bare = without_header(policy_part(exported(told, provenance, action_space=ACTIONS)))
     assert Program.parse(bare).docstring == Program.parse(told).docstring
     assert Program.parse(bare).without_docstring.strip() == PLAIN.strip()

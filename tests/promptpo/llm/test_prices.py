@@ -12,7 +12,7 @@ import pytest
 from promptpo.errors import UsageError
 from promptpo.llm.base import Usage
 from promptpo.llm.choose import DEFAULT_MODELS, KEY_VARIABLES
-from promptpo.llm.prices import Price, list_price, price_in, price_of, read_prices, stated_price, user_prices
+from promptpo.llm.prices import Price, list_price, price_in, price_of, stated_price, user_prices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,10 +164,11 @@ def test_users_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     "content",
     [None, "not toml [", "x = 1\n", '[models."m"]\ninput = "cheap"\noutput = 2\n', '[models."m"]\n'],
 )
-def test_damaged_table(tmp_path: Path, content: str | None) -> None:
+def test_damaged_table(tmp_path: Path, content: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """One sentence names the file."""
     path = tmp_path / "prices.toml"
     if content is not None:
         path.write_text(content, encoding="utf-8")
+    monkeypatch.setenv("PROMPTPO_PRICES", str(path))
     with pytest.raises(UsageError, match=re.escape(str(path))):
-        read_prices(path)
+        user_prices()

@@ -15,7 +15,7 @@ from PIL import Image
 
 from promptpo.errors import RunError
 from promptpo.llm.base import Message, Still, estimated_usage, known_to_see
-from promptpo.llm.command import CommandLLM
+from promptpo.llm.command import CommandLLM, as_text
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.scripted import ScriptedLLM
@@ -163,9 +163,9 @@ def test_an_inbox_gets_the_files(tmp_path: Path) -> None:
     still = written(STILL, tmp_path / PICTURES)
     request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
     inbox = InboxLLM(tmp_path / "in", run="a")
-    first = inbox._ask(request)
+    first = inbox._ask(request, as_text(request))
     assert f"{STILL.caption}\nPicture: {still.path}" in first.path.read_text()
-    assert InboxLLM(tmp_path / "in", run="a")._ask(request).number == first.number
+    assert InboxLLM(tmp_path / "in", run="a")._ask(request, as_text(request)).number == first.number
 
 
 def test_files_are_written_once_by_digest(tmp_path: Path) -> None:

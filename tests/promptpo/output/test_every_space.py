@@ -41,7 +41,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Any:
     pytest.importorskip("stable_baselines3")
     folder, paths = tmp_path_factory.mktemp("exported"), {}
     for observation, action in KINDS:
-        facts = Provenance(Task("Checked-v0"), "m", "0", "run", "c", "d")
+        facts = Provenance(Task("Checked-v0"), "m", "run", "c")
         path = folder / f"{observation}_{action}.py"
         path.write_text(exported(policy_for(observation, action), facts, action_space=ACTIONS[action]))
         paths[f"{observation} {action}"] = str(path)

@@ -26,6 +26,8 @@ from promptpo.output.exporting import (
 from promptpo.program import Program
 from promptpo.program.reward_program import reward_program
 
+SCORE = {"mean_return": 1.0, "ci95": (0.0, 2.0), "episodes": 3}
+
 BARE = """class Policy:
     def act(self, obs):
         return 1 if obs[2] + 0.5 * obs[3] > 0 else 0
@@ -52,7 +54,7 @@ class Policy:
 
 def provenance(env_id: Any, **more: Any) -> Any:
     """Header facts for a test."""
-    return Provenance(Task(env_id), "test-model", "0.0", "run", "r1c1", "2026-01-01", **more)
+    return Provenance(Task(env_id), "test-model", "run", "r1c1", more)
 
 
 def write(tmp_path: Path, source: Any, env_id: Any) -> Any:
@@ -162,7 +164,6 @@ def test_the_header_tells_the_number_and_where_it_is_from() -> None:
         provenance(
             "CartPole-v1",
             test={"mean_return": 487.2, "ci95": (470.0, 500.0), "episodes": 100},
-            test_seeds=(20_000_000, 20_000_099),
         ),
         action_space=None,
     )
@@ -183,7 +184,7 @@ def test_the_header_tells_the_number_and_where_it_is_from() -> None:
 def test_keyword_arguments_reach_the_player(tmp_path: Path) -> None:
     """The environment is made with the keyword arguments of the run."""
     task = Task("FrozenLake-v1", {"is_slippery": False})
-    facts = Provenance(task, "m", "0", "run", "c", "d")
+    facts = Provenance(task, "m", "run", "c")
     text = exported("class Policy:\n    def act(self, obs):\n        return 2\n", facts, action_space=None)
     assert json.dumps({"is_slippery": False}) in text
 
@@ -242,9 +243,7 @@ def test_header_values_are_data(data: Any) -> None:
         odd[3],
         odd[4],
         odd[5],
-        odd[6],
-        odd[7],
-        test={"mean_return": 1.0, "ci95": (0.0, 2.0), "episodes": 3},
+        {"test": {**SCORE, "failed_episodes": 1, "failure": odd[7]}, "verdict": odd[6]},
     )
     docstring = odd[8].encode("utf-8", "replace").decode()
     source = f"{docstring!r}\n{BARE}"
@@ -264,7 +263,7 @@ def test_header_values_are_data(data: Any) -> None:
 )
 def test_the_header_names_no_local_paths(model: str) -> None:
     """Of a command only the program is shown, of a replayed run its name."""
-    text = exported(BARE, Provenance(Task("E"), model, "0", "r", "c", "d"), action_space=None)
+    text = exported(BARE, Provenance(Task("E"), model, "r", "c"), action_space=None)
     compile(text, "policy.py", "exec")
     assert "/home/me" not in text
     assert "--key" not in text
@@ -285,7 +284,7 @@ def test_the_header_says_what_it_is_not() -> None:
 )
 def test_the_header_credits_no_model_with_what_none_wrote(author: str) -> None:
     """Search or the user."""
-    text = exported(BARE, Provenance(Task("E"), author, "0", "r", "c", "d"), action_space=None)
+    text = exported(BARE, Provenance(Task("E"), author, "r", "c"), action_space=None)
     assert f"written by {author}." in text
     assert "a language model" not in text
 

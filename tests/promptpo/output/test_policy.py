@@ -175,7 +175,7 @@ def test_the_result_shows_itself_in_a_notebook(told_policy: Any) -> None:
     _, run = told_policy
     html = run._repr_html_()
     assert "CartPole-v1" in html
-    assert "held-out return" in html
+    assert "Held-out return" in html
     assert "obs[2] + 0.5 * obs[3] &gt; 0" in html
 
 

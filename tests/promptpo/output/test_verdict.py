@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.cli.show import overview
-from promptpo.display.outcome import outcome
+from promptpo.output.outcome import outcome
 from promptpo.output.report.page import write_report
 from promptpo.output.verdict import Facts, verdict
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -105,10 +105,10 @@ def test_solved_says_so_and_no_more() -> None:
 @pytest.mark.parametrize(
     ("teacher", "words", "advice"),
     [
-        ([5, 6, 7], "Behind the teacher: 2 against 6", True),
+        ([5, 6, 7], "Worse than the teacher: 2 against 6", True),
         ([0.1, 0.2, 0.1], "Better than the teacher: 2 against 0.133", False),
-        ([2, 2, 2.1], "Not to be told from the teacher: ", False),
-        ([1.9, 2, 2.1], "Not to be told from the teacher: 2 against 2 (difference 0 ± 0", False),
+        ([2, 2, 2.1], "No better than the teacher: ", False),
+        ([1.9, 2, 2.1], "No better than the teacher: 2 against 2 (difference 0 ± 0", False),
     ],
 )
 def test_a_teacher_is_a_mark_of_its_own(teacher: Any, words: str, advice: bool) -> None:
@@ -157,7 +157,12 @@ def test_a_failure_is_called_one_everywhere(locked: Any) -> None:
         assert mark["episodes"] == 5
         assert mark["ci95"][0] <= mark["mean_return"] <= mark["ci95"][1]
     page = write_report(locked.directory, episode=False).read_text()
-    for text in (outcome(locked), overview(locked.directory), page, locked.policy_path.read_text()):
+    for text in (
+        outcome(locked.data, locked.directory),
+        overview(locked.directory),
+        page,
+        locked.policy_path.read_text(),
+    ):
         assert said in text.replace("&#39;", "'")
         assert "random actions" in text.lower()
 

@@ -114,15 +114,17 @@ def test_a_report_makes_the_first_policy_right(learnt: Any, tmp_path: Path) -> N
 
 def test_experiments_are_counted_shown_and_reported(learnt: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Their steps by purpose; `show`, `show --json` and the report have what was tried out and what it gave."""
-    assert learnt.data["steps"]["probe"] == 100  # two episodes of 50 steps
+    assert learnt.data["steps"]["probe"] == 500  # ten episodes of 50 steps
     assert not (learnt.directory / UNTOLD).exists()
     assert command_line(["show", str(learnt.directory)]) == 0
-    assert "p0.1: Each lever alone, for one step. (2 episodes, 100 steps; reported" in capsys.readouterr().out
+    assert (
+        "p0.1: Each lever alone, for one step. (10 episodes, 500 steps; reported" in capsys.readouterr().out
+    )
     assert command_line(["show", str(learnt.directory), "p0.1"]) == 0
     assert "lever 1 moves needle 0 by -0.30" in (said := capsys.readouterr().out)
     assert "class Probe" in said
     assert command_line(["show", str(learnt.directory), "p0.1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["steps"] == 100
+    assert json.loads(capsys.readouterr().out)["steps"] == 500
     page = write_report(learnt.directory, episode=False).read_text()
     assert 'id="experiments"' in page
     assert "lever 1 moves needle 0 by -0.30" in page
@@ -204,9 +206,9 @@ BROKEN = {
     "action": (probe("return 5"), "returned an invalid action: act returned 5", True),
     "hang": (probe("while True: pass"), "took too long", True),
     "report crashes": (probe(report="return 1 / 0"), "failed in `report`: line 10: ZeroDivisionError", False),
-    "report is no text": (probe(report="return 7"), "Probe.report returned 7; return a str", False),
+    "report is no text": (probe(report="return 7"), ".report returned 7; return a str", False),
     "report is empty": (probe(report="return ' \\n'"), "failed in `report`: it returned no text", False),
-    "report hangs": (probe(report="while True: pass"), "Probe.report took longer than", False),
+    "report hangs": (probe(report="while True: pass"), ".report took longer than", False),
 }
 
 
@@ -316,8 +318,11 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
     assert all(f"Episode {n}:\n" in one.report and f" steps of {n}" in one.report for n in range(1, 11))
     options = {"probe_steps": 60}
     [one] = Bench(tmp_path / "b", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
-    assert 2 < one.episodes < 10
-    assert one.steps <= 60
+    assert (one.episodes, one.steps) == (10, 60)  # none falls within its six steps
+    few = GOOD.replace("import numpy", "EPISODES = 2\nimport numpy", 1)
+    [one] = Bench(tmp_path / "g", spec, executor, {"probe": few}, recipe_options=options).prepare()
+    assert one.episodes == 2
+    assert all(end < 30 for end in one.ends)
     wordy = probe(report="return str(trajectory['observations'][0]) + 'x ' * 600")
     [one] = Bench(
         tmp_path / "d", spec, executor, {"probe": wordy}, recipe_options={"probe_steps": 400}
@@ -329,12 +334,12 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
         tmp_path / "e", spec, executor, {"probe": counts}, recipe_options={"probe_steps": 40}, horizon=5
     )
     [one] = short.prepare()
-    assert (one.episodes, one.steps) == (8, 40)  # none ends by itself, and each tries out something else
+    assert (one.episodes, one.steps) == (10, 40)  # none ends by itself, and each tries out something else
     same = Bench(
         tmp_path / "f", spec, executor, {"probe": GOOD}, recipe_options={"probe_steps": 40}, horizon=5
     )
     [one] = same.prepare()
-    assert (one.episodes, one.steps) == (2, 10)
+    assert (one.episodes, one.steps) == (10, 40)
     options = {"probe_steps": 400, "probe_episodes": 3}
     [one] = Bench(tmp_path / "c", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
     assert one.episodes == 3
@@ -434,7 +439,7 @@ def test_who_is_offered_experiments() -> None:
         return allowance(config, model or ScriptedLLM([], purposes=ALL_PURPOSES))
 
     whole = of()
-    assert (whole.episodes, whole.steps, whole.experiments, whole.all_steps) == (2, 1000, 6, 6000)
+    assert (whole.episodes, whole.steps, whole.experiments, whole.all_steps) == (10, 1000, 6, 6000)
     assert of(budget={"steps": None}) == whole
     assert of(budget={"steps": 60_000}).all_steps == 3_000
     assert of(budget={"steps": 11_000}) is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.spec.documentation import parse
+from promptpo.spec.documentation import Row, parse
 from promptpo.spec.known import fields
 from promptpo.spec.parts import identifier, unique
 from promptpo.spec.prose import TRUNCATION, told
@@ -47,12 +47,11 @@ def test_sections_tables_and_choices() -> None:
     """Known sections are found at any level; others, code and links are left out."""
     docs = parse(TEXT.replace("\\\\", "\\"))
     assert docs["description"].text == "Balance."
-    assert docs["action"].choices == ({0: "Push left", 1: "Push right"},)
-    (table,) = docs["observation"].tables
-    assert table.key == "goal"
-    assert table.numbered()[0]["unit"] == "position (m)"
-    assert set(table.numbered()) == {0}
-    everything = " ".join(section.text for section in docs.parts.values())
+    assert docs["action"].rows("", range(2)) == {0: Row("Push left"), 1: Row("Push right")}
+    assert docs["action"].rows("", range(3)) == {}
+    table = ("goal", {0: Row("x position", "position (m)")})
+    assert docs["observation"].tables == [table]
+    everything = " ".join(section.text for section in docs.values())
     for absent in ("x + v", "https", "env.step"):
         assert absent not in everything
 
@@ -69,7 +68,7 @@ def test_ending_is_without_the_time_limit() -> None:
 def test_any_text_is_documentation(text: Any) -> None:
     """No docstring makes the reader fail, and no prose grows beyond its limit."""
     docs = parse(text)
-    for section in docs.parts.values():
+    for section in docs.values():
         assert len(told(section.text, 50, TRUNCATION)) <= 50 + len(" ...")
 
 
@@ -88,26 +87,20 @@ def test_unique_names_are_unique(names: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "low", "high", "unit", "meaning"),
+    ("line", "spans", "unit", "meaning"),
     [
-        ("x = obs[0]", float("-inf"), float("inf"), "", ""),
-        ("x = obs[0]; -1 .. 1", -1, 1, "", ""),
-        ("x = obs[0]; 0 .. 2; rad/s; how fast; really", 0, 2, "rad/s", "how fast; really"),
-        ("x = obs[0]; how fast", float("-inf"), float("inf"), "", "how fast"),
-        ("x = obs[0]; 0 .. 1; x, y and z", 0, 1, "", "x, y and z"),
-        ("x = obs[0]; m; x, y, z", float("-inf"), float("inf"), "m", "x, y, z"),
+        ("x = obs[0]", [], "", ""),
+        ("x = obs[0]; -1 .. 1", [(-1, 1)], "", ""),
+        ("x = obs[0]; 0 .. 2; rad/s; how fast; really", [(0, 2)], "rad/s", "how fast; really"),
+        ("x = obs[0]; how fast", [], "", "how fast"),
+        ("x = obs[0]; 0 .. 1; x, y and z", [(0, 1)], "", "x, y and z"),
+        ("x = obs[0]; m; x, y, z", [], "m", "x, y, z"),
     ],
 )
-def test_lines_of_known_tables(line: str, low: Any, high: Any, unit: str, meaning: str) -> None:
+def test_lines_of_known_tables(line: str, spans: Any, unit: str, meaning: str) -> None:
     """Bounds, unit and meaning may each be missing."""
     (field,) = fields(line)
-    assert (field.path, field.low, field.high, field.unit, field.meaning) == (
-        "obs[0]",
-        low,
-        high,
-        unit,
-        meaning,
-    )
+    assert (field.path, list(field.spans), field.unit, field.meaning) == ("obs[0]", spans, unit, meaning)
 
 
 def test_where_it_comes_from_is_left_out() -> None:

@@ -131,3 +131,11 @@ def test_codes_are_told_of_codes_and_not_of_pictures() -> None:
     assert "CODES" not in text
     assert "FIRST_FRAME" in text
     assert ",)" not in text
+
+
+@needs("minigrid")
+def test_only_actions_that_there_are_are_named() -> None:
+    """A task with fewer actions than its family has no others in its spec."""
+    text = describe(Task("minigrid:MiniGrid-Dynamic-Obstacles-5x5-v0", {"max_steps": 20})).text
+    assert "FORWARD = 2" in text
+    assert "PICKUP" not in text

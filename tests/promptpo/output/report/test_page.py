@@ -179,7 +179,7 @@ def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(
     test = recorded["evaluation"]
     assert 0.0 < test["seconds"] < 5.0 * len(test["episodes"])
     monkeypatch.setitem(test, "seconds", 60.0 * len(test["episodes"]))
-    monkeypatch.setattr(module, "read_view", lambda _: run)
+    monkeypatch.setattr(module, "read_run", lambda _: run)
     text = write_report(told_run.directory, seconds=4.0).read_text()
     assert "An episode takes about 60 seconds here" in text
     assert "add one with: promptpo report" in text
