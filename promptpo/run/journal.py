@@ -18,11 +18,13 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import bounded, parsed, read_regular
-from promptpo.rollouts.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from promptpo.rollouts.evaluation import Evaluation
 
 T = TypeVar("T")
 
@@ -110,6 +112,10 @@ def from_json(of: type[T], data: Any) -> T:
 
 def evaluation_in(data: Mapping[str, Any]) -> Evaluation:
     """The rollouts that the event of an evaluation, a validation, a reference or a test tells of."""
+    from promptpo.rollouts.evaluation import (
+        Evaluation,  # it takes numpy with it, for which no help should wait
+    )
+
     return from_json(Evaluation, data["evaluation"])
 
 
