@@ -19,7 +19,7 @@ from promptpo.spec.values import table_of
 
 if TYPE_CHECKING:
     from promptpo.spec.functions import Level
-    from promptpo.spec.trial import Chain, Proposal, SpecTrial
+    from promptpo.spec.trial import AttributeChain, Proposal, SpecTrial
 
 MARK = "...  # lines are left out here"
 
@@ -93,7 +93,7 @@ def _says(passed: Proposal) -> bool:
     return constant or any(isinstance(n, SAYING) for one in body for n in ast.walk(one))
 
 
-def _is_constant(chain: Chain, values: list[Any]) -> bool:
+def _is_constant(chain: AttributeChain, values: list[Any]) -> bool:
     """Whether what nothing but construction and resets sets always held the same few numbers."""
     table = table_of(values)
     if table is None or table[0].size > FEW or not (table == table[0]).all():

@@ -29,7 +29,7 @@ GENERAL = re.compile(
 """Modules whose classes are about a library or a simulator, and document no task."""
 
 
-class Row(NamedTuple):
+class NamedNumber(NamedTuple):
     """What a table or a list says of one number.
 
     Attributes:
@@ -52,9 +52,9 @@ class Section:
     """
 
     text: str = ""
-    tables: Sequence[tuple[str, Mapping[int, Row]]] = ()
+    tables: Sequence[tuple[str, Mapping[int, NamedNumber]]] = ()
 
-    def rows(self, key: str, values: range) -> Mapping[int, Row]:
+    def rows(self, key: str, values: range) -> Mapping[int, NamedNumber]:
         """What is said of so many numbers: by a table, which may leave out the last of them, or by a list of all.
 
         Args:
@@ -65,14 +65,14 @@ class Section:
             if about in {"", key} and 0 in table and max(table) < len(values):
                 return table
         for pattern in _NUMBERED:
-            found = [(int(n), Row(name)) for n, name in re.findall(pattern, self.text, re.MULTILINE)]
+            found = [(int(n), NamedNumber(name)) for n, name in re.findall(pattern, self.text, re.MULTILINE)]
             for at in range(len(found)):
                 run, more = dict(found[at : at + len(values)]), found[at + len(values) :][:1]
                 if list(run) == list(values) and values.stop not in dict(more):
                     return run
         lists = [one.split(",") for one in re.findall(r"\[([^\[\]]+)\]", self.text)]
         fitting = [one for one in lists if len(one) == len(values) > BOUNDS and all(map(_NAME.match, one))]
-        return dict(zip(values, map(Row, fitting[0]), strict=True)) if len(fitting) == 1 else {}
+        return dict(zip(values, map(NamedNumber, fitting[0]), strict=True)) if len(fitting) == 1 else {}
 
 
 BOUNDS = 2
@@ -150,7 +150,7 @@ def _part_of(title: str) -> str:
 
 def _section(lines: Sequence[str]) -> Section:
     """Paragraphs, items and tables of a section."""
-    told, tables = list[str](), list[tuple[str, dict[int, Row]]]()
+    told, tables = list[str](), list[tuple[str, dict[int, NamedNumber]]]()
     key, titles, joins = "", list[str](), False
     for line in lines:
         item, named, cells = _ITEM.match(line), re.match(r"\W*`(\w+)`\s*:", line), _cells(line)
@@ -160,7 +160,7 @@ def _section(lines: Sequence[str]) -> Section:
             tables.append((key, {}))
         elif cells and cells[0].isdecimal():
             unit = next((text for title, text in zip(titles, cells, strict=False) if "unit" in title), "")
-            tables[-1][1][int(cells[0])] = Row(cells[1], unit)
+            tables[-1][1][int(cells[0])] = NamedNumber(cells[1], unit)
         elif item:
             told.append(f"{item[1][:-1]}. {item[2]}" if item[1][0].isdigit() else f"- {item[2]}")
         elif line.strip().startswith((">", "import ", "+-", "|")):

@@ -18,7 +18,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import leaves
-from promptpo.spec.documentation import Row, Section
+from promptpo.spec.documentation import NamedNumber, Section
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
 from promptpo.spec.paths import limits, walk
 
@@ -132,11 +132,11 @@ def widest(low: Any, high: Any) -> tuple[float, float]:
 
 
 def _array(
-    path: str, key: str, space: AnySpace, rows: Mapping[int, Row], kept: Sequence[str]
+    path: str, key: str, space: AnySpace, rows: Mapping[int, NamedNumber], kept: Sequence[str]
 ) -> Iterator[Field]:
     """The numbers of a flat array: as documented, or under names that are kept, and the rest, one by one or together."""
     low, high = (np.asarray(bound, dtype=float) for bound in limits(space))
-    rows, start = rows or dict(enumerate(map(Row, kept))), 0
+    rows, start = rows or dict(enumerate(map(NamedNumber, kept))), 0
     while start in rows:
         yield _from_row(f"{path}[{start}]", rows[start])
         start += 1
@@ -154,7 +154,7 @@ def _array(
         yield Field(called, f"{path}[{i}]", whole=whole)
 
 
-def _from_row(path: str, row: Row) -> Field:
+def _from_row(path: str, row: NamedNumber) -> Field:
     meaning = row.meaning.strip("-. ") or "unused"
     plain, *aside = re.split(r" \(([^()]*)\)$", re.sub(_AXIS, r"\1", meaning))
     name = identifier(plain)
@@ -162,7 +162,7 @@ def _from_row(path: str, row: Row) -> Field:
     return Field(name, path, unit=_unit(row), meaning=told)
 
 
-def _unit(row: Row) -> str:
+def _unit(row: NamedNumber) -> str:
     """The unit in a cell, as "rad" or "angle (rad)"; none where it does not go with the meaning."""
     inner = re.search(r"\(([^)]*)\)", row.unit)
     unit = inner[1] if inner else row.unit

@@ -55,7 +55,7 @@ class _View:
         return getattr(self.__dict__["_viewed"], name)
 
 
-class Chain(NamedTuple):
+class AttributeChain(NamedTuple):
     """What code reads of an object or a module, such as ``self.data.qpos[0]``.
 
     Attributes:
@@ -259,7 +259,7 @@ def _within(space: Any, values: Sequence[Any]) -> Sequence[Any]:
     return [one["observation"] for one in values] if shown else values
 
 
-def _chains(lines: Sliced, statement: ast.stmt) -> Iterator[tuple[str, Chain]]:
+def _chains(lines: Sliced, statement: ast.stmt) -> Iterator[tuple[str, AttributeChain]]:
     """Attributes of objects, and constants of modules, that a line, or functions that it calls, read."""
     below = helpers_of(lines.level, statement, {}) or {}
     for level, tree in [(lines.level, statement), *((one, one.node) for one in below.values())]:
@@ -271,10 +271,10 @@ def _chains(lines: Sliced, statement: ast.stmt) -> Iterator[tuple[str, Chain]]:
             if chain is not None and root is not None and root is not np and root is not math:
                 own = chain[1] == level.me
                 if chain[2] or not own:
-                    yield f"{level.path if own else chain[1]}{chain[2]}", Chain(root, chain[2], own)
+                    yield f"{level.path if own else chain[1]}{chain[2]}", AttributeChain(root, chain[2], own)
 
 
-def _at(chain: Chain) -> Any:
+def _at(chain: AttributeChain) -> Any:
     """The numbers that a chain holds now; None where it holds anything else."""
     try:
         found = table_of([evaluated(f"root{chain.text}", {"root": chain.root})])

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     ("name", "words"),
     [
         ("StepBug", r"'StepBug' object has no attribute 'misspelt' \(.*buggy_environments.py, line \d+, in step\)"),
-        ("ResetBug", r"ZeroDivisionError .*buggy_environments.py, line \d+, in reset\)"),
+        ("ResetBug", r"ZeroDivisionError: .*buggy_environments.py, line \d+, in reset\)"),
         ("OldReset", r"reset\(seed=..., options=...\)"),
         ("OldStep", r"step to return \(observation, reward, terminated, truncated, info\)"),
         ("NoSpaces", r"could not be built: .*'observation_space'"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.spec.documentation import Row, parse
+from promptpo.spec.documentation import NamedNumber, parse
 from promptpo.spec.known import fields
 from promptpo.spec.parts import identifier, unique
 from promptpo.spec.prose import TRUNCATION, told
@@ -47,9 +47,9 @@ def test_sections_tables_and_choices() -> None:
     """Known sections are found at any level; others, code and links are left out."""
     docs = parse(TEXT.replace("\\\\", "\\"))
     assert docs["description"].text == "Balance."
-    assert docs["action"].rows("", range(2)) == {0: Row("Push left"), 1: Row("Push right")}
+    assert docs["action"].rows("", range(2)) == {0: NamedNumber("Push left"), 1: NamedNumber("Push right")}
     assert docs["action"].rows("", range(3)) == {}
-    table = ("goal", {0: Row("x position", "position (m)")})
+    table = ("goal", {0: NamedNumber("x position", "position (m)")})
     assert docs["observation"].tables == [table]
     everything = " ".join(section.text for section in docs.values())
     for absent in ("x + v", "https", "env.step"):
