@@ -119,7 +119,8 @@ def describe_env(
         The spec, and the steps that were observed for it.
     """
     observed = observe(env, task.name, checking=code and reveal != "source")
-    facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
+    counted = observed.trial.limit() if observed.trial is not None else None
+    facts = facts_from(env, observed.steps[-1].info, task, observed.endings, counted)
     facts = with_other_reward(facts, task.reward)
     open_, shown = reveal in {"source", "named"}, env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)

@@ -78,9 +78,10 @@ def facts_from(
     info: Mapping[str, Any],
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
+    counted: int | None = None,
 ) -> TaskFacts:
-    """What is known about an environment, given the ``info`` of some step, and how episodes ended."""
-    horizon, source = horizon_and_source(env, task, endings)
+    """What is known about an environment, given the ``info`` of some step, how episodes ended, and the limit in its code."""
+    horizon, source = horizon_and_source(env, task, endings, counted)
     return TaskFacts(
         observation_space=env.observation_space,
         action_space=env.action_space,
@@ -100,6 +101,7 @@ def horizon_and_source(
     env: AnyEnv,
     task: Task | None = None,
     endings: Sequence[EpisodeEnd] = (),
+    counted: int | None = None,
 ) -> tuple[int | None, HorizonSource]:
     """Longest episode in steps, and who says so; (None, "none") where nothing bounds it.
 
@@ -107,6 +109,7 @@ def horizon_and_source(
         env: The environment, with its wrappers.
         task: Whether the user set a limit.
         endings: Of episodes that were played.
+        counted: The limit that its own code compares a counter of steps with.
     """
     family = family_of(env)
     if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
@@ -115,7 +118,7 @@ def horizon_and_source(
     limit = env.spec.max_episode_steps if env.spec else None
     longest = max((one.steps for one in endings), default=0)
     who: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
-    stated: list[tuple[int | None, HorizonSource]] = [(limit, who)]
+    stated: list[tuple[int | None, HorizonSource]] = [(limit, who), (counted, "environment")]
     stated += [(n, "environment") for n in _own_limits(env.unwrapped)[:1]]
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
     common = common_length(endings)

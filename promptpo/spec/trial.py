@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import itertools
 import math
 import re
 import sys
@@ -227,6 +228,27 @@ class SpecTrial:
         """The proposal for a result, if it gave every recorded one; None where it did not."""
         found = self.found.get(name)
         return found if found is not None and found.right else None
+
+    def limit(self) -> int | None:
+        """The step at which lines that passed truncate: where they hold a number that counted every step against a constant."""
+        passed = self.passed("truncated")
+        if passed is None:
+            return None
+        level, rows = passed.lines.level, passed.used[:MOST_ROWS]
+
+        def held(side: ast.expr) -> list[float]:
+            path = re.sub(rf"\b{level.me}\b", level.path, ast.unparse(side))
+            number = side.value if isinstance(side, ast.Constant) else math.nan
+            return [float(np.sum(row.get(path, [number])[0])) for row in rows]
+
+        for node in (n for line in passed.lines.body for n in ast.walk(line)):
+            match node:
+                case ast.Compare(counter, [ast.GtE() | ast.Gt() as op], [limit]):
+                    counted, most = held(counter), set(held(limit))
+                    follows = all(two in {one + 1, 1} for one, two in itertools.pairwise([0.0, *counted]))
+                    if follows and len(most) == 1 and math.isfinite(sum(most)):
+                        return int(most.pop()) + isinstance(op, ast.Gt)
+        return None
 
     def sides(self, observation_space: Any, action_space: Any) -> Columns:
         """What a policy saw after each step, saw before it, and did."""

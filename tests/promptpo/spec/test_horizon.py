@@ -2,8 +2,13 @@
 
 from typing import Any
 
+import gymnasium
+import numpy as np
 import pytest
+from gymnasium import spaces
 
+from promptpo.envs.task import Task
+from promptpo.spec.describe import describe_env
 from promptpo.spec.facts import EpisodeEnd, common_length
 
 CASES = [
@@ -30,3 +35,32 @@ CASES = [
 def test_the_common_length_of_episodes(endings: Any, length: Any) -> None:
     """Truncations at one length that no episode passed; or terminations, where there are enough and all agree."""
     assert common_length(endings) == length
+
+
+class Falling(gymnasium.Env[Any, Any]):
+    """Falls soon under random actions; a limit that only a better policy meets stands in its code."""
+
+    observation_space = spaces.Box(-9, 9, (1,))
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, counts: int) -> None:
+        self.counts, self.patience, self.t, self.x = counts, 400, 0, 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = self.x = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += self.counts
+        self.x += 2 * int(action) - 1
+        fell = abs(self.x) > 3
+        truncated = self.t > self.patience
+        return np.array([self.x], np.float32), 1.0, fell, truncated, {}
+
+
+@pytest.mark.parametrize(("counts", "horizon"), [(1, 401), (5, None)])
+def test_a_limit_in_the_code_is_that_of_a_counter_of_steps(counts: int, horizon: int | None) -> None:
+    """No random episode comes so far; what counts something else than steps is no limit in steps."""
+    spec, _ = describe_env(Falling(counts), Task("Falling-v0"))
+    assert spec.horizon == horizon
