@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.task import label_of
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
-from promptpo.output.baseline_run import BaselineRun, acting_in_words
+from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_run
 from promptpo.output.importance import importance_in_words, importance_json
 from promptpo.output.outcome import ending, many, spent_steps, with_error
 from promptpo.output.report.result import (
@@ -19,7 +19,6 @@ from promptpo.output.report.result import (
 )
 from promptpo.output.report.scores import finite, score_in_words, table
 from promptpo.output.run_view import RunView, read_view
-from promptpo.output.runs import read_run
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger

@@ -13,7 +13,7 @@ from typing import Any
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, read_json
 from promptpo.output.report.result import RESULT
-from promptpo.output.run_view import read_result
+from promptpo.output.run_view import RunView, read_result, read_view
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG
 from promptpo.run.journal import JOURNAL, adapter
@@ -91,6 +91,15 @@ def is_baseline(directory: Path) -> bool:
         (directory / name).exists() for name in (CHECKPOINTS, JOURNAL)
     )
     return begun or (directory / RESULT).is_file()
+
+
+def read_run(directory: Path) -> RunView | BaselineRun:
+    """A run, finished or not.
+
+    Raises:
+        RunError: It is no run, or cannot be read.
+    """
+    return read_baseline(directory) if is_baseline(directory) else read_view(directory)
 
 
 def read_baseline(directory: Path) -> BaselineRun:

@@ -12,8 +12,9 @@ from markupsafe import Markup
 
 from promptpo.errors import RunError
 from promptpo.files import reading
+from promptpo.output.baseline_run import read_run
 from promptpo.output.report.page import page
-from promptpo.output.runs import is_run, read_run
+from promptpo.output.runs import is_run
 from promptpo.output.serving import PageServer
 
 NOTE = "The report as it is now; while the run goes on this page is loaded again every few seconds."

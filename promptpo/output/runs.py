@@ -14,9 +14,8 @@ from typing import Any
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
-from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
+from promptpo.output.baseline_run import is_baseline, read_run
 from promptpo.output.report.result import RESULT, written_by
-from promptpo.output.run_view import RunView, read_view
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
 from promptpo.run.journal import JOURNAL
@@ -85,15 +84,6 @@ def find_runs(folder: Path) -> list[Path]:
 def is_run(folder: Path) -> bool:
     """Whether a folder holds a run, of promptpo or of a baseline."""
     return is_baseline(folder) or ((folder / CONFIG).is_file() and (folder / JOURNAL).is_file())
-
-
-def read_run(directory: Path) -> RunView | BaselineRun:
-    """A run, finished or not.
-
-    Raises:
-        RunError: It is no run, or cannot be read.
-    """
-    return read_baseline(directory) if is_baseline(directory) else read_view(directory)
 
 
 def read_line(directory: Path) -> RunLine:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
 from promptpo.llm.base import PNG
+from promptpo.output.baseline_run import read_run
 from promptpo.output.importance import importance_json, tuned_rows
 from promptpo.output.outcome import caveats, worth
 from promptpo.output.report import charts
@@ -27,7 +28,6 @@ from promptpo.output.report.result import (
 )
 from promptpo.output.report.templates import rendered
 from promptpo.output.run_view import RunView
-from promptpo.output.runs import read_run
 from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
