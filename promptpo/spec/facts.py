@@ -118,12 +118,13 @@ def horizon_and_source(
     limit = env.spec.max_episode_steps if env.spec else None
     longest = max((one.steps for one in endings), default=0)
     who: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
-    stated: list[tuple[int | None, HorizonSource]] = [(limit, who), (counted, "environment")]
+    stated: list[tuple[int | None, HorizonSource]] = [(limit, who)]
     stated += [(n, "environment") for n in _own_limits(env.unwrapped)[:1]]
-    bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
     common = common_length(endings)
     if common and (any(one.truncated for one in endings) or common in _numbers_of(env.unwrapped)):
-        bounds.append((common, "observed"))
+        stated.append((common, "observed"))
+    stated.append((counted, "environment"))
+    bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
     return min(bounds, key=lambda one: one[0], default=(None, "none"))
 
 

@@ -48,8 +48,8 @@ def request(spec: TaskSpec, allowed: Allowance) -> str:
 def in_words(allowed: Allowance, horizon: int) -> str:
     """What an experiment may take, where no episode is longer than `horizon` steps."""
     return (
-        f"{counted(allowed.episodes, 'episode')}, one after the other, none longer than {horizon:,} steps, each with an equal "
-        f"part of the {allowed.steps:,} steps that are left for it; a line `EPISODES = 2` makes them 2, which are longer"
+        f"{counted(allowed.episodes, 'episode')}, one after the other, none longer than {horizon:,} steps: each has an equal "
+        f"part of {allowed.steps:,} steps, and what one leaves goes to the next; a line `EPISODES = 2` makes them fewer and longer"
     )
 
 

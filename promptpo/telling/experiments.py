@@ -56,8 +56,7 @@ def refusal(text: str) -> str:
     said = NONE.search(text)
     if said is None:
         return "the answer had no class Probe in it"
-    reason = tidy(said[1]).rstrip(".")
-    return f"none was wanted{f': {between_words(reason, limits.IDEA)}' if reason else ''}"
+    return f"none was wanted: {between_words(tidy(said[1]).rstrip('.'), limits.IDEA)}".removesuffix(": ")
 
 
 def problem_of(source: str) -> str:
@@ -85,10 +84,11 @@ def report_of(reports: Sequence[str]) -> str:
     for n, report in enumerate(reports, 1):
         said.setdefault(tidy(report), []).append(str(n))
     said.pop("", None)
-    each = limits.REPORT // max(1, len(said)) - 14  # what a title takes
-    return "\n\n".join(
-        f"Episode {', '.join(n)}:\n{whole_lines(text, each, kept=FIT)}" for text, n in said.items()
-    )
+    told, room = dict[str, str](), limits.REPORT - 14 * len(said)  # what titles take
+    for n, text in enumerate(sorted(said, key=len)):  # what short ones leave, long ones have
+        told[text] = whole_lines(text, room // (len(said) - n), kept=FIT)
+        room -= len(told[text])
+    return "\n\n".join(f"Episode {', '.join(n)}:\n{told[text]}" for text, n in said.items())
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:
@@ -112,7 +112,7 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
             continue
         texts.append(whole_lines(_in_words(one), each, kept=FIT))
         room -= len(texts[-1]) + 2
-    last = [f"({left_out} earlier experiments are left out.)"] if left_out and texts else []
+    last = [f"({left_out} earlier experiments are left out.)"] if left_out else []
     return "\n\n".join([TITLE, *texts, *last]) if texts else ""
 
 
@@ -137,8 +137,7 @@ def _took(one: Experiment) -> str:
     took = f"{episodes_in_words(one.episodes)}, {counted(one.steps, 'step')}"
     if not one.ends:
         return took
-    first, last = min(one.ends), max(one.ends)
-    after = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    after = " to ".join(f"{n:,}" for n in sorted({min(one.ends), max(one.ends)}))
     return f"{took}; {len(one.ends)} ended by termination, after {after} steps"
 
 
