@@ -39,6 +39,7 @@ class Facts:
         constant: The action that the best gives in every step; empty where it gives several.
         out_of_steps: The step budget ended the search.
         best: The best policy's name; empty where none ran.
+        given: Whether the user gave policies to begin with.
         wanted: Planned test episodes, where somebody ended the run before all that follows the search was over; else 0.
     """
 
@@ -53,6 +54,7 @@ class Facts:
     constant: str = ""
     out_of_steps: bool = False
     best: str = ""
+    given: bool = False
     wanted: int = 0
 
 
@@ -117,6 +119,7 @@ def facts_of(
         constant=state.constant_actions.get(best.candidate.digest, "") if best else "",
         out_of_steps="environment steps" in outcome.stop,
         best=best.id if best else "",
+        given=bool(state.config.start),
         wanted=state.planned_test if ended else 0,
     )
 
@@ -206,4 +209,5 @@ def _advice(facts: Facts) -> str:
     why = (
         f"No episode of any policy succeeded. {limit}To help" if facts.never_succeeded else f"{limit}To go on"
     )
-    return f"{why}, {hint}, start from a controller of your own (--start), or raise --max-steps."
+    own = "" if facts.given else ", start from a controller of your own (--start)"
+    return f"{why}, {hint}{own}, or raise --max-steps."
