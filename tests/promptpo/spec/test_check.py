@@ -188,7 +188,7 @@ def test_generated_specs_have_no_contradictions(env_id: Any, reveal: str) -> Non
 @pytest.mark.timeout(600)
 @needs("metaworld")
 def test_all_meta_world_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the 50 repeats by seed, observes the goal that is rewarded, and has a spec with all of it in 2,400 tokens."""
+    """Each of the 50 repeats by seed, observes the goal that is rewarded, and has a spec with all of it in 2,800 tokens."""
     import metaworld
 
     monkeypatch.setattr("metaworld._N_GOALS", 4)  # drawing fifty goals takes longer than all of this
@@ -209,7 +209,7 @@ def test_all_meta_world_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
         assert 'info["success"] at any step of the episode' in spec.text, name
         if name != "bin-picking-v3":  # its reward sets an attribute, so it may not run twice
             assert spec.sources["reward"].startswith("source"), name
-        assert len(spec.text) / 3.5 <= 2400, (name, len(spec.text))
+        assert len(spec.text) / 3.5 <= 2800, (name, len(spec.text))
 
 
 def test_a_hand_written_spec_may_be_partial() -> None:
