@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from annotated_types import Len  # pydantic's own, as is the other
-from typing_extensions import TypedDict
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
 from promptpo.output.report.result import RESULT, setting
-from promptpo.output.report.scores import counted_failures
+from promptpo.output.report.scores import counted
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
-from promptpo.run.journal import adapter
 from promptpo.run.models import origin_of
 from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds
 from promptpo.run.state import RunState, read_state
@@ -106,8 +101,8 @@ class RunView:
         test = self.state.test if self.result is not None else None
         if test is None:
             return {}
-        lost = counted_failures(test, Seeds().test(self.state.planned_test))
-        return lost | {episode.seed: episode.return_ for episode in test.episodes}
+        episodes = counted(test, Seeds().test(self.state.planned_test))
+        return {episode.seed: episode.return_ for episode in episodes}
 
     @property
     def references(self) -> dict[str, Evaluation]:
@@ -142,49 +137,6 @@ class RunView:
         )
 
 
-class _Best(TypedDict, total=False):
-    candidate: str
-    origin: str
-
-
-class _Test(TypedDict, total=False):
-    mean_return: float | None
-    ci95: Annotated[list[float | None], Len(2, 2)]
-    success_rate: float | None
-    episodes: int
-    returns: list[float | None]
-
-
-class _Result(TypedDict, total=False):
-    """What a result file has that has it."""
-
-    env_id: str | None
-    env_kwargs: dict[str, Any] | None
-    model: str | None
-    method: str | None
-    seed: int | None
-    best: _Best | None
-    test: _Test | None
-    stop_reason: str | None
-    llm: dict[str, Any] | None
-    steps: dict[str, Any] | None
-    wall_seconds: float | None
-    curve: list[Any] | None
-    reward: dict[str, Any] | None
-
-
-def read_result(path: Path) -> Json:
-    """A result file, wherever it comes from: its texts are clean, its parts are what they must be.
-
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It is no result.
-    """
-    result = read_json(path)
-    adapter(_Result).validate_python(result, strict=True)
-    return dict(result)
-
-
 def read_view(directory: Path) -> RunView:
     """Read a run directory; its lock is not taken, so this works while the run goes on.
 
@@ -195,7 +147,7 @@ def read_view(directory: Path) -> RunView:
     if not path.exists() or (len(state.sessions) > 1 and not state.finished):
         return RunView(directory, state, None)
     try:
-        result = read_result(path)
+        result = dict(read_json(path))
         if not {"env_id", "stop_reason", "best", "test"} <= result.keys():
             raise ValueError(path)
         return RunView(directory, state, result)
