@@ -7,14 +7,15 @@ from pathlib import Path
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
-from promptpo.output.report.result import RESULT, setting
+from promptpo.llm.choose import SEARCH
+from promptpo.output.report.result import REFERENCES, RESULT, result
 from promptpo.output.report.scores import counted
-from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import Config
-from promptpo.run.models import origin_of
+from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState, Spent
+from promptpo.search.final_test import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +76,13 @@ class RunView:
     @property
     def content(self) -> Json:
         """Content of ``result.json``; while the run is not finished what stands for it."""
-        state, best, ledger = self.state, self.best, self.state.ledger
-        llm = {"cost_usd": ledger.cost_usd, "calls_of_unknown_price": ledger.unpriced_calls}
-        begun = {
-            **setting(self.config.task),
-            "method": "promptpo",
-            "model": self.config.model,
-            "seed": self.config.seed,
-            "best": best
-            and {
-                "candidate": best.id,
-                "origin": origin_of(state, best.id),
-                "tuned": best.attempt.candidate.tuned,
-            },
-            "steps": {"total": sum(ledger.steps.values())},
-            "searched_steps": state.spent.steps,
-            "llm": {"calls": ledger.calls, **llm},
-            "finished": False,
-        }
-        return {**(self.result or begun), "max_episode_steps": self.config.task.max_episode_steps}
+        content = self.result
+        if content is None:
+            best, asked = self.state.best, self.config.model != SEARCH
+            stands = Outcome(self.state.history, best.attempt if best else None, None, None, "")
+            content = result(self.state, stands, horizon=0, language_model=asked)
+            content |= {"model": self.config.model, "finished": False}
+        return {**content, "max_episode_steps": self.config.task.max_episode_steps}
 
     @property
     def test_returns(self) -> dict[int, float]:
@@ -105,11 +94,12 @@ class RunView:
         return {episode.seed: episode.return_ for episode in episodes}
 
     @property
-    def references(self) -> dict[str, Evaluation]:
-        """What the marks earn, by name: on test seeds where they were measured there, else before."""
+    def references(self) -> dict[str, Evidence]:
+        """Episodes of the marks, by what they are in words: on test seeds where they were played there, else before."""
         found = self.state.references
         names = sorted({key.removesuffix(REFERENCE_TEST) for key in found})  # not as they came in
-        return {name: found.get(f"{name}{REFERENCE_TEST}") or found[name] for name in names}
+        played = {name: (found.get(f"{name}{REFERENCE_TEST}") or found[name]).episodes for name in names}
+        return {REFERENCES.get(name, name): Evidence.of(episodes) for name, episodes in played.items()}
 
     @property
     def rounds(self) -> tuple[int, ...]:
