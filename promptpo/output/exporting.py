@@ -125,25 +125,23 @@ def gated(source: str) -> None:
 def portable(task: Task) -> Task:
     """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
 
-    def made(single: Task) -> tuple[str, dict[str, Any]]:
-        if not of_meta_world(single.env_id):
-            return single.env_id, dict(single.env_kwargs)
+    def made(env_id: str, kwargs: Json) -> tuple[str, Json]:
+        if not of_meta_world(env_id):
+            return env_id, kwargs
         from promptpo.envs.meta_world import NAMESPACE, task_name
 
         try:
-            name = task_name(single)
-        except UsageError:
-            name = None
-        known = {**single.env_kwargs, "env_name": name}
-        return (f"metaworld:{NAMESPACE}MT1", known) if name else (single.env_id, dict(single.env_kwargs))
+            name = task_name(env_id, kwargs)
+        except UsageError:  # its variants say which task
+            return f"metaworld:{env_id.removeprefix('metaworld:')}", kwargs
+        return (f"metaworld:{NAMESPACE}MT1", {**kwargs, "env_name": name}) if name else (env_id, kwargs)
 
-    env_id, kwargs = made(replace(task, variants=(), held_out=(), show_variant=False))
-    variants = []
-    for variant in task.variants:
-        its_id, its_kwargs = made(task.single(variant))
-        own = {key: value for key, value in its_kwargs.items() if kwargs.get(key, MARKER) != value}
-        variants.append(replace(variant, env_id=its_id if its_id != env_id else "", env_kwargs=own))
-    return replace(task, env_id=env_id, env_kwargs=kwargs, variants=tuple(variants))
+    env_id, kwargs = made(task.env_id, task.env_kwargs)
+    variants = [made(variant.env_id, variant.env_kwargs) for variant in task.variants]
+    own = tuple(
+        replace(one, env_id=i, env_kwargs=k) for one, (i, k) in zip(task.variants, variants, strict=True)
+    )
+    return replace(task, env_id=env_id, env_kwargs=kwargs, variants=own)
 
 
 def policy_part(text: str) -> str:
@@ -171,11 +169,9 @@ def task_of(text: str) -> Task | None:
         return None
     if not isinstance(env_id, str) or not isinstance(kwargs, dict):
         return None
-    several = family if len(family) > 1 else ()
-    kwargs |= dict(family[0].env_kwargs) if family and not several else {}
-    return Task(
-        env_id, kwargs, wrappers=wrappers, variants=several, show_variant=bool(defaults.get("--show-variant"))
-    )
+    shown = bool(defaults.get("--show-variant"))
+    task = Task(env_id, kwargs, wrappers=wrappers, variants=family, show_variant=shown)
+    return task.single(family[0]) if len(family) == 1 else task
 
 
 def reward_of(text: str, file: str) -> RewardProgram | None:

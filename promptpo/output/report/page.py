@@ -17,7 +17,7 @@ from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
 from promptpo.llm.base import PNG
 from promptpo.output.baseline_run import read_run
-from promptpo.output.importance import importance_json, tuned_rows
+from promptpo.output.importance import importance_json
 from promptpo.output.outcome import caveats, worth
 from promptpo.output.report import charts
 from promptpo.output.report.result import REPORT, versions, written_by
@@ -173,7 +173,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "words": [*worth(result), *caveats(result, run.directory)],
         "goal_pictures": _goal_pictures(run),
         "importances": importance_json(best) if best else None,
-        "tuned_rows": tuned_rows(best) if best else [],
         "models": brought(state),
         "ancestors": _ancestors(run),
         "experiments": [(experiment_line(one), one) for one in state.experiments],
