@@ -75,7 +75,7 @@ def table(rows: Sequence[Json]) -> list[str]:
 
 def score_in_words(part: Json | None) -> str:
     """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
-    if not part or part.get("mean_return") is None:
+    if not part or part["mean_return"] is None:
         return ""
     low, high = map(number, part["ci95"])
     rate = part.get("success_rate")

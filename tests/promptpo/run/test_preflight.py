@@ -73,7 +73,7 @@ def test_what_a_model_costs_is_known_without_its_key(
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(
-        "promptpo.llm.sdk.SDKProvider._service", property(lambda _: pytest.fail("a client is built"))
+        "promptpo.llm.sdk.SDKProvider._key", property(lambda _: pytest.fail("a client is built"))
     )
     asked = [
         "optimize",
