@@ -79,21 +79,19 @@ def describe(
 
 
 def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) -> TaskSpec:
-    """The spec with a warning for what looks wrong in the user's file.
+    """The spec with the length of an episode that the user's file tells, where nothing else bounds it.
 
     Raises:
         UsageError: The file contradicts the environment.
     """
-    found = contradictions_in(user.reading, task, spec, observed)
-    wrong = next((item for item in found if not item.doubtful), None)
-    if wrong is not None:
+    for wrong in contradictions_in(user.reading, spec, observed):
         raise UsageError(
             f"{user.path}, {wrong} Correct it; promptpo spec --check {user.path} {task.env_id} lists all."
         )
     told = (user.reading.episode or {}).get("max_steps")
     if spec.horizon is None and isinstance(told, int) and told > 0:
         spec = replace(spec, horizon=told, horizon_source="spec file")
-    return replace(spec, warnings=(*spec.warnings, *(f"{user.path}, {item}" for item in found)))
+    return spec
 
 
 def describe_env(

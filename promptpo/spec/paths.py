@@ -1,9 +1,8 @@
-"""Following an expression such as ``obs["goal"][0:3]`` or ``obs // 4 % 5`` into a space; it is never run as Python."""
+"""Following an expression such as ``obs["goal"][0:3]`` into a space; it is never run as Python."""
 
 from __future__ import annotations
 
 import ast
-import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,11 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from promptpo.envs.spaces import AnySpace
-
-OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-}  # fmt: skip
 
 OF_PATHS = (ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.Name, ast.UnaryOp, ast.USub, ast.Load)
 
@@ -56,24 +50,16 @@ def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
 
 
 def read(expression: ast.expr, value: Any) -> Any:
-    """What an expression of subscripts, numbers and operators gives for the value of the name in it.
+    """What an expression of subscripts gives for the value of the name in it.
 
     Raises:
-        PathError: It holds anything else, divides by zero, or there is no such key, index or slice.
+        PathError: It holds anything else, or there is no such key, index or slice.
     """
     if isinstance(expression, ast.Name):
         return value
-    if isinstance(expression, ast.Constant) and isinstance(expression.value, int | float):
-        return expression.value
     told = ast.unparse(expression)
-    if isinstance(expression, ast.BinOp) and type(expression.op) in OPERATORS:
-        left, right = read(expression.left, value), read(expression.right, value)
-        try:
-            return float(OPERATORS[type(expression.op)](left, right))
-        except ArithmeticError as error:
-            raise PathError(f"{told} cannot be computed: {error}.") from None
     if not isinstance(expression, ast.Subscript):
-        raise PathError(f"{told} is not simple arithmetic.")
+        raise PathError(f"{told} is no part of a value.")
     whole = read(expression.value, value)
     parts = isinstance(whole, dict | tuple) or np.ndim(whole) > 0
     try:

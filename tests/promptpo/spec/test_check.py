@@ -31,7 +31,6 @@ PLANTED = {
     "bounds the wrong way round": ("CartPole-v1", "-4.8 .. 4.8", "4.8 .. -4.8", "above the upper bound"),
     "a bound that observations break": ("CartPole-v1", r"seen .*", "-0.01 .. 0.01", "was observed from"),
     "an index that does not exist": ("CartPole-v1", r"obs\[3\]", "obs[4]", "obs[4] does not exist"),
-    "an index used twice": ("CartPole-v1", r"obs\[3\]", "obs[2]", "already described as pole_angle"),
     "a wrong shape": (
         "CartPole-v1",
         r"shape \(4,\)",
@@ -51,25 +50,12 @@ PLANTED = {
         "np.ndarray, shape (500,)",
         "the obs is int, 0 .. 499, not np.ndarray",
     ),
-    "a wrong decoding": ("Taxi-v4", "obs // 20 % 5", "obs // 20", "taxi_column takes the values 0 .. 24"),
     "a subscript of an int": ("Taxi-v4", "obs // 100", "obs[0]", "has no parts"),
     "an action too many": (
         "CartPole-v1",
         "PUSH_CART_RIGHT = 1",
         "PUSH_CART_RIGHT = 1\n    WAIT = 2",
         "WAIT = 2 is no action",
-    ),
-    "an action left out": (
-        "Acrobot-v1",
-        r"    APPLY_0_TORQUE_ACTUATED_JOINT = 1\n",
-        "",
-        "leaves out the action 1",
-    ),
-    "an action described twice": (
-        "CartPole-v1",
-        "PUSH_CART_RIGHT = 1",
-        "PUSH_CART_RIGHT = 0",
-        "already described",
     ),
     "choices for a continuous action": (
         "Pendulum-v1",
@@ -99,7 +85,6 @@ PLANTED = {
         "def terminated(next_obs):\n    pole = next_obs[7]",
         "next_obs[7] does not exist",
     ),
-    "another environment": ("CartPole-v1", "Task: CartPole-v1", "Task: Acrobot-v1", "describes Acrobot-v1"),
     "a misspelt class": ("CartPole-v1", "class State", "class States", "class States has no meaning"),
     "no Python": ("CartPole-v1", "class State:", "class State", "not valid Python"),
     "a key that does not exist": (
@@ -107,12 +92,6 @@ PLANTED = {
         r'= obs\["window"\]',
         '= obs["door"]',
         "has the keys",
-    ),
-    "a success signal that does not exist": (
-        f"{HERE}:Mine/Thermostat-v0",
-        r'info\["success"\]',
-        'info["won"]',
-        "reports no 'won'",
     ),
 }
 
@@ -158,7 +137,7 @@ def checked(env: Any, task: Task, **how: Any) -> tuple[Any, Any]:
     """The spec of an environment that is built already, and what contradicts it."""
     spec, observed = describe_env(env, task, **how)
     facts = facts_from(env, observed.steps[-1].info)
-    return spec, contradictions_in(read(spec.text), task, facts, observed)
+    return spec, contradictions_in(read(spec.text), facts, observed)
 
 
 @pytest.mark.parametrize("reveal", ["named", "anonymous", "bare"])

@@ -85,7 +85,7 @@ def test_a_policy_written_from_the_spec_acts_validly(observation_space: Any, act
     spec, observed = describe_env(env, Task("Nested-v0"))
     compile(spec.text, "spec", "exec")
     reading = read(spec.text)
-    assert contradictions_in(reading, Task("Nested-v0"), spec, observed) == []
+    assert contradictions_in(reading, spec, observed) == []
     for root, space, fields in (
         ("obs", observation_space, reading.parts["State"].fields),
         ("action", action_space, reading.parts["Action"].fields),
