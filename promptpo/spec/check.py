@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +11,6 @@ from gymnasium import spaces
 from promptpo.envs.spaces import form_of
 from promptpo.spec.facts import facts_from
 from promptpo.spec.fields import widest
-from promptpo.spec.names import root_of, stored_in
 from promptpo.spec.observe import observe, opened
 from promptpo.spec.paths import PathError, walk
 from promptpo.spec.reading import read
@@ -89,7 +87,6 @@ def contradictions_in(
         *_part("obs", reading.parts.get("State"), facts.observation_space, observed.observations),
         *_part("action", reading.parts.get("Action"), facts.action_space, actions),
         *_choices(reading.parts.get("Action"), facts.action_space),
-        *_reward(reading, facts),
         *_episode(reading, facts),
     ]
     return sorted(dict.fromkeys(found))
@@ -98,9 +95,9 @@ def contradictions_in(
 def _blocks(reading: Reading) -> Iterator[Contradiction]:
     if not reading.blocks:
         yield Contradiction(0, "it is no spec: it defines none of State, Action, reward, EPISODE.")
-    for name in reading.classes.keys() - {"State", "Action"}:
+    for name in reading.parts.keys() - {"State", "Action"}:
         message = f"class {name} has no meaning in a spec; the classes are State and Action."
-        yield Contradiction(reading.classes[name], message)
+        yield Contradiction(reading.parts[name].line, message)
 
 
 def _part(
@@ -157,30 +154,16 @@ def _choices(part: SpecClass | None, space: AnySpace) -> Iterator[Contradiction]
     if part is None:
         return
     if not isinstance(space, spaces.Discrete):
-        for _, line in list(part.constants.values())[:1]:
+        for one in part.constants[:1]:
             message = f"the action is no choice of numbered values: it is {type(space).__name__}."
-            yield Contradiction(line, message)
+            yield Contradiction(one.line, message)
         return
     first, last = int(space.start), int(space.start + space.n - 1)
     example = re.search(r"for\s+example\s+(-?\d+)\.?(?:\s|$)", part.docstring)
-    told = [(f"{name} =", value, line) for name, (value, line) in part.constants.items()]
+    told = [(f"{one.name} =", one.value, one.line) for one in part.constants]
     for name, value, line in [*told, *([("the example", int(example[1]), part.line)] if example else [])]:
         if value not in range(first, last + 1):
             yield Contradiction(line, f"{name} {value} is no action: actions are {first} .. {last}.")
-
-
-def _reward(reading: Reading, facts: TaskFacts | TaskSpec) -> Iterator[Contradiction]:
-    """Indices of observation and action inside the reward's code."""
-    roots = {"action": facts.action_space} | dict.fromkeys(("obs", "next_obs"), facts.observation_space)
-    for function in reading.functions:
-        given = {arg.arg for arg in function.args.args} - stored_in(function)
-        for node in (n for n in ast.walk(function) if isinstance(n, ast.Subscript)):
-            root = ast.unparse(root_of(node))
-            try:
-                if root in given & roots.keys():
-                    walk(node, root, roots[root])
-            except PathError as error:
-                yield Contradiction(node.lineno, f"{function.name}: {error}")
 
 
 def _episode(reading: Reading, facts: TaskFacts | TaskSpec) -> Iterator[Contradiction]:

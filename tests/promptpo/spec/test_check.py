@@ -79,12 +79,6 @@ PLANTED = {
     "a wrong horizon": ("CartPole-v1", '"max_steps": 500', '"max_steps": 200', "at most 500 steps, not 200"),
     "a wrong threshold": ("CartPole-v1", "475", "490", "solved from 475.0, not from 490"),
     "a misspelt key": ("CartPole-v1", '"max_steps"', '"max_step"', "no key 'max_step'"),
-    "an index in the reward": (
-        "CartPole-v1",
-        r"def terminated\(next_obs\):",
-        "def terminated(next_obs):\n    pole = next_obs[7]",
-        "next_obs[7] does not exist",
-    ),
     "a misspelt class": ("CartPole-v1", "class State", "class States", "class States has no meaning"),
     "no Python": ("CartPole-v1", "class State:", "class State", "not valid Python"),
     "a key that does not exist": (

@@ -69,7 +69,7 @@ def act_from(text: Any) -> Any:
             ):
                 exec(f"{code} = {said.ranges[0][1]}", {"action": action})  # noqa: S102 - our own text, in a test
     if part.constants:
-        action = next(iter(part.constants.values()))[0]
+        action = part.constants[0].value
     return action
 
 
