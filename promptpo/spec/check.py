@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of
-from promptpo.spec.facts import facts_from
 from promptpo.spec.fields import widest
 from promptpo.spec.observe import observe, opened
+from promptpo.spec.outline import outlined
 from promptpo.spec.paths import PathError, walk
 from promptpo.spec.reading import read
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
-    from promptpo.spec.facts import TaskFacts
     from promptpo.spec.observe import Observed
     from promptpo.spec.reading import Reading, Said, SpecClass
     from promptpo.spec.task_spec import TaskSpec
@@ -67,27 +66,24 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
         return [Contradiction(error.lineno or 0, f"this is not valid Python: {error.msg}.")]
     with opened(task) as env:
         observed = observe(env, task.name)
-        facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
-    return contradictions_in(reading, facts, observed)
+        return contradictions_in(reading, outlined(env, task, observed), observed)
 
 
-def contradictions_in(
-    reading: Reading, facts: TaskFacts | TaskSpec, observed: Observed
-) -> list[Contradiction]:
+def contradictions_in(reading: Reading, spec: TaskSpec, observed: Observed) -> list[Contradiction]:
     """What a spec says that is not so, in the order of its lines.
 
     Args:
         reading: The spec.
-        facts: The environment's spaces, horizon and threshold.
+        spec: The environment's spaces, horizon and threshold.
         observed: Some of its steps.
     """
     actions = [step.action for step in observed.steps]
     found = [
         *_blocks(reading),
-        *_part("obs", reading.parts.get("State"), facts.observation_space, observed.observations),
-        *_part("action", reading.parts.get("Action"), facts.action_space, actions),
-        *_choices(reading.parts.get("Action"), facts.action_space),
-        *_episode(reading, facts),
+        *_part("obs", reading.parts.get("State"), spec.observation_space, observed.observations),
+        *_part("action", reading.parts.get("Action"), spec.action_space, actions),
+        *_choices(reading.parts.get("Action"), spec.action_space),
+        *_episode(reading, spec),
     ]
     return sorted(dict.fromkeys(found))
 
@@ -166,7 +162,7 @@ def _choices(part: SpecClass | None, space: AnySpace) -> Iterator[Contradiction]
             yield Contradiction(line, f"{name} {value} is no action: actions are {first} .. {last}.")
 
 
-def _episode(reading: Reading, facts: TaskFacts | TaskSpec) -> Iterator[Contradiction]:
+def _episode(reading: Reading, spec: TaskSpec) -> Iterator[Contradiction]:
     episode, line = reading.episode, reading.episode_line
     if episode is None:
         return
@@ -174,11 +170,11 @@ def _episode(reading: Reading, facts: TaskFacts | TaskSpec) -> Iterator[Contradi
         yield Contradiction(line, "EPISODE has to be a dictionary of plain values.")
     for key in episode.keys() - set(EPISODE_KEYS):
         yield Contradiction(line, f"EPISODE has no key {key!r}; it has {', '.join(EPISODE_KEYS)}.")
-    steps = episode.get("max_steps", facts.horizon)
-    if facts.horizon is not None and steps != facts.horizon:
-        message = f"an episode has at most {facts.horizon} steps, not {steps}."
+    steps = episode.get("max_steps", spec.horizon)
+    if spec.horizon is not None and steps != spec.horizon:
+        message = f"an episode has at most {spec.horizon} steps, not {steps}."
         yield Contradiction(line, message)
-    threshold = episode.get("solved_from_mean_return", facts.reward_threshold)
-    if threshold != facts.reward_threshold:
-        message = f"the task counts as solved from {facts.reward_threshold}, not from {threshold}."
+    threshold = episode.get("solved_from_mean_return", spec.reward_threshold)
+    if threshold != spec.reward_threshold:
+        message = f"the task counts as solved from {spec.reward_threshold}, not from {threshold}."
         yield Contradiction(line, message)

@@ -37,6 +37,9 @@ LISTED = 48
 NO_BOUND = 1e30
 """A float32's largest number means that there is no bound."""
 
+TOLERANCE = 1e-6
+"""Relative to a bound: rounding of a bound to 32 bits is no step over it."""
+
 _UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
 _AXIS = re.compile(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b")
 _KEEPS_NAMES = re.compile(
@@ -205,7 +208,7 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
 
 
 def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Field:
-    """A part of a value with the bounds that its space declares for it, or else what was seen of it.
+    """A part of a value with the bounds that its space declares for it and observed values keep, or else what was seen of it.
 
     Args:
         item: A table of ours may have given it bounds.
@@ -216,12 +219,16 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
     leaf = None if bounded else walk(ast.parse(item.path, mode="eval").body, item.path.split("[")[0], space)
     if leaf is None or leaf.low is None or "always" in item.meaning:
         return item
-    ends = widest(leaf.low, leaf.high)
-    declared = all(map(math.isfinite, ends))
-    seen = [leaf.low, leaf.high] if declared else [] if item.whole else list(map(leaf.read, values))
+    ends, read = widest(leaf.low, leaf.high), list(map(leaf.read, values))
+    kept = all(
+        np.allclose(np.clip(one, leaf.low, leaf.high), one, rtol=TOLERANCE, atol=TOLERANCE) for one in read
+    )
+    declared = kept and all(map(math.isfinite, ends))
+    seen = [leaf.low, leaf.high] if declared else [] if item.whole else read
     table = np.array([np.ravel(one) for one in seen if np.size(one) <= SPANNED], dtype=float)
     if table.size and np.isfinite(table).all():
         spans = [widest(column, column) for column in table.T]
 
         return replace(item, spans=spans if len(set(spans)) > 1 else spans[:1], seen=not declared)
+    ends = ends if kept else (-math.inf, math.inf)
     return replace(item, spans=[ends] if any(map(math.isfinite, ends)) else ())

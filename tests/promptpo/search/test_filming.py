@@ -257,8 +257,8 @@ def test_strips_hold_their_pictures_in_order() -> None:
     assert len(strip([(0, png(1), "x = 0.00, y = 0.00")])) > 0
 
 
-def test_rulers_stand_beside_an_enlarged_frame() -> None:
-    """The pixels stay where the numbers say, and exactly as they were."""
+def test_a_small_frame_is_enlarged() -> None:
+    """Its pixels stay exactly as they were."""
     frame = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
     sheet = np.asarray(Image.open(io.BytesIO(enlarged(frame, 7))))
     assert sheet.shape == (40 * 7, 60 * 7, 3)

@@ -12,7 +12,6 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.check import check_spec, contradictions_in
 from promptpo.spec.describe import describe, describe_env
-from promptpo.spec.facts import facts_from
 from promptpo.spec.reading import read
 from tests.promptpo.envs.test_building import META_WORLD, needs, play
 
@@ -130,8 +129,7 @@ def test_there_are_enough_mistakes() -> None:
 def checked(env: Any, task: Task, **how: Any) -> tuple[Any, Any]:
     """The spec of an environment that is built already, and what contradicts it."""
     spec, observed = describe_env(env, task, **how)
-    facts = facts_from(env, observed.steps[-1].info)
-    return spec, contradictions_in(read(spec.text), facts, observed)
+    return spec, contradictions_in(read(spec.text), spec, observed)
 
 
 @pytest.mark.parametrize("reveal", ["named", "anonymous", "bare"])
