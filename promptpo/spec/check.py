@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,10 +10,11 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of
-from promptpo.spec.fields import widest
+from promptpo.spec.fields import widest, with_range
 from promptpo.spec.observe import observe, opened
 from promptpo.spec.outline import outlined
-from promptpo.spec.paths import PathError, walk
+from promptpo.spec.parts import Field
+from promptpo.spec.paths import PathError
 from promptpo.spec.reading import read
 
 if TYPE_CHECKING:
@@ -109,40 +111,30 @@ def _part(
         yield Contradiction(part.line, f"the {root} is {form_of(space)}, not {form[1]}.")
     for said in part.fields:
         try:
-            leaf = walk(said.expression, root, space)
+            own = with_range(Field(said.name, ast.unparse(said.expression)), space, values)
         except PathError as error:
             yield Contradiction(said.line, f"{said.name}: {error}")
-            continue
-        if leaf is not None and said.ranges and leaf.low is None:
-            yield Contradiction(said.line, f"{said.name} is text and has no bounds.")
-        elif leaf is not None and said.ranges:
-            yield from _bounds(said, leaf, values)
+        else:
+            yield from _ranges(said, own)
 
 
-def _bounds(said: Said, leaf: Any, values: Sequence[Any]) -> Iterator[Contradiction]:
-    taken = np.array(
-        [np.ravel(np.asarray(one, dtype=float)) for one in (leaf.low, leaf.high, *map(leaf.read, values))]
-    )
-    each = len(said.ranges) == taken.shape[1]
-    for i, (low, high) in enumerate(said.ranges if each else said.ranges[:1]):
-        part = taken[:, i : i + 1] if each else taken
-        declared, column = widest(part[0], part[1]), part[2:]
+def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
+    """What is wrong in the ranges of a field, beside those that its space declares or that were observed."""
+    each = len(said.ranges) == len(own.spans)
+    spans = own.spans if each else [widest(*zip(*own.spans, strict=True))] * bool(own.spans)
+    for low, high in said.ranges:
         if low > high:
             message = f"{said.name}: the lower bound {low:g} is above the upper bound {high:g}."
             yield Contradiction(said.line, message)
-        elif said.seen:
-            continue
-        elif np.isfinite(declared).all():
-            if not np.allclose(declared, (low, high), rtol=TOLERANCE, atol=1e-6):
-                message = (
-                    f"{said.name} lies in {declared[0]:.6g} .. {declared[1]:.6g}, not in {low:g} .. {high:g}."
-                )
-                yield Contradiction(said.line, message)
-        elif (
-            (column < low - TOLERANCE * (1 + abs(low))) | (column > high + TOLERANCE * (1 + abs(high)))
-        ).any():
-            message = f"{said.name} was observed from {column.min():.4g} to {column.max():.4g}, outside {low:g} .. {high:g}."
-            yield Contradiction(said.line, message)
+    for (low, high), (least, most) in zip(() if said.seen else said.ranges, spans, strict=False):
+        slack = [TOLERANCE * (1 + abs(low)), TOLERANCE * (1 + abs(high))]
+        told = f"{least:.6g} .. {most:.6g}"
+        if own.seen and (least < low - slack[0] or most > high + slack[1]):
+            yield Contradiction(
+                said.line, f"{said.name} was observed in {told}, outside {low:g} .. {high:g}."
+            )
+        elif not own.seen and not np.allclose((least, most), (low, high), rtol=TOLERANCE, atol=1e-6):
+            yield Contradiction(said.line, f"{said.name} lies in {told}, not in {low:g} .. {high:g}.")
 
 
 def _choices(part: SpecClass | None, space: AnySpace) -> Iterator[Contradiction]:
