@@ -120,8 +120,9 @@ def _part(
 
 def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
     """What is wrong in the ranges of a field, beside those that its space declares or that were observed."""
-    each = len(said.ranges) == len(own.spans)
-    spans = own.spans if each else [widest(*zip(*own.spans, strict=True))] * bool(own.spans)
+    spans = own.spans
+    if spans and len(said.ranges) != len(spans):
+        spans = [widest(*zip(*spans, strict=True))]
     for low, high in said.ranges:
         if low > high:
             message = f"{said.name}: the lower bound {low:g} is above the upper bound {high:g}."
