@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from promptpo.envs.spaces import AnySpace
 
 OF_PATHS = (ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.Name, ast.UnaryOp, ast.USub, ast.Load)
@@ -20,33 +18,11 @@ class PathError(ValueError):
     """An expression that does not fit the space; the text is one sentence."""
 
 
-class PathEnd(NamedTuple):
-    """Where a path ends: lower and upper bounds of the numbers there, None for text, and what reads it from a value."""
-
-    low: Any
-    high: Any
-    read: Callable[[Any], Any]
-
-
-def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
-    """Follow subscripts of `root` into a space.
-
-    Returns:
-        None where the expression computes something else, such as ``obs // 4``.
-
-    Raises:
-        PathError: There is no such key, index or slice.
-    """
-    plain = all(isinstance(n, OF_PATHS) and getattr(n, "id", root) == root for n in ast.walk(expression))
-    if not plain or not isinstance(expression, ast.Subscript | ast.Name):
-        return None
-
-    def told(value: Any) -> Any:
-        return read(expression, value)
-
-    low, high = map(told, limits(space))
-    text = isinstance(low, dict | tuple)
-    return PathEnd(None if text else low, None if text else high, told)
+def is_path(expression: ast.expr) -> bool:
+    """Whether an expression follows subscripts of one name, and computes nothing, as ``obs // 4`` does."""
+    names = sum(isinstance(one, ast.Name) for one in ast.walk(expression))
+    plain = all(isinstance(one, OF_PATHS) for one in ast.walk(expression))
+    return plain and names == 1 and isinstance(expression, ast.Subscript | ast.Name)
 
 
 def read(expression: ast.expr, value: Any) -> Any:
