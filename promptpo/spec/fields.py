@@ -20,7 +20,7 @@ from gymnasium import spaces
 from promptpo.envs.spaces import leaves
 from promptpo.spec.documentation import NamedNumber, Section
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
-from promptpo.spec.paths import limits, walk
+from promptpo.spec.paths import follow, is_path, limits
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
@@ -215,16 +215,17 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
         space: Of the values.
         values: Observed ones.
     """
+    expression = ast.parse(item.path, mode="eval").body
     bounded = bool(item.spans) and np.isfinite(item.spans).all()
-    leaf = None if bounded else walk(ast.parse(item.path, mode="eval").body, item.path.split("[")[0], space)
-    if leaf is None or leaf.low is None or "always" in item.meaning:
+    if bounded or "always" in item.meaning or not is_path(expression):
         return item
-    ends, read = widest(leaf.low, leaf.high), list(map(leaf.read, values))
-    kept = all(
-        np.allclose(np.clip(one, leaf.low, leaf.high), one, rtol=TOLERANCE, atol=TOLERANCE) for one in read
-    )
+    low, high = (follow(expression, one) for one in limits(space))
+    if low is None or isinstance(low, dict | tuple):
+        return item
+    ends, read = widest(low, high), [follow(expression, one) for one in values]
+    kept = all(np.allclose(np.clip(one, low, high), one, rtol=TOLERANCE, atol=TOLERANCE) for one in read)
     declared = kept and all(map(math.isfinite, ends))
-    seen = [leaf.low, leaf.high] if declared else [] if item.whole else read
+    seen = [low, high] if declared else [] if item.whole else read
     table = np.array([np.ravel(one) for one in seen if np.size(one) <= SPANNED], dtype=float)
     if table.size and np.isfinite(table).all():
         spans = [widest(column, column) for column in table.T]

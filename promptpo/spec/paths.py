@@ -25,7 +25,7 @@ def is_path(expression: ast.expr) -> bool:
     return plain and names == 1 and isinstance(expression, ast.Subscript | ast.Name)
 
 
-def read(expression: ast.expr, value: Any) -> Any:
+def follow(expression: ast.expr, value: Any) -> Any:
     """What an expression of subscripts gives for the value of the name in it.
 
     Raises:
@@ -36,7 +36,7 @@ def read(expression: ast.expr, value: Any) -> Any:
     told = ast.unparse(expression)
     if not isinstance(expression, ast.Subscript):
         raise PathError(f"{told} is no part of a value.")
-    whole = read(expression.value, value)
+    whole = follow(expression.value, value)
     parts = isinstance(whole, dict | tuple) or np.ndim(whole) > 0
     try:
         key = _key(expression.slice)
