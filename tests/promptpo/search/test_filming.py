@@ -37,7 +37,7 @@ from promptpo.search.filming import Filming
 from promptpo.session import Session
 from promptpo.spec import TaskSpec
 from promptpo.spec.describe import describe_env
-from promptpo.spec.pictures import MARGIN, with_rulers
+from promptpo.spec.pictures import enlarged
 from promptpo.telling.plan import Plan, RunStatus
 from promptpo_sandbox import Episode, Rollout, Trajectory
 from tests.promptpo.llm.test_stills import png
@@ -253,16 +253,12 @@ def test_strips_hold_their_pictures_in_order() -> None:
     assert len(strip([(0, png(1), "x = 0.00, y = 0.00")])) > 0
 
 
-def test_rulers_stand_beside_an_enlarged_frame() -> None:
-    """The pixels stay where the numbers say, and exactly as they were."""
+def test_a_small_frame_is_enlarged() -> None:
+    """Its pixels stay exactly as they were."""
     frame = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
-    sheet = np.asarray(Image.open(io.BytesIO(with_rulers(frame))))
-    assert sheet.shape == (40 * 7 + MARGIN, 60 * 7 + MARGIN, 3)
-    assert np.array_equal(sheet[MARGIN + 3 :: 7, MARGIN + 3 :: 7], frame)
-    assert np.asarray(Image.open(io.BytesIO(with_rulers(np.zeros((500, 700, 3), np.uint8))))).shape[:2] == (
-        524,
-        724,
-    )
+    sheet = np.asarray(Image.open(io.BytesIO(enlarged(frame, 7))))
+    assert sheet.shape == (40 * 7, 60 * 7, 3)
+    assert np.array_equal(sheet[3::7, 3::7], frame)
 
 
 def test_pictures_are_in_the_estimate() -> None:
