@@ -12,7 +12,7 @@ from gymnasium import spaces
 from promptpo.errors import UnsupportedSpaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 AnySpace = spaces.Space[Any]
 
@@ -131,23 +131,3 @@ def recorded(space: AnySpace) -> dict[str, Any]:
         case _:
             return {"kind": "other"}
     return {"kind": "box", "dtype": str(space.dtype), "low": ends[0].tolist(), "high": ends[1].tolist()}
-
-
-def space_of(data: Mapping[str, Any]) -> AnySpace:
-    """The space that `recorded` was given; an empty tuple of spaces for those that exporting does not look into.
-
-    Raises:
-        ValueError: It is no record of a space.
-    """
-    try:
-        match data["kind"]:
-            case "discrete":
-                return spaces.Discrete(int(data["n"]), start=int(data["start"]))
-            case "box" if (dtype := np.dtype(data["dtype"])).kind in "biuf":
-                low, high = np.asarray(data["low"], dtype), np.asarray(data["high"], dtype)
-                return spaces.Box(low, high, dtype=dtype.type)
-            case "other":
-                return spaces.Tuple(())
-    except (KeyError, TypeError, ValueError, AssertionError, OverflowError) as error:
-        raise ValueError("this is no record of an action space") from error
-    raise ValueError("this is no record of an action space")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import builtins
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import of_meta_world
+from promptpo.envs.spaces import recorded
 from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.choose import public
@@ -23,8 +25,6 @@ from promptpo_sandbox import Limits, check_source
 from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import gymnasium
     import jinja2
 
@@ -68,7 +68,7 @@ def exported(
     source: str,
     provenance: Provenance,
     *,
-    action_space: gymnasium.Space[Any] | None,
+    action_space: gymnasium.Space[Any] | dict[str, Any] | None,
     filename: str = "policy.py",
 ) -> str:
     """The text of the exported file.
@@ -79,7 +79,8 @@ def exported(
     Args:
         source: The candidate's module; tuned values are already in its ``PARAMS``.
         provenance: For the header.
-        action_space: Its bounds are applied by ``predict``, as they were during evaluation.
+        action_space: Or what a run has `recorded` of it. Its bounds are applied by ``predict``, as they were during
+            evaluation.
         filename: For the usage line.
 
     Raises:
@@ -291,27 +292,29 @@ def _construction(program: Program) -> dict[str, Any]:
     }
 
 
-def _action(space: gymnasium.Space[Any] | None) -> dict[str, Any]:
+def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, Any]:
     """How the file makes an action of what the policy returned, as the sandbox does.
 
     ``kind`` is "box", "discrete", or "" for what stays as it is; ``stacks``: a batch of actions is one array, of such a
     ``dtype`` and ``shape``; ``low`` and ``high``: bounds of a continuous space as short literals, empty without any.
+
+    Raises:
+        ValueError: It is no record of a space.
     """
-    import gymnasium
     import numpy as np
 
-    spaces = gymnasium.spaces
     plain = {"kind": "", "stacks": True, "dtype": "", "shape": "", "low": "", "high": ""}
     if space is None:
         return plain
-    if isinstance(space, spaces.Discrete):
-        return plain | {"kind": "discrete"}
-    if not isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
-        return plain | {"stacks": False}
-    array = plain | {"kind": "box", "dtype": np.dtype(space.dtype).name, "shape": repr(tuple(space.shape))}
-    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
-        array |= {"low": _literal(space.low), "high": _literal(space.high)}
-    return array
+    known = space if isinstance(space, dict) else recorded(space)  # a Dict space is a mapping, too
+    if known["kind"] != "box":
+        return plain | ({"kind": "discrete"} if known["kind"] == "discrete" else {"stacks": False})
+    dtype = np.dtype(known["dtype"])
+    low, high = (np.asarray(known[end], dtype) for end in ("low", "high"))
+    if dtype.kind not in "biuf" or low.shape != high.shape:
+        raise ValueError("this is no record of an action space")
+    array = plain | {"kind": "box", "dtype": dtype.name, "shape": repr(low.shape)}
+    return array | ({"low": _literal(low), "high": _literal(high)} if dtype.kind == "f" else {})
 
 
 def _literal(bound: Any) -> str:

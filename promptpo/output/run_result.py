@@ -10,9 +10,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpo.envs.spaces import space_of
-from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
-from promptpo.files import Json, StrPath
+from promptpo.errors import MissingExtraError, NoSuchRunError
+from promptpo.files import Json, StrPath, reading
 from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, exported
 from promptpo.output.outcome import outcome
 from promptpo.output.report.result import written_by
@@ -151,12 +150,9 @@ def export(run: StrPath, *, candidate: str | None = None, filename: str = "polic
             "best": {"candidate": found.id, "tuned": dict(found.tuned), "origin": origin},
             "test": None,
         }
-    try:
-        space = space_of(view.state.action_space)
-    except (ValueError, LookupError) as error:
-        raise RunError(f"{directory} is damaged: {error}.") from error
-    facts = provenance(directory, content, view.config)
-    text = exported(found.source, facts, action_space=space, filename=filename)
+    with reading(directory):
+        facts = provenance(directory, content, view.config)
+        text = exported(found.source, facts, action_space=dict(view.state.action_space), filename=filename)
     return signed(text) if made_here(directory) else text
 
 
