@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,13 +54,11 @@ class RunView:
     def so_far(self) -> list[tuple[Spent, float]]:
         """How the best improved: by training episodes until the first was judged, then by all that is known of it."""
         judged = [(spent, one.mean_return) for spent, one in self.state.best_so_far]
+        until = judged[0][0].steps if judged else math.inf
         found: list[tuple[Spent, float]] = []
         for one in sorted(self.candidates, key=lambda one: one.spent.steps):
-            mean, early = (
-                one.attempt.evaluation.mean_return,
-                not judged or one.spent.steps < judged[0][0].steps,
-            )
-            if one.ran and early and (not found or mean > found[-1][1]):
+            mean = one.attempt.evaluation.mean_return
+            if one.ran and one.spent.steps < until and (not found or mean > found[-1][1]):
                 found.append((one.spent, mean))
         return found + judged
 

@@ -122,7 +122,7 @@ def _by_task(lines: Sequence[RunLine]) -> Iterable[list[tuple[int, RunLine]]]:
 
 def _colour(n: int) -> str:
     """Of a run; each is far from those before it."""
-    return f"hsl({137.5 * n % 360:.0f} 65% 48%)"
+    return f"hsl({(210 + 137.5 * n) % 360:.0f} 65% 48%)"
 
 
 def _end(line: RunLine) -> tuple[float, float]:
