@@ -90,15 +90,14 @@ def exported(
         gated(provenance.task.reward.source)
     program, task = Program.parse(source).inlined, portable(provenance.task)
     added = _template().render(
-        construction=_construction(program),
+        program=program,
+        contract=program.contract,
+        task=task,
         action=_action(action_space),
-        env_id=task.env_id,
         env_kwargs=json.dumps(dict(task.env_kwargs), default=str),
-        max_episode_steps=task.max_episode_steps,
         built=task.is_family or bool(task.wrappers) or _is_built(task.env_id),
         wrappers=[str(wrapping) for wrapping in task.wrappers],
         variants=json.dumps([asdict(variant) for variant in task.family], default=str),
-        show_variant=task.show_variant,
         files=dict(provenance.files),
         reward=_as_text(task.reward.source) if task.reward is not None else "",
     )
@@ -275,21 +274,6 @@ def _facts(provenance: Provenance) -> str:
         f"Candidate {provenance.candidate} of run {provenance.run_id}, {when}.",
     ]
     return clean_lines(*filter(None, lines))
-
-
-def _construction(program: Program) -> dict[str, Any]:
-    """How the file makes a policy for an episode, as the sandbox does, by what the program's text says.
-
-    ``unknown`` and ``resets`` None: only the running module can tell.
-    """
-    contract = program.contract
-    return {
-        "given": program.given(),
-        "takes_params": bool(contract.takes_params),
-        "unknown": contract.takes_params is None,
-        "resets": contract.resets,
-        "needs_numpy": bool(program.arrays) and contract.takes_params is not False,
-    }
 
 
 def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, Any]:
