@@ -123,8 +123,6 @@ async def _tested(
                 early=(TEST_FIRST, go_on),
             )
         )
-        if played is None and first:
-            spender.count_unfinished("test", first[0].steps)
         found.append(played.evaluation if played is not None else next(iter(first), None))
     test, held_out = (*found, None)[:2]
     return test, held_out

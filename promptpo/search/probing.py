@@ -125,14 +125,14 @@ class Experimenter(Feature):
         self._offered.add(plan.round)
         return PromptSection(experiment=experiment_prompts.in_words(self._allowed, self._horizon))
 
-    async def before_round(self, number: int, history: History) -> None:
+    async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002 - one of the seams
         """Ask for experiments before the first round, and run them; later the one that the last answers brought."""
         if not number:
-            await self._prepare(history)
+            await self._prepare()
         elif number - 1 in self._offered:
-            await self._run_brought(number - 1, history)
+            await self._run_brought(number - 1)
 
-    async def _prepare(self, history: History) -> None:
+    async def _prepare(self) -> None:
         late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
         if self._allowed is None or late:
             return
@@ -146,42 +146,40 @@ class Experimenter(Feature):
         sources = experiments.modules_in(completion.text)[:FIRST]
         if not sources:
             none = Experiment("p0.0", "", problem=experiments.refusal(completion.text), call=ASKED)
-            history.experiments.append(self._recorded(none))
+            self._record(none)
         named = [(f"p0.{n}", source) for n, source in enumerate(sources, 1)]
-        done = await together(self._experiment(id_, source, ASKED) for id_, source in named)
-        history.experiments += [one for one in done if one is not None]
+        await together(self._experiment(id_, source, ASKED) for id_, source in named)
 
-    async def _run_brought(self, round_: int, history: History) -> None:
+    async def _run_brought(self, round_: int) -> None:
         """Run the experiment that a round's answers brought: of several the one of the first sample."""
         for slot in range(1, self._candidates + 1):
             for call in (f"r{round_}.c{slot}.again", f"r{round_}.c{slot}"):
                 answer = self._journal.find("completion", call)
                 found = experiments.modules_in(answer["text"]) if answer else ()
                 if found:
-                    done = await self._experiment(f"p{round_}.1", found[-1], call)
-                    history.experiments += [done] if done is not None else []
+                    await self._experiment(f"p{round_}.1", found[-1], call)
                     return
 
-    def _recorded(self, one: Experiment) -> Experiment:
-        recorded: Experiment = self._journal.once("experiment", one.id, lambda: one, Experiment)
-        return recorded
+    def _record(self, one: Experiment) -> None:
+        self._journal.once("experiment", one.id, lambda: one)
 
-    async def _experiment(self, id_: str, source: str, call: str) -> Experiment | None:
-        """Run one, once in a run; None where the steps for it are spent."""
+    async def _experiment(self, id_: str, source: str, call: str) -> None:
+        """Run one, once in a run, where there are steps for it."""
         found = self._journal.find("experiment", id_)
         if found is not None:
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
                     self._features.watch(event.key, "", None)
                     self._spender.told(event.key)  # where a killed process had not come to it
-            return from_json(Experiment, found)
+            self._record(from_json(Experiment, found))
+            return
         trial = _Trial(id_, source)
         try:
             fault = await self._tried(trial)
             while fault is not None and self._may_repair(trial) and await self._repaired(trial, fault):
                 fault = await self._tried(trial)
         except BudgetSpentError:
-            return None
+            return
         except EnvironmentFaultError as error:
             fault = _Fault("made the environment fail", str(error))
         done = Experiment(
@@ -196,10 +194,9 @@ class Experimenter(Feature):
             earned=extremes(episode.extremes for episode in trial.episodes),
             ends=tuple(episode.steps for episode in trial.episodes if episode.terminated),
         )
-        done = self._recorded(done)
+        self._record(done)
         for key in trial.keys:
             self._spender.told(key)
-        return done
 
     async def _tried(self, trial: _Trial) -> _Fault | None:
         """Play an experiment's episodes, where that is still to be done, and have it report; what is wrong with it."""

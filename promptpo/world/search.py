@@ -235,8 +235,7 @@ class WorldSearch(Feature):
 
     async def _candidate(self, name: str, source: str, history: History, prose: str) -> Attempt:
         attempt = await self._measurer.measure(Candidate(name, source, 0), history, prose=prose)
-        history.attempts.append(self._measurer.recorded(attempt))
-        return attempt
+        return self._measurer.recorded(attempt)
 
     # In the model
 

@@ -301,7 +301,7 @@ def test_results_can_be_loaded_and_exported(mixed_run: Any, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"rounds": 0}, "rounds must be at least 1"),
+        ({"rounds": 0}, "rounds must be greater than or equal to 1"),
         ({"max_steps": -5}, "limit on steps"),
         ({"seed": -1}, "seed"),
         ({"recipe_options": {"bests": 2}}, "no switch 'bests'"),

@@ -61,8 +61,8 @@ def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpo
     ledger.limits = {purpose: 200}
 
     async def takes(payer: Purpose | None) -> int:
-        with ledger.hold(payer) as hold:
-            return await hold.take(500)
+        async with ledger.reserved(payer, 500) as granted:
+            return granted
 
     assert asyncio.run(takes(purpose)) == 500
     ledger.add(played(kind, 200))

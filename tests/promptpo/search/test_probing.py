@@ -187,6 +187,7 @@ class Bench(Feature):
         with Journal(self.directory) as journal:
             self.ledger = Ledger(self.config.budget, journal.events)
             journal.listen(self.ledger.add)
+            journal.follow(history.add)
             llm = ScriptedLLM(self.answer, purposes=ALL_PURPOSES)
             spender = Spender(llm, self.executor, self.config, journal, self.ledger)
             made = Experimenter(self.spec, spender, self.config, self.horizon, self)

@@ -31,15 +31,16 @@ NOTHING = Found("", 0.0)
 class Measurer:
     """Measures what it is told to."""
 
-    def __init__(self, returns: list[float]) -> None:
-        self.returns, self.measurer = returns, self
+    def __init__(self, journal: Journal, returns: list[float]) -> None:
+        self.journal, self.returns, self.measurer = journal, returns, self
 
     async def measure(self, candidate: Any, _history: Any, **_: Any) -> Attempt:
         """One episode with the next return."""
         return Attempt(candidate, Evaluation("ok", (EpisodeRecord(1, self.returns.pop(0), 10),), 10))
 
     def recorded(self, attempt: Attempt) -> Attempt:
-        """As it is."""
+        """As it is, in the journal."""
+        self.journal.once("attempt", attempt.id, lambda: attempt)
         return attempt
 
 
@@ -57,7 +58,7 @@ def searching(
     )  # fmt: skip
     spec: Any = SimpleNamespace(observation_space=observation, action_space=action)
     config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))
-    return WorldSearch(spec, cast("Any", Measurer(measured)), spender, config, 10, threshold)
+    return WorldSearch(spec, cast("Any", Measurer(journal, measured)), spender, config, 10, threshold)
 
 
 def studied(
@@ -75,6 +76,7 @@ def studied(
     history, probes = History(), list[str]()
     history.references = {"random": Evidence((EpisodeRecord(1, mark, 10),))}
     with Journal(tmp_path) as journal:
+        journal.follow(history.add)
         search = searching(journal, measured, spaces.Box(-1, 1, (2,)), spaces.Box(-1, 1, (1,)))
 
         async def play(key: str, *_: Any) -> list[float]:
