@@ -68,17 +68,15 @@ class Ledger:
         self._released = asyncio.Event()
         self.seconds = 0.0
         self._last: float | None = None
-        self._works = False
+        self._unpriced_before = 0
         for event in events:
             self.add(event)
-        self._works, self._last, self._unpriced_before = True, None, self.unpriced_calls
 
     def add(self, event: Event) -> None:
         """Take one event of the journal into account."""
         data: Any = event.data
         if event.kind == "session":
             self._unpriced_before = self.unpriced_calls
-        if event.kind == "session" or (self._works and self._last is None):
             self._last = event.t  # the pause before it was nobody's work
         if self._last is not None:
             self.seconds += event.t - self._last

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation
+from promptpo.program import Program
 from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
@@ -23,8 +24,8 @@ from promptpo.run.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, writ
 from promptpo.run.control import together
 from promptpo.run.journal import Kind, evaluation_in, from_json, to_json
 from promptpo.run.ledger import payer
-from promptpo.run.records import Played, Remark, StepPurpose, Subject
-from promptpo_sandbox import Record, Rollout
+from promptpo.run.records import Candidate, Played, Remark, StepPurpose
+from promptpo_sandbox import Record, Rollout, Trial
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
@@ -169,7 +170,7 @@ class Spender:
         self,
         kind: Kind,
         key: str,
-        program: Subject,
+        program: Candidate,
         seeds: Sequence[int],
         *,
         horizon: int,
@@ -197,7 +198,7 @@ class Spender:
         first = first if 0 < first < len(seeds) else len(seeds)
         whole = Job(
             program.source,
-            program.trials(seeds, horizon),
+            _trials(program, seeds, horizon),
             record=record,
             stop_on_failure=counted != "test",  # a failure in the test is one episode of many
         )
@@ -219,7 +220,7 @@ class Spender:
             return {
                 "evaluation": to_json(evaluation),
                 "spent": {counted: evaluation.steps},
-                "candidate": program.candidate,
+                "candidate": program.id,
                 "repairs": program.repairs,
             }
 
@@ -309,7 +310,7 @@ class Spender:
     async def again(
         self,
         key: str,
-        program: Subject,
+        program: Candidate,
         seeds: Sequence[int],
         *,
         horizon: int,
@@ -327,7 +328,7 @@ class Spender:
         if kept is not None:
             return kept
         rollout = await roll_out(
-            self.executor, Job(program.source, program.trials(seeds, horizon), record=record)
+            self.executor, Job(program.source, _trials(program, seeds, horizon), record=record)
         )
         self.count_unfinished(purpose, rollout.steps)
         return rollout
@@ -335,6 +336,12 @@ class Spender:
     def told(self, key: str) -> None:
         """The feedback on these rollouts is written: their trajectories are no longer needed."""
         self._untold.drop(key)
+
+
+def _trials(program: Candidate, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
+    """One episode for each seed."""
+    values = Program.parse(program.source).values
+    return tuple(Trial(seed, values, horizon) for seed in seeds)
 
 
 def _most_steps(jobs: Sequence[Job]) -> int:

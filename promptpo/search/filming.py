@@ -14,7 +14,6 @@ from promptpo.files import file_name, read_regular
 from promptpo.llm.base import Still
 from promptpo.program import Program
 from promptpo.run.artifacts import PICTURES, written
-from promptpo.run.records import Subject
 from promptpo.search.context import Camera, Feature, PromptSection
 from promptpo.telling.feedback import number
 
@@ -119,10 +118,8 @@ class Filming(Feature):
         if episodes is None:  # of a process that is gone
             records = sorted(leader.evaluation.episodes, key=lambda record: record.return_)
             seeds = list(dict.fromkeys(record.seed for record in (records[0], records[-1])))
-            values = Program.parse(leader.candidate.source).values
-            subject = Subject(leader.candidate.source, values, leader.id)
             again = await self._spender.again(
-                f"{leader.id}.film", subject, seeds, horizon=self._horizon, record="seen"
+                f"{leader.id}.film", leader.candidate, seeds, horizon=self._horizon, record="seen"
             )
             episodes = _extremes([e for e in again.episodes if e.failure is None])
         folder = self._spender.journal.directory / PICTURES

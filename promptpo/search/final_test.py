@@ -10,7 +10,6 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.preflight import final_test
 from promptpo.run.records import Attempt
 from promptpo.search import references
-from promptpo.search.measuring import subject_of
 
 if TYPE_CHECKING:
     from promptpo.run.control import Control
@@ -117,7 +116,7 @@ async def _tested(
             spender.roll_out(
                 kind,
                 f"{best.candidate.digest}.{n}",
-                subject_of(best.candidate),
+                best.candidate,
                 each,
                 horizon=context.horizon,
                 early=(TEST_FIRST, go_on),

@@ -16,7 +16,6 @@ from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.run.evidence import ENOUGH
 from promptpo.run.records import Attempt
-from promptpo.search.measuring import subject_of
 from promptpo.search.planning import block_of
 from promptpo.search.racing import Course, Race, race
 
@@ -106,8 +105,8 @@ class Judge:
         return found
 
     async def _looked(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
-        program = subject_of(attempt.candidate)
-        key = f"{attempt.candidate.digest}.{seeds[0]}+{len(seeds)}"
+        program = attempt.candidate
+        key = f"{program.digest}.{seeds[0]}+{len(seeds)}"
         played = await self._spender.roll_out("validation", key, program, seeds, horizon=self._horizon)
         return played.evaluation
 

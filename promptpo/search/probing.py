@@ -19,7 +19,7 @@ from promptpo.rollouts.evaluation import extremes
 from promptpo.run.budget import FIRST, Allowance, allowance
 from promptpo.run.control import together
 from promptpo.run.journal import from_json
-from promptpo.run.records import Experiment, Seeds, Subject
+from promptpo.run.records import Candidate, Experiment, Seeds
 from promptpo.search.context import Feature, PromptSection
 from promptpo.telling import experiment_prompts, experiments, feedback, prompting
 from promptpo.telling.shortening import between_words
@@ -220,7 +220,7 @@ class Experimenter(Feature):
                 break
             longest = min(self._horizon, max(1, left // (count - n)))
             source = experiments.as_policy(trial.source, n + 1)
-            program = Subject(source, Program.parse(source).values, "", trial.repairs)
+            program = Candidate("", source, 0, repairs=trial.repairs)
             key = f"{trial.id}.{trial.repairs}.{n + 1}"
             played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation

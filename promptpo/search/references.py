@@ -18,7 +18,7 @@ from gymnasium import spaces
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError
 from promptpo.run.budget import allotted, units
 from promptpo.run.evidence import Evidence
-from promptpo.run.records import REFERENCE_TEST, Subject
+from promptpo.run.records import REFERENCE_TEST, Candidate
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
@@ -86,7 +86,7 @@ async def measured_at_start(context: SearchContext, features: Feature) -> dict[s
             played = await spender.roll_out(
                 "reference",
                 name,
-                Subject(source, None, name),
+                Candidate(name, source, 0),
                 chosen,
                 horizon=horizon,
                 early=(certain, are_short),
@@ -129,7 +129,7 @@ async def measured_on_test(
             played = await spender.roll_out(
                 "reference",
                 f"{name}{REFERENCE_TEST}",
-                Subject(source, None, name),
+                Candidate(name, source, 0),
                 seeds,
                 horizon=horizon,
                 early=(first, worth_it),

@@ -28,7 +28,7 @@ from promptpo.run.artifacts import inflate, values_in
 from promptpo.run.budget import units
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import to_json
-from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Seeds, Subject, Told
+from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Seeds, Told
 from promptpo.search.context import Feature
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, scores
@@ -54,7 +54,7 @@ MOST_VALUES = 400_000
 EPISODES = "episodes"
 """What its training episodes are called in the journal."""
 
-SUBJECT = Subject("", None, TEACHER)
+PLAYER = Candidate(TEACHER, "", 0)
 
 MOST_STEPS = 5_000
 """Steps on which a program is compared with it."""
@@ -76,7 +76,7 @@ async def learnt_from(spender: Spender, spec: TaskSpec, config: Config, horizon:
         evaluation = to_json(evaluation_of(rollouts[0]))
         return {"agent": path.name, "digest": _digest(path), "evaluation": evaluation}
 
-    job = Job("", SUBJECT.trials(seeds, horizon), record=True)
+    job = Job("", tuple(Trial(seed, None, horizon) for seed in seeds), record=True)
     found = await spender.by(_player(spec, config, horizon)).play("teacher", EPISODES, [job], note=note)
     return inflate(found["rollouts"])[0]  # the same values as after a resume
 
@@ -91,7 +91,7 @@ async def tested(
         if not known and (begun is None or begun["digest"] != _digest(Path(path or ""))):
             raise UsageError(f"{path} has changed since the run began")
         playing = spender.by(_player(spec, config, horizon))
-        played = await playing.roll_out("reference", key, SUBJECT, seeds, horizon=horizon)
+        played = await playing.roll_out("reference", key, PLAYER, seeds, horizon=horizon)
     except (UsageError, EnvironmentFaultError, OSError) as error:  # the result is not lost for want of a mark
         logger.warning("the teacher was not tested: %s", error)
         return None

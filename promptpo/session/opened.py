@@ -20,7 +20,7 @@ from promptpo.run.budget import horizon_within
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Journal, from_json, going_on, read_events, writing
 from promptpo.run.origin import key_path, save_own
-from promptpo.run.preflight import Preflight, preflight
+from promptpo.run.preflight import Preflight
 from promptpo.run.spender import Spender
 from promptpo.run.state import RunState
 from promptpo.spec import TaskSpec, with_hint
@@ -73,7 +73,7 @@ class OpenRun:
 
     def ahead(self) -> Preflight:
         """What is known of it before it is begun."""
-        return preflight(self.spec, self.config, self.llm)
+        return Preflight(self.spec, self.config, self.llm)
 
     @property
     def resuming(self) -> str:

@@ -26,7 +26,7 @@ from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async, run_beside
 from promptpo.run.journal import Journal, going_on
 from promptpo.run.origin import digests, made_here
-from promptpo.run.preflight import Preflight, preflight
+from promptpo.run.preflight import Preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
 from promptpo.search.context import Camera, SearchContext
@@ -76,7 +76,7 @@ class Session:
         config, llm, _, spec = self._prepared(asked=False)
         try:
             tried = await _tried(llm) if config.check else ()
-            return replace(preflight(spec, config, llm), tried=tried)
+            return Preflight(spec, config, llm, tried)
         finally:
             await llm.aclose()
 

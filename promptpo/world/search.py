@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
-from promptpo.program import Program
-from promptpo.run.records import Attempt, Candidate, Seeds, Subject
+from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.search.context import Feature
 from promptpo.search.references import MARKS, programs, random_policy
 from promptpo.world.baseline.writer import suits_formulas
@@ -168,8 +167,8 @@ class WorldSearch(Feature):
 
     async def _play(self, key: str, source: str, seeds: Sequence[int]) -> list[float]:
         """Returns of real episodes whose steps are learnt from."""
-        subject = Subject(source, Program.parse(source).values, "")
-        played = await self._spender.roll_out("look", key, subject, seeds, horizon=self._horizon, record=True)
+        program = Candidate("", source, 0)
+        played = await self._spender.roll_out("look", key, program, seeds, horizon=self._horizon, record=True)
         self.modeller.take(key, played.rollout)
         self._spender.told(key)
         evaluation = played.evaluation

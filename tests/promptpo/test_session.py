@@ -52,8 +52,8 @@ def test_it_works_inside_a_running_event_loop(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"recipe": "papr"}, "Did you mean paper?"),
-        ({"reveal": "bar"}, "Did you mean bare?"),
+        ({"recipe": "papr"}, "'default', 'paper'"),
+        ({"reveal": "bar"}, "or 'bare', not 'bar"),
         ({"rounds": "x"}, "rounds must be a valid integer"),
         ({"recipe_options": {"validate": 0}}, "validate must be greater than or equal to 1"),
         ({"roundz": 1}, "optimize has no option 'roundz'; did you mean rounds?"),

@@ -55,13 +55,13 @@ class Field:
         """As the spender does it, journal and all."""
 
         def played() -> Any:
-            self.asked.append((subject.candidate, tuple(seeds)))
-            episodes = tuple(self.episode(subject.candidate, seed) for seed in seeds)
+            self.asked.append((subject.id, tuple(seeds)))
+            episodes = tuple(self.episode(subject.id, seed) for seed in seeds)
             steps = 10 * len(seeds)
             if steps > self.ledger.steps_left():
                 raise BudgetSpentError("no steps")
             evaluation = to_json(Evaluation("ok", episodes, steps))
-            return {"evaluation": evaluation, "spent": {"validation": steps}, "candidate": subject.candidate}
+            return {"evaluation": evaluation, "spent": {"validation": steps}, "candidate": subject.id}
 
         return Played(evaluation_in(self.journal.once(kind, key, played)), None)
 
