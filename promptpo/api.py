@@ -112,12 +112,10 @@ def asked_for(env_id: EnvLike, **options: Any) -> Config:
     """
     from promptpo.envs.objects import task_of
 
-    names = {one.keyword for one in settings_of(Config)}
-    check_names(options, names | {"llm", *OTHERS, *TASK_OPTIONS}, "optimize has no option")
     llm = options.get("llm")
     if llm is not None and not hasattr(llm, "complete"):
         raise UsageError(f"llm takes a provider object, not {llm!r}; a model is named with model=.")
-    given = {name: value for name, value in options.items() if name in names}
+    given = {n: value for n, value in options.items() if n not in {"llm", *OTHERS, *TASK_OPTIONS}}
     if llm is not None:
         if given.pop("model", None) is not None or given.get("repair_model") is not None:
             raise UsageError("llm is asked instead of model and repair_model; give one or the other.")

@@ -59,8 +59,8 @@ GOAL_EPISODES = 10
 """Of policies that know nothing and of a first one, by two rewards that a goal's model may have written."""
 
 TEST_SECONDS = 600.0
-"""About how long the final test may take where nobody says of how many episodes it is to be: a planner may think for a
-minute in each."""
+"""About how long the final test may take where nobody says of how many episodes it is to be, by how long the first ones
+took: a planner may think for a minute in each."""
 
 TINY_EPISODE, MANY = 10.0, {"training": 100, "validation": 1000}
 """Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost next to

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from promptpo.run.budget import (
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
-    from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.config import Config
     from promptpo.spec import TaskSpec
 
@@ -31,13 +30,10 @@ SOURCES: Mapping[str, str] = {
     "environment": "an attribute of the environment",
     "observed": "the common length of the episodes that were played to their end",
     "spec file": "the spec file",
-    "none": "no limit was seen: what the budget pays for; set --max-episode-steps",
+    "none": "what the budget pays for, as no limit was seen; --max-episode-steps sets one",
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
-
-WORTH_SAYING = 20.0
-"""Seconds from which a person is told how long the final test takes."""
 
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
@@ -215,37 +211,11 @@ class Preflight:
         return f"Steps: {in_words(steps, self.division)}{rest}; {each}."
 
 
-def final_test(config: Config, looks: Sequence[Evaluation], rate: float, *, least: int) -> dict[str, Any]:
-    """How many episodes the final test is of, and how long it takes by what the policy took before, as the journal has it.
-
-    Args:
-        config: Of the run.
-        looks: Episodes that the policy has played.
-        rate: Steps of the environment alone in a second, as measured; 0 where that is not known.
-        least: Episodes in any case.
-    """
-    most, played = config.most_tested, max(1, sum(len(look.episodes) for look in looks))
-    stepping = sum(look.steps for look in looks) / rate if rate else 0.0
-    each = (sum(look.policy_seconds for look in looks) + stepping) / played
-    kinds = (2 if config.task.held_out else 1) / (config.jobs or os.cpu_count() or 1)
-    paid = math.floor(TEST_SECONDS / (kinds * max(each, 1e-9)))
-    paid -= paid % max(1, len(config.task.family))
-    n = most if config.test_episodes else min(most, max(least, paid))
-    return {"episodes": n, "of": most, "seconds_each": each, "seconds": kinds * n * each}
-
-
 def final_test_in_words(planned: Mapping[str, Any]) -> list[str]:
-    """How long the final test takes, and why it plays no more episodes; nothing where nobody waits for it.
-
-    Args:
-        planned: The decision on it, as the journal has it.
-    """
-    n, most, seconds = planned["episodes"], planned["of"], planned["seconds"]
-    takes = f"the final test of {_counted(n, 'held-out episode')} takes about {duration(seconds)}, policy included"
-    if n == most:
-        return [takes] if seconds >= WORTH_SAYING else []
-    each = f"{most:,} would take {duration(seconds * most / n)} at {planned['seconds_each']:.3g} s each"
-    return [f"{takes}: {each}; --test-episodes {most} plays them all"]
+    """Why the final test plays no more episodes, by the decision on it in the journal; nothing where it plays all."""
+    n, most = planned["episodes"], planned["of"]
+    why = f"the final test is of {n:,} of {most:,} episodes, as many as its policy plays in {duration(TEST_SECONDS)}"
+    return [] if n == most else [f"{why}; --test-episodes {most} plays them all"]
 
 
 def _counted(count: int, what: str) -> str:

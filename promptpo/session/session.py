@@ -215,11 +215,6 @@ class Session:
             self.observer.warn(
                 f"sandbox: {run.sandbox['level']}; missing here: {', '.join(run.sandbox['missing'])}"
             )
-        if run.spec.horizon is None:
-            self.observer.warn(
-                f"{config.task.label} has no time limit: its episodes are cut after {run.horizon:,} steps, "
-                "which the budget pays for; --max-episode-steps sets another limit."
-            )
         ahead = run.ahead()
         run.state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
         self.observer.prepared(ahead)

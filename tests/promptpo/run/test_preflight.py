@@ -174,7 +174,7 @@ def test_a_limit_of_the_user_or_none_is_told() -> None:
     limited = ahead(replace(CARTPOLE, task=Task("CartPole-v1", {}, 77)))
     assert limited.lines()[0] == "Episodes: at most 77 steps, by --max-episode-steps."
     endless = ahead(replace(CARTPOLE, task=Task("tests.environments:Test/Endless-v0")))
-    assert "set --max-episode-steps" in endless.lines()[0]
+    assert "--max-episode-steps sets one" in endless.lines()[0]
 
 
 def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
