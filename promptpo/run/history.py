@@ -187,14 +187,7 @@ class History:
         if best is not None and before is not None and best.id != before.id:
             lead = self.against(best, before)
             gained = lead.verdict > 0 or (len(lead.returns) > 1 and lead.mean > lead.standard_error)
-        evidence = self.evidence(best) if best else Evidence()
-        return {
-            "best": best.id if best else None,
-            "mean_return": evidence.mean_return if best else None,
-            "standard_error": evidence.standard_error if best else None,
-            "episodes": len(evidence.episodes),
-            "stalled": 0 if gained else self.stalled + 1,
-        }
+        return {"best": best.id if best else None, "stalled": 0 if gained else self.stalled + 1}
 
     def promote(self, once: Once) -> None:
         """Let who was not judged any more lead where it is clearly better on the episodes it shares, and no worse on all.

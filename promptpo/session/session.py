@@ -209,8 +209,7 @@ class Session:
 
     def _told(self, run: OpenRun, choice: str) -> None:
         """Say what begins: who is asked, how walled in policies are, what it may take."""
-        config = run.config
-        self.observer.started(config, run.directory, choice, run.spec, run.state.ledger)
+        self.observer.started(run.state, run.directory, choice, run.spec)
         if run.sandbox["missing"]:
             self.observer.warn(
                 f"sandbox: {run.sandbox['level']}; missing here: {', '.join(run.sandbox['missing'])}"
