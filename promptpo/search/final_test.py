@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.budget import TEST_SECONDS
-from promptpo.run.records import Attempt
+from promptpo.run.records import Attempt, Candidate
 from promptpo.search import references
 
 if TYPE_CHECKING:
@@ -46,6 +46,17 @@ class Outcome:
     held_out: Evaluation | None = None
     fidelity: Mapping[str, Any] | None = None
     judged: Mapping[str, Any] | None = None
+
+    @property
+    def program(self) -> Candidate:
+        """The best; one without a source where nothing ran."""
+        return self.best.candidate if self.best else Candidate("", "", 0)
+
+    @property
+    def episodes(self) -> Sequence[EpisodeRecord]:
+        """Those of the test of the best, or, where it was not tested, those that chose it."""
+        known = self.test if self.test is not None and self.test.episodes else self.evidence
+        return known.episodes if known is not None else ()
 
 
 async def concluded(

@@ -23,6 +23,7 @@ from promptpo.run.origin import key_path, save_own
 from promptpo.run.preflight import Preflight
 from promptpo.run.spender import Spender
 from promptpo.run.state import RunState
+from promptpo.search.context import SearchContext
 from promptpo.spec import TaskSpec, with_hint
 from promptpo.spec.outline import outline
 from promptpo_sandbox.text import clean
@@ -65,6 +66,15 @@ class OpenRun:
     def spender(self) -> Spender:
         """By which it asks, rolls out and records."""
         return Spender(self.llm, self.executor, self.config, self.journal, self.state.ledger)
+
+    def context(self) -> SearchContext:
+        """What a search of it knows."""
+        filmed = None
+        if self.config.shows_frames(self.llm):
+            from promptpo.output.film.strip import camera
+
+            filmed = camera(self.config.task)
+        return SearchContext(self.spec, self.config, self.spender(), self.horizon, filmed)
 
     @property
     def horizon(self) -> int:

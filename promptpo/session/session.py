@@ -29,7 +29,6 @@ from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
-from promptpo.search.context import Camera, SearchContext
 from promptpo.search.programs import SearchLLM
 from promptpo.session.opened import (
     OpenRun,
@@ -227,15 +226,15 @@ class Session:
 
                 run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
             run = replace(run, spec=with_cut(run.spec, run.horizon))
-            ahead = run.ahead()
+            ahead, context = run.ahead(), run.context()
             outcome = await search(
-                SearchContext(run.spec, run.config, run.spender(), run.horizon, _camera(run)),
+                context,
                 self.control,
                 observe=self.observer.progress,
                 tested_so_far=lambda found: write_results(run, found, ahead, self.control.reason),
             )
             if run.config.goal:
-                outcome = await judged(run, outcome, self.control)
+                outcome = await judged(context, outcome, self.control)
         if self.control.reason and not outcome.stop.startswith(self.control.reason):
             outcome = replace(
                 outcome, stop=f"{self.control.reason} after the search was over ({outcome.stop})"
@@ -280,12 +279,3 @@ async def _tried(llm: LLM) -> tuple[str, ...]:
             said = f"{name}: the server lists no models, so that only a call can tell whether it answers."
         found.append(said or f"{name}: ready, as far as can be told without a call.")
     return tuple(found)
-
-
-def _camera(run: OpenRun) -> Camera | None:
-    """What makes film strips, where somebody is shown any."""
-    if not run.config.shows_frames(run.llm):
-        return None
-    from promptpo.output.film.strip import camera
-
-    return camera(run.config.task)
