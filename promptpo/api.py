@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -340,8 +341,5 @@ def _trusted(directory: Path, changes: Json, *, given: bool) -> Config:
 def default_directory(task: Task) -> Path:
     """A new directory under ``runs/``, named after the environment and the time."""
     base = Path("runs") / f"{default_name(task)}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    directory, n = base, 1
-    while directory.exists():
-        n += 1
-        directory = base.with_name(f"{base.name}-{n}")
-    return directory
+    others = (base.with_name(f"{base.name}-{n}") for n in count(2))
+    return next(one for one in chain([base], others) if not one.exists())

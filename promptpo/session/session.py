@@ -24,7 +24,7 @@ from promptpo.run.budget import ASIDE, with_episodes
 from promptpo.run.checking import check_model
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async, run_beside
-from promptpo.run.journal import Journal, going_on
+from promptpo.run.journal import Journal, going_on, to_json
 from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender
@@ -150,12 +150,7 @@ class Session:
             with self.control.interrupted(going_on(directory)):
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
-                    status = await executor.status()
-                    sandbox = {
-                        "level": status.level,
-                        "active": list(status.active),
-                        "missing": list(status.missing),
-                    }
+                    sandbox = to_json(await executor.status())
                     spec = as_begun(journal, spec) if not config.goal else spec
                     state = RunState.of(config, journal.events)
                     run = OpenRun(directory, config, spec, llm, executor, journal, state, sandbox)
