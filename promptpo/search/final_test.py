@@ -142,20 +142,13 @@ async def _marks(
     """What references earn on the test seeds; those that are missing were not over when somebody ended the run."""
     planned = context.journal.find("decision", _decision(context, best))
     seeds = context.seeds.test(planned["episodes"] if planned else context.config.most_tested)
-    measured = references.measured_on_test(
-        context.spender,
-        context.spec.action_space,
-        seeds,
-        context.horizon,
-        seconds=test.seconds,
-        steps=test.steps,
-    )
+    measured = references.measured_on_test(context, seeds, test)
     found = dict(await control.finished(measured) or {})
     if context.config.teacher is None:
         return found
     from promptpo.search import teacher
 
-    taught = teacher.tested(context.spender, context.spec, context.config, context.horizon, seeds)
+    taught = teacher.tested(context, seeds)
     played = await control.finished(taught)
     return found if played is None else {**found, teacher.TEACHER: played}
 
@@ -166,4 +159,4 @@ async def _fidelity(context: SearchContext, best: Attempt) -> Mapping[str, Any] 
         return None
     from promptpo.search import teacher
 
-    return await teacher.fidelity(context.spender, context.spec, context.config, best.candidate)
+    return await teacher.fidelity(context, best.candidate)

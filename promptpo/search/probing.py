@@ -16,19 +16,17 @@ from promptpo.llm.base import Message
 from promptpo.program import Program
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import extremes
-from promptpo.run.budget import FIRST, Allowance, allowance
+from promptpo.run.budget import FIRST, Allowance
 from promptpo.run.control import together
 from promptpo.run.journal import from_json
-from promptpo.run.records import Candidate, Experiment, Seeds
+from promptpo.run.records import Candidate, Experiment
 from promptpo.search.context import Feature, PromptSection
 from promptpo.telling import experiment_prompts, experiments, feedback, prompting
 from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
     from promptpo.run.history import History
-    from promptpo.run.spender import Spender
-    from promptpo.spec import TaskSpec
+    from promptpo.search.context import SearchContext
     from promptpo.telling.plan import Plan, RunStatus
     from promptpo_sandbox import Episode
 
@@ -88,29 +86,18 @@ class Experimenter(Feature):
     """Asks for experiments, runs them, and keeps what they showed in the history.
 
     Args:
-        spec: What the model is told about the task.
-        spender: Asks and rolls out.
-        config: What decides the run.
-        horizon: Longest episode, in steps.
+        context: Of the run.
+        allowed: What they may take.
         features: See each rollout.
     """
 
-    def __init__(
-        self,
-        spec: TaskSpec,
-        spender: Spender,
-        config: Config,
-        horizon: int,
-        features: Feature,
-    ) -> None:
-        self._spec, self._spender, self._horizon, self._features = spec, spender, horizon, features
-        self._journal = spender.journal
-        self._seeds = Seeds(config.seed)
+    def __init__(self, context: SearchContext, allowed: Allowance, features: Feature) -> None:
+        self._spec, self._spender, self._horizon = context.spec, context.spender, context.horizon
+        self._journal, self._seeds, self._features = context.journal, context.seeds, features
+        config, self._allowed = context.config, allowed
         self._repairs = min(1, config.repairs)
         self._later = config.switches.history != "winners"
-        self._allowed = allowance(config, spender.llm)
-        self._most = self._allowed or Allowance(1, 0, 0)
-        self._system = experiment_prompts.system_prompt(spec, self._allowed, horizon) if self._allowed else ""
+        self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
         self._candidates, self._offered = config.candidates, set[int]()
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
@@ -118,7 +105,7 @@ class Experimenter(Feature):
 
         The first round offers none, since there was a request of its own, nor does the last.
         """
-        if self._allowed is None or not self._later or not 1 < plan.round < where.rounds:
+        if not self._later or not 1 < plan.round < where.rounds:
             return None
         if where.steps_left is not None and where.steps_left < 2 * self._allowed.steps:
             return None
@@ -134,7 +121,7 @@ class Experimenter(Feature):
 
     async def _prepare(self) -> None:
         late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
-        if self._allowed is None or late:
+        if late:
             return
         question = experiment_prompts.request(self._spec, self._allowed)
         try:
@@ -213,9 +200,9 @@ class Experimenter(Feature):
     async def _play(self, trial: _Trial) -> _Fault | None:
         """Its episodes one after the other, each with an equal part of the steps that are left."""
         trial.episodes = ()
-        count = experiments.episodes_of(trial.source, self._most.episodes)
+        count = experiments.episodes_of(trial.source, self._allowed.episodes)
         for n, seed in enumerate(self._seeds.train(count)):
-            left = self._most.steps - trial.steps
+            left = self._allowed.steps - trial.steps
             if left <= 0:
                 break
             longest = min(self._horizon, max(1, left // (count - n)))
@@ -254,7 +241,7 @@ class Experimenter(Feature):
         return fault
 
     def _may_repair(self, trial: _Trial) -> bool:
-        enough = trial.played or trial.steps < self._most.steps
+        enough = trial.played or trial.steps < self._allowed.steps
         return trial.repairs < self._repairs and self._spender.can("repair") and enough
 
     async def _repaired(self, trial: _Trial, fault: _Fault) -> bool:

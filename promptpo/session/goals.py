@@ -42,8 +42,7 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
     if config.task.reward is not None:
         return replace(run, spec=as_begun(run.journal, spec))
     observer.warn(f"first the model writes the reward for the goal: {config.goal}")
-    horizon = run.horizon
-    spec = with_cut(spec, horizon)
+    spec = with_cut(spec, run.horizon)
     taken = spec.sample_steps
 
     def with_reward(reward: RewardProgram) -> TaskSpec:
@@ -59,8 +58,7 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
 
             judge = PersonJudge(config.task, config.goal, names_of(spec.text), observer.warn)
             person = stack.enter_context(judge).ask
-        filmed = camera(config.task)
-        asking = GoalReward(spec, run.spender(), config, horizon, with_reward, person=person, camera=filmed)
+        asking = GoalReward(replace(run.context(), spec=spec), with_reward, person)
         chosen = await asking.choose()
         if chosen.always_succeeds:
             observer.warn(

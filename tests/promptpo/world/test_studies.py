@@ -20,6 +20,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.records import Attempt
+from promptpo.search.context import SearchContext
 from promptpo.world import search as world_search
 from promptpo.world.modelling import Modelled
 from promptpo.world.search import Found, WorldSearch
@@ -56,9 +57,11 @@ def searching(
         journal=journal, executor=None, llm=SimpleNamespace(language_model=False),
         ledger=SimpleNamespace(room=lambda _: 1000),
     )  # fmt: skip
-    spec: Any = SimpleNamespace(observation_space=observation, action_space=action)
+    spec: Any = SimpleNamespace(
+        observation_space=observation, action_space=action, reward_threshold=threshold
+    )
     config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))
-    return WorldSearch(spec, cast("Any", Measurer(journal, measured)), spender, config, 10, threshold)
+    return WorldSearch(SearchContext(spec, config, spender, 10), cast("Any", Measurer(journal, measured)))
 
 
 def studied(
