@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,12 +113,10 @@ def asked_for(env_id: EnvLike, **options: Any) -> Config:
     """
     from promptpo.envs.objects import task_of
 
-    names = {one.keyword for one in settings_of(Config)}
-    check_names(options, names | {"llm", *OTHERS, *TASK_OPTIONS}, "optimize has no option")
     llm = options.get("llm")
     if llm is not None and not hasattr(llm, "complete"):
         raise UsageError(f"llm takes a provider object, not {llm!r}; a model is named with model=.")
-    given = {name: value for name, value in options.items() if name in names}
+    given = {n: value for n, value in options.items() if n not in {"llm", *OTHERS, *TASK_OPTIONS}}
     if llm is not None:
         if given.pop("model", None) is not None or given.get("repair_model") is not None:
             raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
@@ -342,8 +341,5 @@ def _trusted(directory: Path, changes: Json, *, given: bool) -> Config:
 def default_directory(task: Task) -> Path:
     """A new directory under ``runs/``, named after the environment and the time."""
     base = Path("runs") / f"{default_name(task)}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    directory, n = base, 1
-    while directory.exists():
-        n += 1
-        directory = base.with_name(f"{base.name}-{n}")
-    return directory
+    others = (base.with_name(f"{base.name}-{n}") for n in count(2))
+    return next(one for one in chain([base], others) if not one.exists())

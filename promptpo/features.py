@@ -13,21 +13,20 @@ if TYPE_CHECKING:
 
 def asked_for(context: SearchContext, sampler: Sampler) -> None:
     """Hang on the sampler what the configuration asks for."""
-    features, horizon = sampler.features, context.horizon
-    spec, spender, config = context.spec, context.spender, context.config
+    features, config = sampler.features, context.config
     if config.teacher is not None:
         from promptpo.search.teacher import Pupil
 
-        features.hang(Pupil(sampler, spender, spec, config))
-    if allowance(config, spender.llm) is not None:
+        features.hang(Pupil(context, sampler))
+    if (allowed := allowance(config, context.spender.llm)) is not None:
         from promptpo.search.probing import Experimenter
 
-        features.hang(Experimenter(spec, spender, config, horizon, features))
+        features.hang(Experimenter(context, allowed, features))
     if config.switches.world:
         from promptpo.world.search import WorldSearch
 
-        features.hang(WorldSearch(spec, sampler, spender, config, horizon, context.threshold))
-    if config.shows_frames(spender.llm):
+        features.hang(WorldSearch(context, sampler))
+    if context.camera is not None:
         from promptpo.search.filming import Filming
 
-        features.hang(Filming(spec, spender, config, horizon, context.camera))
+        features.hang(Filming(context, context.camera))

@@ -10,12 +10,13 @@ nothing else ever saw; and numbers declared in ``PARAMS`` are tuned by CMA-ES be
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 
 from promptpo.errors import BudgetSpentError, RewardFaultError
 from promptpo.features import asked_for
 from promptpo.run.control import Control, together
-from promptpo.run.history import History
+from promptpo.run.history import History, twins
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
 from promptpo.search.context import SearchContext
@@ -62,6 +63,7 @@ async def optimize(
     history = RunState.of(
         context.config, context.journal.events
     ).history  # also what is beyond a loop that was ended early
+    context.journal.follow(history.add)
     history.promote(context.journal.once)
     if fault is not None and history.best() is None:
         raise fault
@@ -77,6 +79,7 @@ class _Loop:
         self.tuner = Tuner(context, self.sampler.measurer)
         self.judge = Judge(context)
         asked_for(context, self.sampler)
+        context.journal.follow(self.history.add)
 
     async def run(self) -> str:
         """Round after round until there is a reason to stop, which is returned."""
@@ -94,23 +97,31 @@ class _Loop:
 
     async def _round(self) -> str:
         """One round: plan, ask and measure, tune, judge, close; returns why the search ends with it, or nothing."""
-        history, before = self.history, self.history.best()
-        samples = await together(self._sample(plan) for plan in await self._plans())
-        new = history.absorb(
-            duplicates=self.context.config.switches.duplicates, keep=self.context.spender.remark
-        )
-        if not history.rounds:
-            new = [*history.of_round(0), *new]  # the user's own are tuned and judged with the first
+        history, before, number = self.history, self.history.best(), self.history.rounds + 1
+        plans = await self._plans()
+        known = replace(
+            history, attempts=[*history.attempts]
+        )  # no sample knows which answers came before its own
+        samples = await together(self._sample(plan, known) for plan in plans)
+        if self.context.config.switches.duplicates:
+            for remark in twins(history.of_round(number)):
+                self.context.spender.remark(remark)
         stop = what_ends(samples, tried=bool(history.attempts))
         if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
             with contextlib.suppress(BudgetSpentError):
-                await self.judge.judge(history, new, history.rounds + 1, part=f".only{len(new)}")
+                new = self._tried()
+                await self.judge.judge(history, new, number, part=f".only{len(new)}")
             return stop
-        await self._tuned_and_judged(new)
+        await self._tuned_and_judged()
         reflection = await self.sampler.reflect(history)
         close(self.context, history, samples, before, reflection, self.tuner.untuned(history))
         self.observe(history)
         return done(self.context, history)
+
+    def _tried(self) -> list[Attempt]:
+        """The round's candidates; what the user gave is tuned and judged with the first."""
+        history = self.history
+        return [*([] if history.rounds else history.of_round(0)), *history.of_round(history.rounds + 1)]
 
     async def _plans(self) -> list[Plan]:
         """What to ask for; nothing where what is there is to be judged before anybody is asked for more."""
@@ -121,26 +132,23 @@ class _Loop:
             return []
         return plan_round(self.context, history, candidates=self.sampler.affordable)
 
-    async def _sample(self, plan: Plan) -> Sample:
+    async def _sample(self, plan: Plan, known: History) -> Sample:
         """Ask for one candidate, and measure it."""
-        sample = await self.sampler.sample(plan, self.history)
+        sample = await self.sampler.sample(plan, known)
         if isinstance(sample, Attempt):
-            self.history.arrived[plan.slot] = sample
             self.observe(self.history)
         return sample
 
-    async def _tuned_and_judged(self, new: Sequence[Attempt]) -> None:
+    async def _tuned_and_judged(self) -> None:
         """Tune a round's candidates, then judge; where one may reach the threshold as it is, judge first."""
         history, threshold, number = self.history, self.context.threshold, self.history.rounds + 1
-        if not history.may_reach(threshold, new):
-            more = await self.sampler.features.after_candidates(history, new)
-            history.attempts.extend(more)
-            new = [*new, *more]
+        if not history.may_reach(threshold, self._tried()):
+            await self.sampler.features.after_candidates(history, self._tried())
+        new = self._tried()
         hopeful = history.may_reach(threshold, new)
         if not hopeful:
             await self.tuner.tune(history, new)
-        tried = [*(history.of_round(0) if number == 1 else ()), *history.of_round(number)]
-        await self.judge.judge(history, tried, number)
+        await self.judge.judge(history, self._tried(), number)
         if hopeful and history.reaches(threshold):
             self.tuner.spare(history, new)
         elif hopeful:  # it was luck on a few starts, and the steps for tuning are still there

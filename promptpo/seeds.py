@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -69,8 +69,7 @@ class SeedsResult:
     @property
     def best(self) -> RunResult | None:
         """The run whose best is best on the episodes that chose it: the test must not choose. None where none has a policy."""
-        known = [run for run in self.runs.values() if run.data["best"] is not None]
-        return max(known, key=_chosen_by, default=None)
+        return _best(self.runs.values())
 
     @property
     def complete(self) -> bool:
@@ -205,11 +204,15 @@ def best_of(found: SeedsResult) -> RunResult:
     return found.best
 
 
-def _chosen_by(run: RunResult) -> tuple[float, float]:
-    """What a run's best earned in training and validation: success first, then the return."""
-    scores = run.data.get("evidence") or run.data.get("train") or {}
-    mean = scores.get("mean_return")
-    return (scores.get("success_rate") or 0.0, -math.inf if mean is None else float(mean))
+def _best(runs: Iterable[RunResult]) -> RunResult | None:
+    """The run whose best earned most in training and validation: success first, then the return."""
+
+    def chosen_by(run: RunResult) -> tuple[float, float]:
+        scores = run.data.get("evidence") or run.data.get("train") or {}
+        mean = scores.get("mean_return")
+        return (scores.get("success_rate") or 0.0, -math.inf if mean is None else float(mean))
+
+    return max((run for run in runs if run.data["best"] is not None), key=chosen_by, default=None)
 
 
 def _work(
@@ -305,6 +308,7 @@ def read_seeds(directory: Path) -> SeedsResult:
     ]
     means = [row["mean_return"] for row in rows if row["mean_return"] is not None]
     first = next(iter(runs.values())).data if runs else {}
+    best = _best(runs.values())
     data = {
         "format": 1,
         **{name: first.get(name) for name in ("env_id", "env_kwargs", "model")},
@@ -312,17 +316,12 @@ def read_seeds(directory: Path) -> SeedsResult:
         "finished": sum(row["finished"] for row in rows),
         "mean_return": sum(means) / len(means) if means else None,
         "ci95": list(mean_interval(means)) if means else [None, None],
-        "best": None,
+        "best": best
+        and {
+            "seed": next(seed for seed, run in runs.items() if run is best),
+            "mean_return": best.data["test"] and best.mean_return,
+            "policy": str(best.policy_path),
+        },
         "runs": rows,
     }
-    result = SeedsResult(directory, data, runs)
-    best = result.best
-    if best is None:
-        return result
-    seed = next(seed for seed, run in runs.items() if run is best)
-    told = {
-        "seed": seed,
-        "mean_return": best.data["test"] and best.mean_return,
-        "policy": str(best.policy_path),
-    }
-    return replace(result, data={**data, "best": told})
+    return SeedsResult(directory, data, runs)

@@ -11,7 +11,6 @@ from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.journal import Event
-    from promptpo.run.ledger import Ledger
     from promptpo.run.state import RunState
 
 
@@ -19,18 +18,16 @@ class RunProgress:
     """What goes on in a run, in words.
 
     Args:
-        state: What the journal has told so far; feed new events to `add`, not to the state.
-        ledger: Of the run.
+        state: Of the run; `add` is told of each event that it has taken into account.
     """
 
-    def __init__(self, state: RunState, ledger: Ledger) -> None:
-        self.state, self.ledger = state, ledger
+    def __init__(self, state: RunState) -> None:
+        self.state = state
         self.started = time.monotonic()
         self._asked_at: float | None = None
 
     def add(self, event: Event) -> None:
-        """Take one event into account."""
-        self.state.add(event)
+        """Remember since when answers are waited for."""
         if event.kind == "prompt":
             self._asked_at = self._asked_at or time.monotonic()
         elif event.kind in {"round", "spec"}:
@@ -69,7 +66,7 @@ class RunProgress:
     @property
     def heard(self) -> int:
         """Characters that have arrived of answers that are being written."""
-        return sum(list(self.ledger.arriving.values()))  # they come in another thread
+        return sum(list(self.state.ledger.arriving.values()))  # they come in another thread
 
     @property
     def _arriving(self) -> str:
@@ -115,7 +112,7 @@ class RunProgress:
     @property
     def spending(self) -> str:
         """Steps that count against the budget, calls, tokens and money so far, of what there is of them."""
-        ledger, budget = self.ledger, self.state.config.budget
+        ledger, budget = self.state.ledger, self.state.config.budget
         parts = [_of(f"{ledger.searched_steps:,}", budget.steps, " steps")]
         if ledger.usage.input_tokens:
             parts.append(_of(f"{ledger.calls:,}", budget.calls, " call" if ledger.calls == 1 else " calls"))

@@ -17,7 +17,6 @@ from promptpo.display.saying import say, tell, wrapped
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.output.observer import Observer
 from promptpo.output.outcome import many, outcome
-from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.preflight import duration, final_test_in_words
 from promptpo.run.state import RunState
 from promptpo.telling.columns import MISSING
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from promptpo.output.run_result import RunResult
-    from promptpo.run.config import Config
     from promptpo.run.journal import Event
-    from promptpo.run.ledger import Ledger
     from promptpo.run.preflight import Preflight
     from promptpo.spec import TaskSpec
 
@@ -81,11 +78,11 @@ class PlainDisplay(Observer):
         """Print one line."""
         tell(text, error=True)
 
-    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+    def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
         """Say what begins."""
         del spec
         self._directory = directory
-        self._progress = RunProgress(RunState.of(config, read_events(directory / JOURNAL)), ledger)
+        self._progress, config = RunProgress(state), state.config
         self.line(choice)
         self.line(
             f"{config.task.name}: up to {many(config.budget.rounds, 'round', 'rounds')} of "
@@ -176,7 +173,7 @@ class PlainDisplay(Observer):
         """After an error: say how to go on, where something was paid for or rolled out."""
         if isinstance(error, RewardFaultError):
             return  # it would fail again; the error says what to do
-        if self._directory is not None and self._progress is not None and self._progress.ledger.calls:
+        if self._directory is not None and self._progress is not None and self._progress.state.ledger.calls:
             self.line(
                 f"What was done is kept; go on with: promptpo resume {shlex.quote(str(self._directory))}"
             )
@@ -205,9 +202,9 @@ class LiveDisplay(PlainDisplay):
 
         self._console.print(Text(wrapped(clean_line(text), self._console.width)))
 
-    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+    def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
         """Say what begins and start the live part."""
-        super().started(config, directory, choice, spec, ledger)
+        super().started(state, directory, choice, spec)
         self._live.start()
 
     def _watch(self) -> None:

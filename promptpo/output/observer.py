@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
-    from promptpo.run.config import Config
     from promptpo.run.history import History
     from promptpo.run.journal import Event
-    from promptpo.run.ledger import Ledger
     from promptpo.run.preflight import Preflight
+    from promptpo.run.state import RunState
     from promptpo.spec import TaskSpec
 
 
 class Observer:
     """Told what a run does; override what is of interest."""
 
-    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
-        """The run begins or goes on; `choice` says which model was chosen and why."""
+    def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
+        """The run begins or goes on; `state` follows its journal, `choice` says which model was chosen and why."""
 
     def prepared(self, preflight: Preflight) -> None:
         """What the run may do and cost, before it does anything."""

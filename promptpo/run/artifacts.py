@@ -81,33 +81,36 @@ def _unpacked(data: dict[str, Any]) -> Episode:
     )
 
 
-class Untold:
-    """The folder of a run in which they are; whatever it cannot keep is rolled out once more.
+class KeptRollouts:
+    """Rollouts in files of a run, which a resumed run need not pay for again; what cannot be kept is rolled out once more.
 
     Args:
-        directory: The run's.
+        folder: Where they are.
+        most_bytes: What all files may take; what comes later is not written.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._folder = directory / UNTOLD
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+        self._folder, self._most = folder, most_bytes
 
     def keep(self, key: str, rollout: Rollout) -> None:
-        """Write a rollout, where it is not too large."""
+        """Write a rollout, where there is room."""
         if values_in(rollout.episodes) > MOST_VALUES:
             return
         with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
             make_folder(self._folder)
-            write_atomically(self._folder / key, deflate([rollout]))
+            text = deflate([rollout])
+            if len(text) + sum(path.stat().st_size for path in self._folder.iterdir()) <= self._most:
+                write_atomically(self._folder / key, text)
 
     def read(self, key: str) -> Rollout | None:
         """What was kept under this name; None where there is nothing, or nothing whole."""
-        with contextlib.suppress(OSError, ValueError, KeyError, zlib.error):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
             rollout: Rollout = inflate(read_regular(self._folder / key).decode())[0]
             return rollout
         return None
 
     def drop(self, key: str) -> None:
-        """Forget it: feedback was written on it."""
+        """Forget it."""
         with contextlib.suppress(OSError):
             (self._folder / key).unlink(missing_ok=True)
             self._folder.rmdir()

@@ -23,9 +23,8 @@ class Allotment:
     Attributes:
         what: What the steps do, as a clause.
         share: Of the budget, at most, where the floor does not say more.
-        floor: So many units in any case; where `optional`, nothing at all below it.
+        floor: So many units in any case, in what its row says; where `optional`, nothing at all below it.
         cap: No more units than this.
-        unit: What floor and cap count.
         optional: Whether a part below its floor is not spent.
     """
 
@@ -33,23 +32,22 @@ class Allotment:
     share: float
     floor: int
     cap: int
-    unit: str
     optional: bool = False
 
 
 TABLE: Mapping[Purpose, Allotment] = {
-    "training": Allotment("try every policy", 0.2, 3, MOST_TRAINED, "episodes of each"),
-    "validation": Allotment("choose the best", 0.2, 5, MOST_VALIDATED, "episodes of each contender"),
+    "training": Allotment("try every policy", 0.2, 3, MOST_TRAINED),  # episodes of each
+    "validation": Allotment("choose the best", 0.2, 5, MOST_VALIDATED),  # episodes of each contender
     "tuning": Allotment(
-        "tune numbers, with what the others leave", 1.0, 30, 40_000, "episodes a round", optional=True
-    ),
-    "experiments": Allotment("try things out", 0.05, 100, 1000, "steps of each", optional=True),
+        "tune numbers", 1.0, 30, 40_000, optional=True
+    ),  # episodes a round, of what the others leave
+    "experiments": Allotment("try things out", 0.05, 100, 1000, optional=True),  # steps of each
     "references": Allotment(
-        "random actions and none, as marks", 0.02, 0, 20, "episodes of each", optional=True
-    ),
-    "teacher": Allotment("watch the trained agent", 0.1, 1, 10, "episodes"),
-    "goal": Allotment("try a reward for the goal", 0.02, 50, 10_000, "steps of an episode"),
-    "world": Allotment("learn a world model", 0.1, 1_200, 100_000, "steps"),
+        "random actions and none, as marks", 0.02, 0, 20, optional=True
+    ),  # episodes of each
+    "teacher": Allotment("watch the trained agent", 0.1, 1, 10),  # episodes
+    "goal": Allotment("try a reward for the goal", 0.02, 50, 10_000),  # steps of an episode
+    "world": Allotment("learn a world model", 0.1, 1_200, 100_000),  # steps
 }
 """Test episodes are outside the budget. Training, validation and tuning are what a run is for; the shares of the others are
 small enough that a run without them would not notice."""
@@ -61,8 +59,8 @@ GOAL_EPISODES = 10
 """Of policies that know nothing and of a first one, by two rewards that a goal's model may have written."""
 
 TEST_SECONDS = 600.0
-"""About how long the final test may take where nobody says of how many episodes it is to be: a planner may think for a
-minute in each."""
+"""About how long the final test may take where nobody says of how many episodes it is to be, by how long the first ones
+took: a planner may think for a minute in each."""
 
 TINY_EPISODE, MANY = 10.0, {"training": 100, "validation": 1000}
 """Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost next to
@@ -156,23 +154,10 @@ def tuning_steps(
     return min(most, paid) if paid >= TABLE["tuning"].floor * length > 0 else 0
 
 
-def in_words(steps: int | None, purposes: Mapping[Purpose, int]) -> str:
-    """How the budget is divided, as one sentence, for people and for the model.
-
-    Args:
-        steps: Of the whole budget; None without a limit.
-        purposes: That this run has, with the steps of each in the worst case.
-    """
-    if steps is None:
-        return "Steps: no limit."
-    others = {purpose: most for purpose, most in purposes.items() if most and purpose != "tuning"}
-    said = [f"{most:,} ({most / steps:.0%}) {TABLE[purpose].what}" for purpose, most in others.items()]
-    rest = steps - sum(others.values())
-    if rest < 0:
-        text = f"{steps:,} pay for {steps / sum(others.values()):.0%} of that if episodes are as long as they can be"
-        return f"Steps: at most {', '.join(said)}; {text}."
-    said += ["the others tune numbers"] if purposes.get("tuning") else []
-    return f"Steps: of {steps:,} at most {', '.join(said)}."
+def in_words(steps: int, purposes: Mapping[Purpose, int]) -> str:
+    """How a budget of so many steps is divided, as a clause, with the steps of each purpose in the worst case."""
+    parts = [f"{most:,} ({most / steps:.0%}) {TABLE[one].what}" for one, most in purposes.items() if most]
+    return f"of {steps:,} at most {', '.join(parts)} if episodes are as long as they can be"
 
 
 PAPER_EPISODES = 5

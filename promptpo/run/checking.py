@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import math
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,20 +21,6 @@ if TYPE_CHECKING:
     from promptpo.llm.base import LLM
 
 T = TypeVar("T")
-
-SENTENCES = {
-    "int": "{} must be a whole number, not {!r}.",
-    "float": "{} must be a number, not {!r}.",
-    "bool": "{} must be true or false, not {!r}.",
-    "string": "{} must be text, not {!r}.",
-    "dict": "{} must be a mapping of names to values, not {!r}.",
-    "mapping": "{} must be a mapping of names to values, not {!r}.",
-    "greater_than_equal": "{} must be at least {ge:g}, not {}.",
-    "greater_than": "the limit on {} must be more than {gt:g}, not {}.",
-    "less_than": "{} must be at most {le:,}.",
-    "": "{} cannot be {!r}: {msg}.",
-}
-"""What is said, by the beginning of pydantic's name for the error."""
 
 
 def checked(config: Config) -> Config:
@@ -61,8 +44,6 @@ def checked(config: Config) -> Config:
         raise UsageError(
             f"--frames shows which environment it is, which --reveal {typed.reveal} hides; leave one of them out."
         )
-    if typed.stop_at is not None and math.isnan(typed.stop_at):
-        raise UsageError("stop_at must be a number, not NaN.")
     task = typed.task.checked()
     return replace(
         typed, task=task, recipe_options={name: getattr(switches, name) for name in typed.recipe_options}
@@ -111,16 +92,7 @@ def _typed(of: type[T], values: Mapping[str, Any]) -> T:
 def _sentence(error: Mapping[str, Any]) -> str:
     """One of pydantic's errors, as a person would say it."""
     where = [part for part in error["loc"] if part not in {"budget", "task"}] or error["loc"]
-    name, given, kind = str(where[0]), error["input"], str(error["type"])
-    if kind == "literal_error":
-        allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
-        near = difflib.get_close_matches(str(given), allowed, 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        return f"{name} takes {', '.join(allowed)}, not {given!r}.{hint}"
-    if str(given) == "nan":
-        return f"{name} must be a number, not NaN."
-    said = next(words for begin, words in SENTENCES.items() if kind.startswith(begin))
-    return said.format(name, given, msg=error["msg"], **error.get("ctx", {}))
+    return f"{where[0]} {error['msg'].replace('Input should', 'must')}, not {error['input']!r:.60}."
 
 
 def check_model(config: Config, llm: LLM) -> None:

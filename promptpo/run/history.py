@@ -1,17 +1,18 @@
 """The candidates of a run so far, and which of them is best.
 
-The loop adds to its own while it decides; `History.add` adds the same from the events that it wrote.
+It is folded from the journal: of a search, from the events that it has come to (`Journal.follow`); of a run, from all.
 """
 
 from __future__ import annotations
 
 import bisect
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.evaluation import Evaluation, extremes
 from promptpo.run.evidence import Change, Difference, Evidence, ran
 from promptpo.run.journal import Event, evaluation_in, from_json
 from promptpo.run.records import Attempt, Experiment, Remark
@@ -25,14 +26,11 @@ class History:
 
     Attributes:
         attempts: Oldest first; inside a round by slot, so that arrival order never matters.
-        looks: Candidate id to its episodes on validation seeds.
-        alike: Candidate id to the one that stands for it, where both had the same return in every episode.
+        looks: Digest of a program to its episodes on validation seeds.
         rounds: How many rounds are complete.
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
-        arrived: Attempts of the round in progress by slot; they join `attempts` when it is complete, so
-            that nothing depends on the order in which answers come.
         leader_id: The best of the run as last judged; empty before anything was.
         tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
@@ -44,13 +42,11 @@ class History:
 
     attempts: list[Attempt] = field(default_factory=list)
     looks: dict[str, list[Evaluation]] = field(default_factory=dict)
-    alike: dict[str, str] = field(default_factory=dict)
     rounds: int = 0
     stalled: int = 0
     reflections: list[str] = field(default_factory=list)
     references: Mapping[str, Evidence] = field(default_factory=dict)
     ceiling: str = ""
-    arrived: dict[int, Attempt] = field(default_factory=dict)
     leader_id: str = ""
     tuning: dict[str, str] = field(default_factory=dict)
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
@@ -62,15 +58,19 @@ class History:
     def add(self, event: Event) -> None:
         """Take an event of the journal into account; kinds that decide nothing change nothing."""
         data = event.data
+        self.__dict__.pop("alike", None)
         if event.kind == "attempt":
             bisect.insort(self.attempts, from_json(Attempt, data), key=_place)
         elif event.kind == "remark":
-            self.remark(from_json(Remark, data))
+            remark = from_json(Remark, data)
+            self.attempts = [remark.on(one) if one.id == remark.candidate else one for one in self.attempts]
         elif event.kind == "validation":
             program, _, _ = event.key.partition(".")
             self.looks.setdefault(program, []).append(evaluation_in(data))
         elif event.kind == "experiment":
-            self.experiments.append(from_json(Experiment, data))
+            bisect.insort(self.experiments, from_json(Experiment, data), key=lambda one: (one.round, one.id))
+        elif event.kind == "tuning":
+            self.earned = extremes([self.earned, data.get("earned", ())])
         elif event.kind == "lead":
             self.leader_id = data["leader"]
             self.changes += [data["change"]] if data["change"] else []
@@ -79,45 +79,10 @@ class History:
             self.leader_id = data["best"] or ""
             self.reflections += [data["reflection"]] if data["reflection"] else []
 
-    def remark(self, remark: Remark) -> None:
-        """Take into account what became known of a candidate."""
-        for place, attempt in enumerate(self.attempts):
-            if attempt.id == remark.candidate:
-                self.attempts[place] = remark.on(attempt)
-
-    def take_lead(self, change: Change, once: Once = lambda *_: None) -> None:
-        """Another candidate leads from now on.
-
-        Args:
-            change: Who, and before whom.
-            once: Writes an event, where it was not written before.
-        """
+    def take_lead(self, change: Change, once: Once) -> None:
+        """Write that another candidate leads from now on."""
         data = {"leader": change.new, "change": str(change) if self.leader_id else ""}
         once("lead", f"r{self.rounds + 1}.{change.old}.{change.new}", lambda: data)
-        self.changes += [data["change"]] if self.leader_id else []
-        self.leader_id = change.new
-
-    def absorb(
-        self, *, duplicates: bool = True, keep: Callable[[Remark], Remark] = lambda remark: remark
-    ) -> list[Attempt]:
-        """Move what has arrived into `attempts`, by slot, and return it.
-
-        Args:
-            duplicates: Whether to recognise equal programs; the first stands for them all.
-            keep: Told which are recognised.
-        """
-        arrived: list[Attempt] = []
-        first: dict[str, str] = {}
-        for slot in sorted(self.arrived):
-            attempt = self.arrived[slot]
-            digest = attempt.candidate.digest
-            twin = first.setdefault(digest, attempt.id) if digest else attempt.id
-            if duplicates and twin != attempt.id and not attempt.candidate.duplicate_of:
-                attempt = keep(Remark(attempt.id, duplicate_of=twin)).on(attempt)
-            arrived.append(attempt)
-        self.attempts.extend(arrived)
-        self.arrived.clear()
-        return arrived
 
     def of_round(self, n: int) -> list[Attempt]:
         """The attempts of one round."""
@@ -131,14 +96,9 @@ class History:
         """The training and validation episodes of a candidate."""
         return Evidence.of(attempt.evaluation.episodes, *(look.episodes for look in self.looks_of(attempt)))
 
-    def looks_of(self, attempt: Attempt) -> list[Evaluation]:
+    def looks_of(self, attempt: Attempt) -> Sequence[Evaluation]:
         """What was seen of a candidate's program on validation seeds, oldest first."""
-        candidate = attempt.candidate
-        return [
-            look
-            for name in dict.fromkeys((candidate.duplicate_of or candidate.id, candidate.digest))
-            for look in self.looks.get(name, ())
-        ]
+        return self.looks.get(attempt.candidate.digest, ())
 
     def runs(self, attempt: Attempt) -> bool:
         """Whether a candidate ran to the end with finite returns wherever it was looked at."""
@@ -200,9 +160,9 @@ class History:
     def _running(self) -> list[Attempt]:
         return [attempt for attempt in self.attempts if self.runs(attempt)]
 
-    def find_alike(self) -> None:
-        """Find candidates with equal returns in every episode they share: the shortest stands for all."""
-        self.alike.clear()
+    @functools.cached_property
+    def alike(self) -> dict[str, str]:
+        """Candidate id to the one that stands for it, where both had the same return in every episode that they share: the shortest."""
         groups: list[list[Attempt]] = []
         for attempt in self._running():
             for group in groups:
@@ -213,12 +173,11 @@ class History:
                     break
             else:
                 groups.append([attempt])
-        for group in groups:
-            stands = next((a for a in group if a.id == self.leader_id), None) or min(group, key=_economy)
-            self.alike.update({a.id: stands.id for a in group if a is not stands})
+        stand = [min(group, key=lambda a: (a.id != self.leader_id, _economy(a))) for group in groups]
+        return {a.id: one.id for one, group in zip(stand, groups, strict=True) for a in group if a is not one}
 
-    def close_round(self, before: Attempt | None) -> None:
-        """Count the round, and whether it brought a best that is better than the one `before`.
+    def standing(self, before: Attempt | None) -> dict[str, Any]:
+        """What the round has come to, for the journal, and whether its best is better than the one `before`.
 
         A new best whose lead is larger than its standard error counts: where returns fall into two groups, a single
         round has too few episodes to put a real gain beyond doubt.
@@ -228,23 +187,9 @@ class History:
         if best is not None and before is not None and best.id != before.id:
             lead = self.against(best, before)
             gained = lead.verdict > 0 or (len(lead.returns) > 1 and lead.mean > lead.standard_error)
-        self.stalled = 0 if gained else self.stalled + 1
-        self.rounds += 1
+        return {"best": best.id if best else None, "stalled": 0 if gained else self.stalled + 1}
 
-    def standing(self) -> dict[str, Any]:
-        """What the rounds have come to, for the journal."""
-        best = self.best()
-        evidence = self.evidence(best) if best else Evidence()
-        return {
-            "best": best.id if best else None,
-            "mean_return": evidence.mean_return if best else None,
-            "standard_error": evidence.standard_error if best else None,
-            "episodes": len(evidence.episodes),
-            "stalled": self.stalled,
-            "reflection": self.reflections[-1] if self.reflections else "",
-        }
-
-    def promote(self, once: Once = lambda *_: None) -> None:
+    def promote(self, once: Once) -> None:
         """Let who was not judged any more lead where it is clearly better on the episodes it shares, and no worse on all.
 
         What was judged stays in its order: who is better on a few shared episodes than someone who is better on a few others
@@ -273,3 +218,12 @@ def _economy(attempt: Attempt) -> tuple[float, int]:
     episodes = attempt.evaluation.episodes
     steps = sum(episode.steps for episode in episodes) / max(1, len(episodes))
     return steps, len(attempt.candidate.source)
+
+
+def twins(attempts: Sequence[Attempt]) -> list[Remark]:
+    """What is to be said of a round's equal programs: the first stands for the others."""
+    first: dict[str, str] = {}
+    same = [(a, first.setdefault(a.candidate.digest or a.id, a.id)) for a in attempts]
+    return [
+        Remark(a.id, duplicate_of=twin) for a, twin in same if twin != a.id and not a.candidate.duplicate_of
+    ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self, get_args
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, get_args
 
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Usage
@@ -48,8 +49,6 @@ class Ledger:
         taken: Steps by row of the budget's table; under None what is on test seeds.
         seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
         awaited: Calls that are being answered.
-        holds: Steps that are reserved.
-        released: Set when some of them come back.
         arriving: Characters that have arrived of each answer that is being written, by the name of its call.
     """
 
@@ -65,21 +64,19 @@ class Ledger:
         self.taken: Counter[Purpose | None] = Counter()
         self._outside = 0
         self.awaited = 0
-        self.holds: set[Hold] = set()
-        self.released = asyncio.Event()
+        self._reserved = 0
+        self._released = asyncio.Event()
         self.seconds = 0.0
         self._last: float | None = None
-        self._works = False
+        self._unpriced_before = 0
         for event in events:
             self.add(event)
-        self._works, self._last, self._unpriced_before = True, None, self.unpriced_calls
 
     def add(self, event: Event) -> None:
         """Take one event of the journal into account."""
         data: Any = event.data
         if event.kind == "session":
             self._unpriced_before = self.unpriced_calls
-        if event.kind == "session" or (self._works and self._last is None):
             self._last = event.t  # the pause before it was nobody's work
         if self._last is not None:
             self.seconds += event.t - self._last
@@ -109,7 +106,7 @@ class Ledger:
         """Steps that nobody has spent or reserved; None without a limit."""
         if self.budget.steps is None:
             return None
-        return max(0, self.budget.steps - self.searched_steps - sum(hold.steps for hold in self.holds))
+        return max(0, self.budget.steps - self.searched_steps - self._reserved)
 
     def room(self, purpose: Purpose, parts: int = 1) -> int | None:
         """Steps that a purpose of the budget's table may still take, in each of so many even parts; None without a limit."""
@@ -143,68 +140,42 @@ class Ledger:
         """A call announced by `reserve_call` has been journaled, or has failed."""
         self.awaited -= 1
 
-    def hold(self, purpose: Purpose | None) -> Hold:
-        """Room for reserving steps; leave it when what they gave is in the journal."""
-        return Hold(self, purpose)
-
-
-class Hold:
-    """Steps reserved for one piece of work until its result is in the journal.
-
-    Args:
-        ledger: Of the run.
-        purpose: Which row of the budget's table pays; None for what is outside the budget.
-
-    Attributes:
-        steps: That are reserved.
-        open: How many of them may come back.
-    """
-
-    def __init__(self, ledger: Ledger, purpose: Purpose | None) -> None:
-        self._ledger, self._purpose = ledger, purpose
-        self.steps = self.open = 0
-
-    def __enter__(self) -> Self:
-        self._ledger.holds.add(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ledger.holds.remove(self)
-        self._ledger.released.set()
-
-    async def take(self, wanted: int) -> int:
-        """Reserve up to `wanted` steps and return how many were granted; `settle` them when they are taken.
+    @contextlib.asynccontextmanager
+    async def reserved(self, purpose: Purpose | None, wanted: int) -> AsyncIterator[int]:
+        """Up to `wanted` steps, as many as are granted, until what they gave is in the journal.
 
         A purpose beside search and tuning begins nothing more once it has taken what the budget has for it.
 
         Reservations are for the worst case, so near the end of the budget this waits for rollouts that are
-        under way to give back what they do not use, instead of granting scraps. It never waits for steps
-        that are taken but not in the journal yet: whoever took them may be waiting here as well.
+        under way to give back what they do not use, instead of granting scraps. Whoever has one asks for no second.
+
+        Args:
+            purpose: Which row of the budget's table pays; None for what is outside the budget.
+            wanted: Steps in the worst case.
 
         Raises:
             BudgetSpentError: None are left.
         """
-        ledger, purpose = self._ledger, self._purpose
         if purpose is None:
-            return wanted
-        part = ledger.limits.get(purpose)
-        if part is not None and ledger.taken[purpose] >= part:
+            yield wanted
+            return
+        part = self.limits.get(purpose)
+        if part is not None and self.taken[purpose] >= part:
             raise BudgetSpentError(f"the {part:,} steps to {TABLE[purpose].what} are taken")
-        while (
-            (left := ledger.steps_left()) is not None and left < wanted and any(h.open for h in ledger.holds)
-        ):
-            ledger.released.clear()
-            await ledger.released.wait()
+        while (left := self.steps_left()) is not None and left < wanted and self._reserved:
+            self._released.clear()
+            await self._released.wait()
         granted = wanted if left is None else min(wanted, left)
         if granted <= 0:
-            raise BudgetSpentError(f"the limit of {ledger.budget.steps:,} environment steps is reached")
-        self.steps += granted
-        self.open += granted
-        return granted
+            raise self.no_steps
+        self._reserved += granted
+        try:
+            yield granted
+        finally:
+            self._reserved -= granted
+            self._released.set()
 
-    def settle(self, granted: int, taken: int) -> None:
-        """Of `granted` steps only `taken` were needed."""
-        if self._purpose is not None:
-            self.steps += taken - granted
-            self.open -= granted
-            self._ledger.released.set()
+    @property
+    def no_steps(self) -> BudgetSpentError:
+        """What is said where no steps are left."""
+        return BudgetSpentError(f"the limit of {self.budget.steps:,} environment steps is reached")

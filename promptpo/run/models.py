@@ -72,11 +72,9 @@ def _one(state: RunState, model: str, calls: Sequence[Mapping[str, Any]]) -> dic
 
 def in_words(one: Mapping[str, Any]) -> str:
     """One model's part of a run, as a line."""
-    parts = [f"{one['answers']} {'answer' if one['answers'] == 1 else 'answers'}"]
-    if one["candidates"]:
-        best = f", best {one['best']} with {one['best_return']:.6g}" if one["best"] else ""
-        parts.append(f"{one['candidates_that_ran']} of {one['candidates']} candidates ran{best}")
+    best = f", best {one['best']} with {one['best_return']:.6g}" if one["best"] else ""
     unpriced = one["calls_of_unknown_price"]
-    parts += [f"${one['cost_usd']:.4f}"] if one["cost_usd"] or not unpriced else []
-    parts += [f"{unpriced} calls of unknown price"] if unpriced else []
-    return f"{one['model']}: {'; '.join(parts)}"
+    return (
+        f"{one['model']}: answers: {one['answers']}; {one['candidates_that_ran']} of {one['candidates']} candidates "
+        f"ran{best}; ${one['cost_usd']:.4f}{f' and {unpriced} calls of unknown price' if unpriced else ''}"
+    )

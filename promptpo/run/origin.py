@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
 from promptpo.files import read_regular, write_atomically
-from promptpo.llm.choose import ADDRESSED
 from promptpo.run.config import CONFIG, config_text
 from promptpo_sandbox.text import clean_name
 
@@ -175,23 +174,14 @@ def changed_files(task: Task, files: Mapping[str, str]) -> str:
 
 
 def asks(config: Config) -> str:
-    """What asking a run's models does, in words, whoever writes or repairs; empty where it reaches nothing outside."""
-    writers = [*config.models] or [config.model or ""]
-    names = (*writers, config.repair_model or "")
-    told = (_asks(name, config.base_url) for name in dict.fromkeys(names) if name or not config.models)
-    return " and ".join(dict.fromkeys(filter(None, told)))
-
-
-def _asks(model: str, base_url: str | None) -> str:
-    provider, _, argument = (part.strip() for part in model.partition(":"))
-    named = clean_name(argument)
-    if provider == "exec":
-        return f"starts the command {named}"
-    if provider in {"inbox", "replay"}:
-        return f"uses the files in {named}"
-    if base_url and provider in {"", *ADDRESSED}:
-        return f"sends your key for {provider or 'the model'} to {clean_name(base_url)}"
-    return f"sends your key for {provider} to that service" if provider in ADDRESSED else ""
+    """What asking a run's models does, in words, whoever writes or repairs; empty for program search."""
+    names = [
+        *(config.models or [config.model or (config.base_url and "the default model")]),
+        config.repair_model,
+    ]
+    where = f" at {clean_name(config.base_url)} with your key" if config.base_url else ""
+    asked = (f"asks {clean_name(name)}{where}" for name in dict.fromkeys(names) if name and name != "search")
+    return " and ".join(asked)
 
 
 def resuming(config: Config) -> str:

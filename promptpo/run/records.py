@@ -15,7 +15,7 @@ from typing import Literal
 from promptpo.envs.task import HELD_OUT_SEEDS
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo_sandbox import Rollout, Trial
+from promptpo_sandbox import Rollout
 
 StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference", "probe"]
 
@@ -255,27 +255,6 @@ class Played:
 
     evaluation: Evaluation
     rollout: Rollout | None
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is rolled out.
-
-    Attributes:
-        source: The policy module.
-        params: Values of its ``PARAMS``; None where it declares none.
-        candidate: Whose program it is.
-        repairs: How many repairs it has had.
-    """
-
-    source: str
-    params: Mapping[str, float] | None
-    candidate: str
-    repairs: int = 0
-
-    def trials(self, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
-        """One episode for each seed."""
-        return tuple(Trial(seed, self.params, horizon) for seed in seeds)
 
 
 TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]

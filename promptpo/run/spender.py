@@ -7,36 +7,39 @@ anyone uses it. A spent budget starts nothing new; what was asked is received.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation
+from promptpo.program import Program
 from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.artifacts import PICTURES, Untold, deflate, written
+from promptpo.run.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, written
 from promptpo.run.control import together
 from promptpo.run.journal import Kind, evaluation_in, from_json, to_json
 from promptpo.run.ledger import payer
-from promptpo.run.records import Played, Remark, StepPurpose, Subject
-from promptpo_sandbox import Record, Rollout
+from promptpo.run.records import Candidate, Played, Remark, StepPurpose
+from promptpo_sandbox import Record, Rollout, Trial
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
     from promptpo.rollouts import Executor
     from promptpo.rollouts.jobs import RunsJobs
+    from promptpo.run.budget import Purpose as Row
     from promptpo.run.config import Config
     from promptpo.run.journal import Journal
-    from promptpo.run.ledger import Hold, Ledger
+    from promptpo.run.ledger import Ledger
 
 RECEIVING_SECONDS = 10.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
 
+RollsOut: TypeAlias = Callable[[Sequence[Job]], Awaitable[list[Rollout]]]
 Early: TypeAlias = tuple[int, Callable[[Evaluation], bool]]
 
 
@@ -56,7 +59,7 @@ class Spender:
     ) -> None:
         self.llm, self.executor, self.journal, self.ledger = llm, executor, journal, ledger
         self._config = config
-        self._untold = Untold(journal.directory)
+        self._untold = KeptRollouts(journal.directory / UNTOLD)
         self._calls: set[asyncio.Task[Completion]] = set()
         self._player: RunsJobs | None = None
 
@@ -167,7 +170,7 @@ class Spender:
         self,
         kind: Kind,
         key: str,
-        program: Subject,
+        program: Candidate,
         seeds: Sequence[int],
         *,
         horizon: int,
@@ -195,29 +198,29 @@ class Spender:
         first = first if 0 < first < len(seeds) else len(seeds)
         whole = Job(
             program.source,
-            program.trials(seeds, horizon),
+            _trials(program, seeds, horizon),
             record=record,
             stop_on_failure=counted != "test",  # a failure in the test is one episode of many
         )
 
-        async def part(hold: Hold, some: slice) -> tuple[Rollout, Evaluation]:
+        async def part(rolled: RollsOut, some: slice) -> tuple[Rollout, Evaluation]:
             started = time.monotonic()
-            (found,) = await self._rolled([replace(whole, trials=whole.trials[some])], hold, counted)
+            (found,) = await rolled([replace(whole, trials=whole.trials[some])])
             return found, evaluation_of(found, time.monotonic() - started)
 
         async def measured() -> dict[str, Any]:
             nonlocal rollout
-            with self.ledger.hold(row) as hold:
-                rollout, evaluation = await part(hold, slice(first))
+            async with self._reserved(row, counted, [whole]) as rolled:
+                rollout, evaluation = await part(rolled, slice(first))
                 if go_on is not None and first < len(seeds) and go_on(evaluation):
-                    more, rest = await part(hold, slice(first, None))
+                    more, rest = await part(rolled, slice(first, None))
                     rollout, evaluation = joined(rollout, more), evaluation + rest
             if record:
                 self._untold.keep(key, rollout)
             return {
                 "evaluation": to_json(evaluation),
                 "spent": {counted: evaluation.steps},
-                "candidate": program.candidate,
+                "candidate": program.id,
                 "repairs": program.repairs,
             }
 
@@ -247,44 +250,51 @@ class Spender:
         row, counted = payer(kind, key)
 
         async def played() -> dict[str, Any]:
-            with self.ledger.hold(row) as hold:
-                found = await self._rolled(jobs, hold, counted)
+            async with self._reserved(row, counted, jobs) as rolled:
+                found = await rolled(jobs)
             spent = {counted: sum(rollout.steps for rollout in found)}
             return {"spent": spent, **note(found), "rollouts": deflate(found)}
 
         return dict(await self.journal.once_async(kind, key, played))
 
-    async def _rolled(self, jobs: Sequence[Job], hold: Hold, counted: StepPurpose) -> list[Rollout]:
+    @contextlib.asynccontextmanager
+    async def _reserved(
+        self, row: Row | None, counted: StepPurpose, jobs: Sequence[Job]
+    ) -> AsyncIterator[RollsOut]:
+        """What rolls out as many steps as these jobs may take; where it is ended in the middle, those taken are counted."""
+        done: list[Rollout] = []
+        async with self.ledger.reserved(row, _most_steps(jobs)) as granted:
+            try:
+                yield partial(self._rolled, granted, done)
+            except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
+                self.count_unfinished(counted, sum(rollout.steps for rollout in done))
+                raise
+
+    async def _rolled(self, granted: int, done: list[Rollout], jobs: Sequence[Job]) -> list[Rollout]:
         """Roll out all jobs at once, or in turn where steps may be few: most episodes end long before the longest may.
 
         Raises:
-            BudgetSpentError: They did not do; what was taken is counted, as it is where this is ended in the middle.
+            BudgetSpentError: They were too few.
         """
-        worst = sum(trial.horizon or 1 for job in jobs for trial in job.trials)
-        granted, done = await hold.take(worst), dict[int, Rollout]()
 
-        def taken() -> int:
-            return sum(rollout.steps for rollout in done.values())
+        async def one(job: Job, limit: int | None = None) -> Rollout:
+            rollout = await roll_out(self._player or self.executor, replace(job, step_limit=limit))
+            done.append(rollout)
+            return rollout
 
-        async def one(n: int, limit: int | None = None) -> None:
-            done[n] = await roll_out(self._player or self.executor, replace(jobs[n], step_limit=limit))
+        def left() -> int:
+            return granted - sum(rollout.steps for rollout in done)
 
-        try:
-            if granted == worst:
-                await together(one(n) for n in range(len(jobs)))
-            for n in range(len(done), len(jobs)):
-                left = granted - taken()
-                if left > 0:
-                    await one(n, left)
-                if left <= 0 or (done[n].unfinished and not (done[n].failure and jobs[n].stop_on_failure)):
-                    raise BudgetSpentError(
-                        f"the limit of {self.ledger.budget.steps:,} environment steps is reached"
-                    )
-        except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
-            self.count_unfinished(counted, taken())
-            raise
-        hold.settle(granted, taken())
-        return [done[n] for n in range(len(jobs))]
+        if left() >= _most_steps(jobs):
+            return await together(map(one, jobs))
+        found = []
+        for job in jobs:
+            if left() <= 0:
+                raise self.ledger.no_steps
+            found.append(await one(job, left()))
+            if found[-1].unfinished and not (found[-1].failure and job.stop_on_failure):
+                raise self.ledger.no_steps
+        return found
 
     def count_unfinished(self, purpose: StepPurpose, steps: int) -> None:
         """Count steps that led to no result."""
@@ -300,7 +310,7 @@ class Spender:
     async def again(
         self,
         key: str,
-        program: Subject,
+        program: Candidate,
         seeds: Sequence[int],
         *,
         horizon: int,
@@ -318,7 +328,7 @@ class Spender:
         if kept is not None:
             return kept
         rollout = await roll_out(
-            self.executor, Job(program.source, program.trials(seeds, horizon), record=record)
+            self.executor, Job(program.source, _trials(program, seeds, horizon), record=record)
         )
         self.count_unfinished(purpose, rollout.steps)
         return rollout
@@ -326,3 +336,14 @@ class Spender:
     def told(self, key: str) -> None:
         """The feedback on these rollouts is written: their trajectories are no longer needed."""
         self._untold.drop(key)
+
+
+def _trials(program: Candidate, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
+    """One episode for each seed."""
+    values = Program.parse(program.source).values
+    return tuple(Trial(seed, values, horizon) for seed in seeds)
+
+
+def _most_steps(jobs: Sequence[Job]) -> int:
+    """How many steps some jobs take in the worst case."""
+    return sum(trial.horizon or 1 for job in jobs for trial in job.trials)

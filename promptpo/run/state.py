@@ -225,8 +225,10 @@ class RunState:
 
     @property
     def test(self) -> Evaluation | None:
-        """The newest evaluation on test seeds."""
-        return next(map(evaluation_in, reversed(self.told["test"].values())), None)
+        """Of the program that was tested last, on test seeds."""
+        program = next(reversed(self.told["test"]), "").partition(".")[0]
+        parts = [evaluation_in(data) for key, data in self.told["test"].items() if key.startswith(program)]
+        return functools.reduce(operator.add, parts) if parts else None
 
     @property
     def seconds_per_test_episode(self) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
@@ -22,12 +20,8 @@ from promptpo.telling.preferences import preferences_in, told, verdict_in
 from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
-    from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-    from promptpo.run.evidence import Evidence
-    from promptpo.run.records import Candidate
-    from promptpo.run.spender import Spender
-    from promptpo.search.context import Camera
-    from promptpo.spec import TaskSpec
+    from promptpo.search.context import SearchContext
+    from promptpo.search.final_test import Outcome
     from promptpo_sandbox import Episode
 
 BEST = "best"
@@ -37,57 +31,26 @@ FINEST = f"{BEST} (best)"
 """Shown to people; the one who judges is told of the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Winner:
-    """The best of a run, and what is known of it when the search is over.
-
-    Attributes:
-        candidate: Its program.
-        test: Its held-out episodes.
-        held_out: Those on variants that are held out; None where there are none.
-        marks: What other policies earn on the same seeds, by name.
-        evidence: The episodes that chose it.
-    """
-
-    candidate: Candidate
-    test: Evaluation | None = None
-    held_out: Evaluation | None = None
-    marks: Mapping[str, Evaluation] = field(default_factory=dict)
-    evidence: Evidence | None = None
-
-    @property
-    def episodes(self) -> Sequence[EpisodeRecord]:
-        """Those of its test, or, where it was not tested, those that chose it."""
-        known = self.test if self.test is not None and self.test.episodes else self.evidence
-        return known.episodes if known is not None else ()
-
-
-async def asked_for(
-    goal: str, spec: TaskSpec, spender: Spender, winner: Winner, horizon: int, camera: Camera | None = None
-) -> dict[str, Any]:
+async def asked_for(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
     """The verdict, once for each best; a run does not fail for want of it.
 
     The model is told what all test episodes came to, and shown a typical and the worst of them.
 
     Args:
-        goal: The sentence.
-        spec: The task.
-        spender: Asks and rolls out.
-        winner: The best of the run.
-        horizon: Longest episode, in steps.
-        camera: Makes film strips of episodes, for a model that sees.
+        context: Of the run.
+        outcome: How its search ended, with a best.
 
     Returns:
         ``asked``: "yes", "partly", "no", or None where that is not known; ``because``; ``pairs``: of how many pairs of
         episodes of the best and of another the best is nearer to the goal, by whom; ``misleading`` parts of the reward.
     """
-    key = f"winner.{winner.candidate.digest}"
+    spender = context.spender
+    key = f"winner.{outcome.program.digest}"
     if spender.journal.find("preference", key) is None and not spender.can("judge"):
         return unknown("the model judges no episodes")
 
     async def judge() -> dict[str, Any]:
-        episodes = await shown_episodes(spec, spender, winner, horizon)
-        return await _judged(goal, spec, spender, winner, episodes, camera)
+        return await _judged(context, outcome, await shown_episodes(context, outcome))
 
     try:
         return dict(await spender.journal.once_async("preference", key, judge))
@@ -97,33 +60,26 @@ async def asked_for(
         return unknown(f"no episode could be shown: {str(error).rstrip('.')}")
 
 
-async def _judged(
-    goal: str,
-    spec: TaskSpec,
-    spender: Spender,
-    winner: Winner,
-    episodes: dict[str, Episode],
-    camera: Camera | None,
-) -> dict[str, Any]:
+async def _judged(context: SearchContext, outcome: Outcome, episodes: dict[str, Episode]) -> dict[str, Any]:
     episodes = {name: episode for name, episode in episodes.items() if name != FINEST}
     best = [name for name in episodes if name.startswith(BEST)]
     others = [name for name in episodes if name not in best]
     pairs = [(first, other) for first in best[:1] for other in others]
-    names = names_of(spec.text)
+    names = names_of(context.spec.text)
     question = prompting.render(
         "goal_verdict",
-        tested=_tested(winner),
-        marks=in_short(winner.marks),
+        tested=_tested(outcome),
+        marks=in_short(outcome.references),
         episodes=[(name, told(episode, names)) for name, episode in episodes.items()],
         pairs=pairs,
         others=bool(others),
     )
-    stills = await strips_of(camera, {f"Episode {name}": episodes[name] for name in best})
-    completion = await spender.ask(
-        f"goal.winner.{winner.candidate.digest}",
+    stills = await strips_of(context.camera, {f"Episode {name}": episodes[name] for name in best})
+    completion = await context.spender.ask(
+        f"goal.winner.{outcome.program.digest}",
         "judge",
         [Message("user", question, stills)],
-        system=system_prompt(goal, spec),
+        system=system_prompt(context.config.goal, context.spec),
     )
     asked, because = verdict_in(completion.text)
     preferences = Preferences.of(pairs, preferences_in(completion.text, len(pairs)), episodes)
@@ -139,9 +95,12 @@ async def _judged(
     }
 
 
-def _tested(winner: Winner) -> list[tuple[str, str]]:
+def _tested(outcome: Outcome) -> list[tuple[str, str]]:
     """All episodes of the best that nobody chose it by, under what they are."""
-    kinds = {"held-out test episodes": winner.test, "episodes on variants that it never met": winner.held_out}
+    kinds = {
+        "held-out test episodes": outcome.test,
+        "episodes on variants that it never met": outcome.held_out,
+    }
     return [
         (f"all {len(one.episodes)} {name}", all_episodes(one))
         for name, one in kinds.items()
@@ -149,20 +108,18 @@ def _tested(winner: Winner) -> list[tuple[str, str]]:
     ]
 
 
-async def shown_episodes(
-    spec: TaskSpec, spender: Spender, winner: Winner, horizon: int
-) -> dict[str, Episode]:
+async def shown_episodes(context: SearchContext, outcome: Outcome) -> dict[str, Episode]:
     """The best, a typical and the worst episode of the best, and one each of policies that know nothing."""
-    chosen = _chosen(winner)
+    chosen, spec = _chosen(outcome), context.spec
     typical = next(iter(chosen.values()))
-    programs: list[tuple[str, dict[str, int]]] = [(winner.candidate.source, chosen)]
+    programs: list[tuple[str, dict[str, int]]] = [(outcome.program.source, chosen)]
     programs += [(s, {name: typical}) for name, s in references.programs(spec.action_space).items()]
     jobs = []
     for source, seeds in programs:
         values = Program.parse(source).values
-        trials = tuple(Trial(seed, values, horizon) for seed in seeds.values())
+        trials = tuple(Trial(seed, values, context.horizon) for seed in seeds.values())
         jobs.append(Job(source, trials, record=record_for(spec), stop_on_failure=False))
-    data = await spender.play("shown", winner.candidate.digest, jobs)
+    data = await context.spender.play("shown", outcome.program.digest, jobs)
     return {
         name: episode
         for (_, seeds), rollout in zip(programs, inflate(data["rollouts"]), strict=True)
@@ -171,9 +128,9 @@ async def shown_episodes(
     }
 
 
-def _chosen(winner: Winner) -> dict[str, int]:
+def _chosen(outcome: Outcome) -> dict[str, int]:
     """Seeds of the test episodes of the best that are shown, by name."""
-    known = sorted(winner.episodes, key=lambda e: e.return_)
+    known = sorted(outcome.episodes, key=lambda e: e.return_)
     found = {TYPICAL: known[len(known) // 2].seed, WORST: known[0].seed, FINEST: known[-1].seed}
     by_seed = {seed: name for name, seed in reversed(found.items())}
     return {name: seed for name, seed in found.items() if by_seed[seed] == name}

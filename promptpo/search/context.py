@@ -97,9 +97,8 @@ class Feature:
             BudgetSpentError: No environment steps are left, which ends the search.
         """
 
-    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Further candidates, once those of a round are measured."""
-        return []
+    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
+        """Record further candidates, once those of a round are measured."""
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
         """What is added to a request."""
@@ -125,12 +124,10 @@ class Hooks(Feature):
         for one in self._features:
             await one.before_round(number, history)
 
-    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """What all of them add."""
-        found: list[Attempt] = []
+    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
+        """Each of them."""
         for one in self._features:
-            found += await one.after_candidates(history, [*attempts, *found])
-        return found
+            await one.after_candidates(history, attempts)
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection:
         """What all of them add."""

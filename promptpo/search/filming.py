@@ -14,16 +14,12 @@ from promptpo.files import file_name, read_regular
 from promptpo.llm.base import Still
 from promptpo.program import Program
 from promptpo.run.artifacts import PICTURES, written
-from promptpo.run.records import Subject
-from promptpo.search.context import Camera, Feature, PromptSection
+from promptpo.search.context import Camera, Feature, PromptSection, SearchContext
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
     from promptpo.run.history import History
     from promptpo.run.records import Attempt
-    from promptpo.run.spender import Spender
-    from promptpo.spec import TaskSpec
     from promptpo.telling.plan import Plan, RunStatus
     from promptpo_sandbox import Episode, Rollout
 
@@ -54,32 +50,22 @@ class Filming(Feature):
     """What a model that sees is shown.
 
     Args:
-        spec: Has the first frames, where observations are pictures.
-        spender: Has the journal, and rolls out again what a process that was killed has recorded.
-        config: Whether pictures are wanted.
-        horizon: Longest episode, in steps.
-        camera: Renders episodes; None where nobody can.
+        context: Of a run whose model is shown pictures.
+        camera: Renders episodes.
     """
 
-    def __init__(
-        self, spec: TaskSpec, spender: Spender, config: Config, horizon: int, camera: Camera | None
-    ) -> None:
-        self._spec, self._spender, self._config, self._horizon = spec, spender, config, horizon
-        self._camera = camera
+    def __init__(self, context: SearchContext, camera: Camera) -> None:
+        self._spender, self._horizon, self._camera = context.spender, context.horizon, camera
+        self._frames = tuple(Still(caption, png) for caption, png in context.spec.first_frames)
         self._kept: dict[str, list[Episode]] = {}
         self._strips: tuple[Still, ...] = ()
         self._told = False
         self._missing = ""
 
-    @property
-    def wanted(self) -> bool:
-        """Whether there is somebody to be shown pictures."""
-        return self._config.shows_frames(self._spender.llm)
-
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:  # noqa: ARG002 - one of the seams
         """Keep the actions of the worst and the best episode of a training rollout, for when its program leads."""
         finished = [e for e in rollout.episodes if e.failure is None] if rollout is not None else []
-        if source and self.wanted and self._camera is not None and finished:
+        if source and finished:
             self._kept[Program.parse(source).digest] = [_actions_only(e) for e in _extremes(finished)]
 
     async def before_round(self, number: int, history: History) -> None:
@@ -87,7 +73,7 @@ class Filming(Feature):
         if not number:
             return
         leader = history.best()
-        if leader is None or not self.wanted or self._camera is None:
+        if leader is None:
             self._strips = ()
             return
         journal = self._spender.journal
@@ -103,15 +89,12 @@ class Filming(Feature):
             self._missing = "they could not be rendered"
         self._strips = tuple(_read(found, journal.directory / PICTURES))
 
-    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:  # noqa: ARG002 - one of the seams
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection:  # noqa: ARG002 - one of the seams
         """The first frames, and in later rounds the strips, or why there are none."""
-        if not self.wanted:
-            return None
-        frames = tuple(Still(caption, png) for caption, png in self._spec.first_frames)
         if plan.kind == "first":
-            return PromptSection(stills=frames)
+            return PromptSection(stills=self._frames)
         missing = f"No film strips are shown: {self._missing}." if self._missing else ""
-        return PromptSection(note=missing, stills=(*frames[:1], *self._strips))
+        return PromptSection(note=missing, stills=(*self._frames[:1], *self._strips))
 
     async def _made(self, leader: Attempt) -> list[Still]:
         digest = Program.parse(leader.candidate.source).digest
@@ -119,10 +102,8 @@ class Filming(Feature):
         if episodes is None:  # of a process that is gone
             records = sorted(leader.evaluation.episodes, key=lambda record: record.return_)
             seeds = list(dict.fromkeys(record.seed for record in (records[0], records[-1])))
-            values = Program.parse(leader.candidate.source).values
-            subject = Subject(leader.candidate.source, values, leader.id)
             again = await self._spender.again(
-                f"{leader.id}.film", subject, seeds, horizon=self._horizon, record="seen"
+                f"{leader.id}.film", leader.candidate, seeds, horizon=self._horizon, record="seen"
             )
             episodes = _extremes([e for e in again.episodes if e.failure is None])
         folder = self._spender.journal.directory / PICTURES
@@ -139,7 +120,6 @@ class Filming(Feature):
             return []
 
     def _filmed(self, leader: Attempt, episode: Episode, place: str, folder: Path) -> Still:
-        assert self._camera is not None  # noqa: S101 - see `look`
         png, steps = self._camera(episode)
         caption = (
             f"{place} training episode of {leader.id} (return {number(episode.return_)}, {episode.steps} steps), "

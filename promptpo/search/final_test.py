@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.preflight import final_test
-from promptpo.run.records import Attempt
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.budget import TEST_SECONDS
+from promptpo.run.records import Attempt, Candidate
 from promptpo.search import references
-from promptpo.search.measuring import subject_of
 
 if TYPE_CHECKING:
     from promptpo.run.control import Control
@@ -48,6 +47,17 @@ class Outcome:
     fidelity: Mapping[str, Any] | None = None
     judged: Mapping[str, Any] | None = None
 
+    @property
+    def program(self) -> Candidate:
+        """The best; one without a source where nothing ran."""
+        return self.best.candidate if self.best else Candidate("", "", 0)
+
+    @property
+    def episodes(self) -> Sequence[EpisodeRecord]:
+        """Those of the test of the best, or, where it was not tested, those that chose it."""
+        known = self.test if self.test is not None and self.test.episodes else self.evidence
+        return known.episodes if known is not None else ()
+
 
 async def concluded(
     context: SearchContext,
@@ -71,84 +81,74 @@ async def concluded(
     best = history.best()
     if best is None:
         return Outcome(history, None, None, None, stop)
-    n = _episodes(context, history, best)
-    test, held_out = await _tested(context, best, control, n)
+    config = context.config
+    test = await _tested(context, best, control, "test", context.seeds.test(config.most_tested))
+    held_out = None
+    if config.task.held_out:
+        seeds = context.seeds.held_out(config.most_tested)
+        held_out = await _tested(context, best, control, "held_out", seeds)
     outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
     if test is not None:
         tested_so_far(outcome)
-        references = await _marks(context, test, control, n)
+        references = await _marks(context, best, test, control)
         alike = await control.finished(_fidelity(context, best))
         outcome = replace(outcome, references=references, fidelity=alike)
     return outcome
 
 
-def _episodes(context: SearchContext, history: History, best: Attempt) -> int:
-    """How many episodes the test is of: as the user said, or as many as its policy plays in a bounded time."""
-    config, candidate = context.config, best.candidate
-    looks = [best.evaluation, *history.looks_of(best)]
-    planned = context.journal.once(
-        "decision",
-        f"test.{candidate.digest}.{config.most_tested}",
-        lambda: final_test(config, looks, context.spec.sample_rate, least=TEST_FIRST),
-    )
-    return int(planned["episodes"])
+def _decision(context: SearchContext, best: Attempt, kind: str = "test") -> str:
+    """The name of the decision on how many episodes a test is of."""
+    return f"{kind}.{best.candidate.digest}.{context.config.most_tested}"
 
 
 async def _tested(
-    context: SearchContext, best: Attempt, control: Control, n: int
-) -> tuple[Evaluation | None, Evaluation | None]:
-    """The best's score on test seeds, and on variants held out from training.
+    context: SearchContext,
+    best: Attempt,
+    control: Control,
+    kind: Literal["test", "held_out"],
+    seeds: Sequence[int],
+) -> Evaluation | None:
+    """The best's score on test seeds: on all that the user said, else on as many as its policy plays in a bounded time.
 
     Where somebody ends the run meanwhile, the first episodes stand for all of them if they were over, and
     None for what was not played; a resumed run plays it.
     """
-    seeds, spender = context.seeds, context.spender
-    tests: list[tuple[Literal["test", "held_out"], tuple[int, ...]]] = [("test", seeds.test(n))]
-    tests += [("held_out", seeds.held_out(n))] if context.config.task.held_out else []
-    found: list[Evaluation | None] = []
-    for kind, each in tests:
-        first: list[Evaluation] = []
+    config, program, turn = context.config, best.candidate, max(1, len(context.config.task.family))
+    first = min(len(seeds), -(-TEST_FIRST // turn) * turn)
 
-        def go_on(early: Evaluation, first: list[Evaluation] = first) -> bool:
-            first.append(early)
-            return bool(early.episodes)
+    async def part(start: int, end: int) -> Evaluation | None:
+        key, some = f"{program.digest}.{start}+{end - start}", seeds[start:end]
+        rolled = context.spender.roll_out(kind, key, program, some, horizon=context.horizon)
+        played = await control.finished(rolled)
+        return played.evaluation if played is not None else None
 
-        played = await control.finished(
-            spender.roll_out(
-                kind,
-                f"{best.candidate.digest}.{n}",
-                subject_of(best.candidate),
-                each,
-                horizon=context.horizon,
-                early=(TEST_FIRST, go_on),
-            )
-        )
-        if played is None and first:
-            spender.count_unfinished("test", first[0].steps)
-        found.append(played.evaluation if played is not None else next(iter(first), None))
-    test, held_out = (*found, None)[:2]
-    return test, held_out
+    def decided() -> dict[str, int]:
+        each = found.seconds * (2 if config.task.held_out else 1) / first if found is not None else 0.0
+        paid = int(TEST_SECONDS / max(each, 1e-9))
+        n = len(seeds) if config.test_episodes else min(len(seeds), max(first, paid - paid % turn))
+        return {"episodes": n, "of": len(seeds)}
+
+    found = await part(0, first)
+    if found is None or not found.episodes:
+        return found
+    n = context.journal.once("decision", _decision(context, best, kind), decided)["episodes"]
+    rest = await part(first, n) if n > first else None
+    return found if rest is None else found + rest
 
 
 async def _marks(
-    context: SearchContext, test: Evaluation, control: Control, n: int
+    context: SearchContext, best: Attempt, test: Evaluation, control: Control
 ) -> Mapping[str, Evaluation]:
     """What references earn on the test seeds; those that are missing were not over when somebody ended the run."""
-    seeds = context.seeds.test(n)
-    measured = references.measured_on_test(
-        context.spender,
-        context.spec.action_space,
-        seeds,
-        context.horizon,
-        seconds=test.seconds,
-        steps=test.steps,
-    )
+    planned = context.journal.find("decision", _decision(context, best))
+    seeds = context.seeds.test(planned["episodes"] if planned else context.config.most_tested)
+    measured = references.measured_on_test(context, seeds, test)
     found = dict(await control.finished(measured) or {})
     if context.config.teacher is None:
         return found
     from promptpo.search import teacher
 
-    taught = teacher.tested(context.spender, context.spec, context.config, context.horizon, seeds)
+    taught = teacher.tested(context, seeds)
     played = await control.finished(taught)
     return found if played is None else {**found, teacher.TEACHER: played}
 
@@ -159,4 +159,4 @@ async def _fidelity(context: SearchContext, best: Attempt) -> Mapping[str, Any] 
         return None
     from promptpo.search import teacher
 
-    return await teacher.fidelity(context.spender, context.spec, context.config, best.candidate)
+    return await teacher.fidelity(context, best.candidate)

@@ -30,9 +30,7 @@ from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Still
-    from promptpo.run.config import Config
-    from promptpo.run.spender import Spender
-    from promptpo.search.context import Camera
+    from promptpo.search.context import SearchContext
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Episode, Record, Rollout
 
@@ -67,31 +65,22 @@ class GoalReward:
     """Finds the reward program for a goal.
 
     Args:
-        spec: The task, with the environment's own reward.
-        spender: Asks and rolls out.
-        config: Of the run.
-        horizon: Longest episode, in steps.
+        context: Of the run, with the environment's own reward.
         described: The task whose steps earn what a program says.
         person: Asks a person instead of the model which of two episodes comes closer; None asks the model.
-        camera: Makes film strips of episodes, for models that see.
     """
 
     def __init__(
         self,
-        spec: TaskSpec,
-        spender: Spender,
-        config: Config,
-        horizon: int,
+        context: SearchContext,
         described: Callable[[RewardProgram], TaskSpec],
-        *,
         person: AsksPerson | None = None,
-        camera: Camera | None = None,
     ) -> None:
-        self._spec, self._spender, self._config = spec, spender, config
-        self._described, self._horizon, self._person = described, horizon, person
-        self._camera = camera if config.shows_frames(spender.llm) else None
+        self._spec, self._spender, self._config = context.spec, context.spender, context.config
+        self._described, self._horizon, self._person = described, context.horizon, person
+        self._camera, spec = context.camera, context.spec
         self._names = names_of(spec.text)
-        self._system = system_prompt(config.goal, spec)
+        self._system = system_prompt(context.config.goal, spec)
         self._programs = dict(references.programs(spec.action_space))
 
     async def choose(self) -> Chosen:

@@ -16,7 +16,6 @@ from promptpo.errors import BudgetSpentError
 from promptpo.program import Program
 from promptpo.run.evidence import ENOUGH
 from promptpo.run.records import Attempt
-from promptpo.search.measuring import subject_of
 from promptpo.search.planning import block_of
 from promptpo.search.racing import Course, Race, race
 
@@ -46,15 +45,12 @@ class Judge:
     ) -> None:
         """Race a round's candidates against the leader; who is in front then leads.
 
-        What it finds goes into `history`, also where the budget ends it in the middle.
-
         Args:
             history: All that is known.
             attempts: The round's candidates.
             round_: Its number.
             part: Names a judgement that does not close the round, as when only some samples were answered.
         """
-        history.find_alike()
         room = self._spender.ledger.room("validation", max(1, self._config.budget.rounds - round_ + 1))
         steps = self._spender.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
         await self._race(history, self._contenders(history, attempts), self._config.score_episodes, steps)
@@ -84,7 +80,7 @@ class Judge:
         running = Race(known, course, champion=history.leader_id, target=self._threshold)
 
         async def play(wanted: Mapping[str, Sequence[int]]) -> dict[str, Sequence[EpisodeRecord]]:
-            return await self._played(history, [one for one in arms if one.id in wanted], wanted)
+            return await self._played([one for one in arms if one.id in wanted], wanted)
 
         try:
             await race(running, play)
@@ -93,28 +89,24 @@ class Judge:
             ended = Race(left, Course((), 1), champion=history.leader_id)
             if ended.change is not None:
                 history.take_lead(ended.change, self._spender.journal.once)
-            history.find_alike()
 
     async def _played(
-        self, history: History, attempts: Sequence[Attempt], wanted: Mapping[str, Sequence[int]]
+        self, attempts: Sequence[Attempt], wanted: Mapping[str, Sequence[int]]
     ) -> dict[str, Sequence[EpisodeRecord]]:
-        """Roll some candidates out on validation seeds and put what came out into the history."""
+        """Roll some candidates out on validation seeds."""
         looks = await asyncio.gather(
             *(self._looked(attempt, wanted[attempt.id]) for attempt in attempts), return_exceptions=True
         )
         found: dict[str, Sequence[EpisodeRecord]] = {}
         for attempt, look in zip(attempts, looks, strict=True):
-            if not isinstance(look, BaseException):
-                history.looks.setdefault(attempt.id, []).append(look)
-                found[attempt.id] = look.episodes if look.outcome == "ok" else ()
-        for look in looks:
             if isinstance(look, BaseException):
                 raise look
+            found[attempt.id] = look.episodes if look.outcome == "ok" else ()
         return found
 
     async def _looked(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
-        program = subject_of(attempt.candidate)
-        key = f"{attempt.candidate.digest}.{seeds[0]}+{len(seeds)}"
+        program = attempt.candidate
+        key = f"{program.digest}.{seeds[0]}+{len(seeds)}"
         played = await self._spender.roll_out("validation", key, program, seeds, horizon=self._horizon)
         return played.evaluation
 
@@ -125,7 +117,7 @@ class Judge:
             one
             for one in attempts
             if history.runs(one)
-            and one is not leader
+            and one.id != history.leader_id
             and one.id not in history.alike
             and not one.candidate.duplicate_of
             and (leader is None or history.against(one, leader).verdict >= 0)

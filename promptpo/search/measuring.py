@@ -13,7 +13,7 @@ from promptpo.envs.pictures import pictures_in
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.journal import from_json, to_json
-from promptpo.run.records import Attempt, Candidate, Diagnosis, Subject
+from promptpo.run.records import Attempt, Candidate, Diagnosis
 from promptpo.search.context import Hooks
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback
@@ -39,12 +39,6 @@ ANSWER_PROBLEMS = {
 
 SHOWN = 60
 """Characters of a constant action that are kept."""
-
-
-def subject_of(candidate: Candidate) -> Subject:
-    """What is rolled out for a candidate."""
-    values = Program.parse(candidate.source).values
-    return Subject(candidate.source, values, candidate.id, candidate.repairs)
 
 
 class Measurer:
@@ -125,11 +119,10 @@ class Measurer:
         best = history.best()
         races = self._recipe.racing and not candidate.tuned
         bar = best.evaluation.episodes if best is not None and races else ()
-        program = subject_of(candidate)
         played = await self._spender.roll_out(
             "evaluation",
             name,
-            program,
+            candidate,
             self._seeds.train(self._config.train_episodes),
             horizon=self._horizon,
             early=(
@@ -139,9 +132,9 @@ class Measurer:
             record=self._record,
         )
         self.features.watch(name, candidate.source, played.rollout)
-        return played, *await self._told(name, program, played)
+        return played, *await self._told(name, candidate, played)
 
-    async def _told(self, name: str, program: Subject, played: Played) -> tuple[str, Diagnosis]:
+    async def _told(self, name: str, program: Candidate, played: Played) -> tuple[str, Diagnosis]:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
 
         async def say() -> dict[str, Any]:
@@ -162,12 +155,11 @@ class Measurer:
         self._spender.told(name)
         return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
 
-    def _note_constant(self, name: str, program: Subject, rollout: Rollout) -> None:
+    def _note_constant(self, name: str, program: Candidate, rollout: Rollout) -> None:
         """Write down where a policy gave the same action in every step, which its returns do not show."""
         action = constant_action(rollout)
         if action:
-            digest = Program.parse(program.source).digest
-            self._journal.once("constant", name, lambda: {"program": digest, "action": action})
+            self._journal.once("constant", name, lambda: {"program": program.digest, "action": action})
 
     def recorded(self, attempt: Attempt) -> Attempt:
         """The attempt, in the journal."""

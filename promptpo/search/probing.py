@@ -16,19 +16,17 @@ from promptpo.llm.base import Message
 from promptpo.program import Program
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import extremes
-from promptpo.run.budget import FIRST, Allowance, allowance
+from promptpo.run.budget import FIRST, Allowance
 from promptpo.run.control import together
 from promptpo.run.journal import from_json
-from promptpo.run.records import Experiment, Seeds, Subject
+from promptpo.run.records import Candidate, Experiment
 from promptpo.search.context import Feature, PromptSection
 from promptpo.telling import experiment_prompts, experiments, feedback, prompting
 from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
     from promptpo.run.history import History
-    from promptpo.run.spender import Spender
-    from promptpo.spec import TaskSpec
+    from promptpo.search.context import SearchContext
     from promptpo.telling.plan import Plan, RunStatus
     from promptpo_sandbox import Episode
 
@@ -88,29 +86,18 @@ class Experimenter(Feature):
     """Asks for experiments, runs them, and keeps what they showed in the history.
 
     Args:
-        spec: What the model is told about the task.
-        spender: Asks and rolls out.
-        config: What decides the run.
-        horizon: Longest episode, in steps.
+        context: Of the run.
+        allowed: What they may take.
         features: See each rollout.
     """
 
-    def __init__(
-        self,
-        spec: TaskSpec,
-        spender: Spender,
-        config: Config,
-        horizon: int,
-        features: Feature,
-    ) -> None:
-        self._spec, self._spender, self._horizon, self._features = spec, spender, horizon, features
-        self._journal = spender.journal
-        self._seeds = Seeds(config.seed)
+    def __init__(self, context: SearchContext, allowed: Allowance, features: Feature) -> None:
+        self._spec, self._spender, self._horizon = context.spec, context.spender, context.horizon
+        self._journal, self._seeds, self._features = context.journal, context.seeds, features
+        config, self._allowed = context.config, allowed
         self._repairs = min(1, config.repairs)
         self._later = config.switches.history != "winners"
-        self._allowed = allowance(config, spender.llm)
-        self._most = self._allowed or Allowance(1, 0, 0)
-        self._system = experiment_prompts.system_prompt(spec, self._allowed, horizon) if self._allowed else ""
+        self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
         self._candidates, self._offered = config.candidates, set[int]()
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
@@ -118,23 +105,23 @@ class Experimenter(Feature):
 
         The first round offers none, since there was a request of its own, nor does the last.
         """
-        if self._allowed is None or not self._later or not 1 < plan.round < where.rounds:
+        if not self._later or not 1 < plan.round < where.rounds:
             return None
         if where.steps_left is not None and where.steps_left < 2 * self._allowed.steps:
             return None
         self._offered.add(plan.round)
         return PromptSection(experiment=experiment_prompts.in_words(self._allowed, self._horizon))
 
-    async def before_round(self, number: int, history: History) -> None:
+    async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002 - one of the seams
         """Ask for experiments before the first round, and run them; later the one that the last answers brought."""
         if not number:
-            await self._prepare(history)
+            await self._prepare()
         elif number - 1 in self._offered:
-            await self._run_brought(number - 1, history)
+            await self._run_brought(number - 1)
 
-    async def _prepare(self, history: History) -> None:
+    async def _prepare(self) -> None:
         late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
-        if self._allowed is None or late:
+        if late:
             return
         question = experiment_prompts.request(self._spec, self._allowed)
         try:
@@ -146,42 +133,40 @@ class Experimenter(Feature):
         sources = experiments.modules_in(completion.text)[:FIRST]
         if not sources:
             none = Experiment("p0.0", "", problem=experiments.refusal(completion.text), call=ASKED)
-            history.experiments.append(self._recorded(none))
+            self._record(none)
         named = [(f"p0.{n}", source) for n, source in enumerate(sources, 1)]
-        done = await together(self._experiment(id_, source, ASKED) for id_, source in named)
-        history.experiments += [one for one in done if one is not None]
+        await together(self._experiment(id_, source, ASKED) for id_, source in named)
 
-    async def _run_brought(self, round_: int, history: History) -> None:
+    async def _run_brought(self, round_: int) -> None:
         """Run the experiment that a round's answers brought: of several the one of the first sample."""
         for slot in range(1, self._candidates + 1):
             for call in (f"r{round_}.c{slot}.again", f"r{round_}.c{slot}"):
                 answer = self._journal.find("completion", call)
                 found = experiments.modules_in(answer["text"]) if answer else ()
                 if found:
-                    done = await self._experiment(f"p{round_}.1", found[-1], call)
-                    history.experiments += [done] if done is not None else []
+                    await self._experiment(f"p{round_}.1", found[-1], call)
                     return
 
-    def _recorded(self, one: Experiment) -> Experiment:
-        recorded: Experiment = self._journal.once("experiment", one.id, lambda: one, Experiment)
-        return recorded
+    def _record(self, one: Experiment) -> None:
+        self._journal.once("experiment", one.id, lambda: one)
 
-    async def _experiment(self, id_: str, source: str, call: str) -> Experiment | None:
-        """Run one, once in a run; None where the steps for it are spent."""
+    async def _experiment(self, id_: str, source: str, call: str) -> None:
+        """Run one, once in a run, where there are steps for it."""
         found = self._journal.find("experiment", id_)
         if found is not None:
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
                     self._features.watch(event.key, "", None)
                     self._spender.told(event.key)  # where a killed process had not come to it
-            return from_json(Experiment, found)
+            self._record(from_json(Experiment, found))
+            return
         trial = _Trial(id_, source)
         try:
             fault = await self._tried(trial)
             while fault is not None and self._may_repair(trial) and await self._repaired(trial, fault):
                 fault = await self._tried(trial)
         except BudgetSpentError:
-            return None
+            return
         except EnvironmentFaultError as error:
             fault = _Fault("made the environment fail", str(error))
         done = Experiment(
@@ -196,10 +181,9 @@ class Experimenter(Feature):
             earned=extremes(episode.extremes for episode in trial.episodes),
             ends=tuple(episode.steps for episode in trial.episodes if episode.terminated),
         )
-        done = self._recorded(done)
+        self._record(done)
         for key in trial.keys:
             self._spender.told(key)
-        return done
 
     async def _tried(self, trial: _Trial) -> _Fault | None:
         """Play an experiment's episodes, where that is still to be done, and have it report; what is wrong with it."""
@@ -216,14 +200,14 @@ class Experimenter(Feature):
     async def _play(self, trial: _Trial) -> _Fault | None:
         """Its episodes one after the other, each with an equal part of the steps that are left."""
         trial.episodes = ()
-        count = experiments.episodes_of(trial.source, self._most.episodes)
+        count = experiments.episodes_of(trial.source, self._allowed.episodes)
         for n, seed in enumerate(self._seeds.train(count)):
-            left = self._most.steps - trial.steps
+            left = self._allowed.steps - trial.steps
             if left <= 0:
                 break
             longest = min(self._horizon, max(1, left // (count - n)))
             source = experiments.as_policy(trial.source, n + 1)
-            program = Subject(source, Program.parse(source).values, "", trial.repairs)
+            program = Candidate("", source, 0, repairs=trial.repairs)
             key = f"{trial.id}.{trial.repairs}.{n + 1}"
             played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation
@@ -257,7 +241,7 @@ class Experimenter(Feature):
         return fault
 
     def _may_repair(self, trial: _Trial) -> bool:
-        enough = trial.played or trial.steps < self._most.steps
+        enough = trial.played or trial.steps < self._allowed.steps
         return trial.repairs < self._repairs and self._spender.can("repair") and enough
 
     async def _repaired(self, trial: _Trial, fault: _Fault) -> bool:

@@ -18,11 +18,10 @@ from gymnasium import spaces
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError
 from promptpo.run.budget import allotted, units
 from promptpo.run.evidence import Evidence
-from promptpo.run.records import REFERENCE_TEST, Subject
+from promptpo.run.records import REFERENCE_TEST, Candidate
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
-    from promptpo.run.spender import Spender
     from promptpo.search.context import Feature, SearchContext
     from promptpo_sandbox import Rollout
 
@@ -86,7 +85,7 @@ async def measured_at_start(context: SearchContext, features: Feature) -> dict[s
             played = await spender.roll_out(
                 "reference",
                 name,
-                Subject(source, None, name),
+                Candidate(name, source, 0),
                 chosen,
                 horizon=horizon,
                 early=(certain, are_short),
@@ -103,20 +102,18 @@ async def measured_at_start(context: SearchContext, features: Feature) -> dict[s
 
 
 async def measured_on_test(
-    spender: Spender, action_space: Space, seeds: Sequence[int], horizon: int, *, seconds: float, steps: int
+    context: SearchContext, seeds: Sequence[int], test: Evaluation
 ) -> dict[str, Evaluation]:
     """Roll both out on the seeds of the final test, outside the step budget like the test itself.
 
     Args:
-        spender: Rolls out.
-        action_space: What they return.
-        seeds: Those of the winner's test.
-        horizon: Longest episode, in steps.
-        seconds: How long the winner's test took. Where all episodes of a reference would take much
-            longer, the first few stand for them.
-        steps: How many steps it took.
+        context: Of the run.
+        seeds: Those of the test.
+        test: The winner's, which says how long an episode may take. Where all episodes of a reference would take
+            much longer, the first few stand for them.
     """
-    longest = horizon * seconds / max(1, steps)  # of one episode, in seconds
+    horizon, seconds = context.horizon, test.seconds
+    longest = horizon * seconds / max(1, test.steps)  # of one episode, in seconds
     both = max(PATIENCE, seconds) / max(longest, 1e-9)
     first = max(1, min(TEST_FIRST, int(both / len(MARKS))))
 
@@ -126,10 +123,10 @@ async def measured_on_test(
 
     async def one(name: str, source: str) -> Evaluation | None:
         with contextlib.suppress(EnvironmentFaultError):
-            played = await spender.roll_out(
+            played = await context.spender.roll_out(
                 "reference",
                 f"{name}{REFERENCE_TEST}",
-                Subject(source, None, name),
+                Candidate(name, source, 0),
                 seeds,
                 horizon=horizon,
                 early=(first, worth_it),
@@ -137,7 +134,7 @@ async def measured_on_test(
             return played.evaluation
         return None
 
-    return await _each(one, action_space)
+    return await _each(one, context.spec.action_space)
 
 
 def _of_seeds(rollout: Rollout | None, seeds: Sequence[int]) -> Rollout | None:

@@ -155,7 +155,7 @@ class Sampler:
             candidate = Candidate(f"r0c{n}", source, 0)
             prose = "Written while the reward was judged." if config.is_written(candidate.id) else GIVEN
             attempt = await self.measurer.measure(candidate, history, prose=prose)
-            history.attempts.append(self.measurer.recorded(attempt))
+            self.measurer.recorded(attempt)
 
     def begin(self, history: History) -> None:
         """Begin a round: settle where the run is; decided once in a run."""

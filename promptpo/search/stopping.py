@@ -112,14 +112,13 @@ def close(
         reflection: What the model concluded from it; empty where it was not asked.
         untuned: Why none of its candidates was tuned; empty where one was.
     """
-    history.reflections += [reflection] if reflection else []
-    history.close_round(before)
+    number = history.rounds + 1
+    told = {"reflection": reflection, **told_of(samples, untuned)}
+    if number < context.config.budget.rounds and context.learns:
+        told["prospect"] = str(prospect(history, context.threshold))
+    context.journal.once("round", f"r{number}", lambda: {**history.standing(before), **told})
     history.ceiling = ceiling_of(history, samples)
     history.thoughts = thoughts_of(samples)
-    told = told_of(samples, untuned)
-    if history.rounds < context.config.budget.rounds and context.learns:
-        told["prospect"] = str(prospect(history, context.threshold))
-    context.journal.once("round", f"r{history.rounds}", lambda: {**history.standing(), **told})
 
 
 def done(context: SearchContext, history: History) -> str:

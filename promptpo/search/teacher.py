@@ -28,7 +28,7 @@ from promptpo.run.artifacts import inflate, values_in
 from promptpo.run.budget import units
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import to_json
-from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Seeds, Subject, Told
+from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Told
 from promptpo.search.context import Feature
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, scores
@@ -38,9 +38,9 @@ from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.rollouts.evaluation import Evaluation
-    from promptpo.run.config import Config
     from promptpo.run.history import History
     from promptpo.run.spender import Spender
+    from promptpo.search.context import SearchContext
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
     from promptpo.telling.summaries import Summariser
@@ -54,7 +54,7 @@ MOST_VALUES = 400_000
 EPISODES = "episodes"
 """What its training episodes are called in the journal."""
 
-SUBJECT = Subject("", None, TEACHER)
+PLAYER = Candidate(TEACHER, "", 0)
 
 MOST_STEPS = 5_000
 """Steps on which a program is compared with it."""
@@ -62,36 +62,34 @@ MOST_STEPS = 5_000
 logger = logging.getLogger(__name__)
 
 
-async def learnt_from(spender: Spender, spec: TaskSpec, config: Config, horizon: int) -> Rollout:
+async def learnt_from(context: SearchContext) -> Rollout:
     """Episodes of the teacher on training seeds, with what it saw and did.
 
     Raises:
         UsageError: The file cannot be played in this environment.
         BudgetSpentError: No environment steps are left.
     """
-    path = Path(config.teacher or "")
-    seeds = Seeds(config.seed).train(units("teacher", config.budget.steps, horizon, config.train_episodes))
+    config, horizon, path = context.config, context.horizon, Path(context.config.teacher or "")
+    seeds = context.seeds.train(units("teacher", config.budget.steps, horizon, config.train_episodes))
 
     def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
         evaluation = to_json(evaluation_of(rollouts[0]))
         return {"agent": path.name, "digest": _digest(path), "evaluation": evaluation}
 
-    job = Job("", SUBJECT.trials(seeds, horizon), record=True)
-    found = await spender.by(_player(spec, config, horizon)).play("teacher", EPISODES, [job], note=note)
+    job = Job("", tuple(Trial(seed, None, horizon) for seed in seeds), record=True)
+    found = await _player(context).play("teacher", EPISODES, [job], note=note)
     return inflate(found["rollouts"])[0]  # the same values as after a resume
 
 
-async def tested(
-    spender: Spender, spec: TaskSpec, config: Config, horizon: int, seeds: Sequence[int]
-) -> Evaluation | None:
+async def tested(context: SearchContext, seeds: Sequence[int]) -> Evaluation | None:
     """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
-    key, path, begun = f"{TEACHER}{REFERENCE_TEST}", config.teacher, spender.journal.find("teacher", EPISODES)
+    key, path, journal = f"{TEACHER}{REFERENCE_TEST}", context.config.teacher, context.journal
+    begun = journal.find("teacher", EPISODES)
     try:
-        known = spender.journal.find("reference", key) is not None
+        known = journal.find("reference", key) is not None
         if not known and (begun is None or begun["digest"] != _digest(Path(path or ""))):
             raise UsageError(f"{path} has changed since the run began")
-        playing = spender.by(_player(spec, config, horizon))
-        played = await playing.roll_out("reference", key, SUBJECT, seeds, horizon=horizon)
+        played = await _player(context).roll_out("reference", key, PLAYER, seeds, horizon=context.horizon)
     except (UsageError, EnvironmentFaultError, OSError) as error:  # the result is not lost for want of a mark
         logger.warning("the teacher was not tested: %s", error)
         return None
@@ -144,18 +142,9 @@ class Fidelity:
         return {"measure": self.measure, "values": list(self.values), "steps": self.steps}
 
 
-async def fidelity(
-    spender: Spender, spec: TaskSpec, config: Config, candidate: Candidate
-) -> dict[str, Any] | None:
-    """How much a program acts like the teacher; None where it cannot be said.
-
-    Args:
-        spender: Whose journal has the teacher's episodes, and gets the result.
-        spec: With the spaces.
-        config: Of the run.
-        candidate: Which program.
-    """
-    taught = spender.journal.find("teacher", EPISODES)
+async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, Any] | None:
+    """How much a program acts like the teacher; None where it cannot be said."""
+    taught = context.journal.find("teacher", EPISODES)
     if taught is None:
         return None
 
@@ -165,12 +154,12 @@ async def fidelity(
             candidate.source,
             Program.parse(candidate.source).values,
             compared(inflate(taught["rollouts"])[0].episodes),
-            spec,
-            allow_weaker=config.allow_weaker_sandbox,
+            context.spec,
+            allow_weaker=context.config.allow_weaker_sandbox,
         )
         return value.as_json() if value else {}
 
-    return await spender.journal.once_async("fidelity", candidate.digest, compare) or None
+    return await context.journal.once_async("fidelity", candidate.digest, compare) or None
 
 
 def compared(episodes: Sequence[Episode]) -> list[Episode]:
@@ -290,10 +279,12 @@ class _Agent:
         return Rollout(tuple(episodes), None, steps(), "", 0.0, unfinished=left)
 
 
-def _player(spec: TaskSpec, config: Config, horizon: int) -> _Agent:
-    """Who plays the teacher, with the run's horizon where the environment has none."""
-    task = config.task if spec.horizon is not None else replace(config.task, max_episode_steps=horizon)
-    return _Agent(Path(config.teacher or ""), task)
+def _player(context: SearchContext) -> Spender:
+    """What plays the teacher, with the run's horizon where the environment has none."""
+    task = context.config.task
+    if context.spec.horizon is None:
+        task = replace(task, max_episode_steps=context.horizon)
+    return context.spender.by(_Agent(Path(context.config.teacher or ""), task))
 
 
 def _digest(path: Path) -> str:
@@ -304,25 +295,24 @@ class Pupil(Feature):
     """Learns from a teacher: it plays first, and the model is told of it.
 
     Args:
+        context: Of the run.
         sampler: Says in words what happened in its episodes.
-        spender: Has the journal.
-        spec: With the spaces.
-        config: Of the run.
     """
 
-    def __init__(self, sampler: Sampler, spender: Spender, spec: TaskSpec, config: Config) -> None:
-        self._sampler, self._spender, self._spec = sampler, spender, spec
-        self._config, self._horizon = config, sampler.horizon
+    def __init__(self, context: SearchContext, sampler: Sampler) -> None:
+        self._context, self._sampler = context, sampler
         self._taught: Rollout | None = None
 
     async def before_round(self, number: int, history: History) -> None:
         """Have it play before anything is asked; then have it told, and its return among the marks."""
         if number == 0:
-            self._taught = await learnt_from(self._spender, self._spec, self._config, self._horizon)
+            self._taught = await learnt_from(self._context)
         if number != 1 or self._taught is None:
             return
         evidence = Evidence.of(evaluation_of(self._taught).episodes)
         history.references = {**history.references, TEACHER: evidence}
         if self._sampler.conversation is not None:
             summariser = self._sampler.conversation.summariser
-            history.teacher = await told(self._taught, self._spender, self._spec, evidence, summariser)
+            history.teacher = await told(
+                self._taught, self._context.spender, self._context.spec, evidence, summariser
+            )

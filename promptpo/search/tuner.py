@@ -66,7 +66,7 @@ class Tuner:
         self._batches = 0
 
     async def tune(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Tune the numbers of the round's candidates, and those of the best so far; what came of it is in the history too.
+        """Tune the numbers of the round's candidates, and those of the best so far.
 
         What a search that is ended in the middle has found until then is not lost, see `rescue`.
         """
@@ -90,15 +90,11 @@ class Tuner:
         found = await self._search(round_, starts, steps, target)
         measured = [(one, await self._measured(one, history, round_)) for one in found]
         self._tuning = None
-        self._remark(history, [one for one, made in measured if made is None])
+        self._remark([one for one, made in measured if made is None])
         numbers_of = {start.id: len(start.program.params) for start in starts}
         for one, made in measured:
             history.tuning[one.id] = outcome_in_words(one, numbers_of[one.id], made.id if made else "")
-        earned = (event.data.get("earned", ()) for event in self._spender.journal.of_kind("tuning"))
-        history.earned = extremes([history.earned, *earned])
-        tuned = [made for _, made in measured if made]
-        history.attempts.extend(tuned)
-        return tuned
+        return [made for _, made in measured if made]
 
     def spare(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
@@ -191,12 +187,11 @@ class Tuner:
         data = await self._spender.play("tuning", key, jobs, note=note)
         return inflate(data["rollouts"])  # the same values as after a resume
 
-    def _remark(self, history: History, in_vain: Sequence[Tuned]) -> None:
+    def _remark(self, in_vain: Sequence[Tuned]) -> None:
         """What tuning learnt about candidates that it found nothing better for belongs to them all the same."""
         for one in in_vain:
             if one.notes or one.sensitivity:
-                said = Remark(one.id, sensitivity=dict(one.sensitivity), notes=one.notes)
-                history.remark(self._spender.remark(said))
+                self._spender.remark(Remark(one.id, sensitivity=dict(one.sensitivity), notes=one.notes))
 
     async def _measured(self, tuned: Tuned, history: History, round_: int, name: str = "t") -> Attempt | None:
         """A tuned program as an attempt of its own; None where nothing better was found."""

@@ -14,9 +14,9 @@ from promptpo.output.film.strip import camera
 from promptpo.output.observer import Observer
 from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.control import Control
-from promptpo.run.journal import writing
-from promptpo.run.spender import Spender
-from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, asked_for, shown_episodes, unknown
+from promptpo.run.journal import going_on, writing
+from promptpo.search.asked_for import FINEST, TYPICAL, WORST, asked_for, shown_episodes, unknown
+from promptpo.search.context import SearchContext
 from promptpo.search.final_test import Outcome
 from promptpo.search.goal import GoalReward
 from promptpo.search.preferring import succeeded_in_words
@@ -42,8 +42,7 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
     if config.task.reward is not None:
         return replace(run, spec=as_begun(run.journal, spec))
     observer.warn(f"first the model writes the reward for the goal: {config.goal}")
-    horizon = run.horizon
-    spec = with_cut(spec, horizon)
+    spec = with_cut(spec, run.horizon)
     taken = spec.sample_steps
 
     def with_reward(reward: RewardProgram) -> TaskSpec:
@@ -59,8 +58,7 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
 
             judge = PersonJudge(config.task, config.goal, names_of(spec.text), observer.warn)
             person = stack.enter_context(judge).ask
-        filmed = camera(config.task)
-        asking = GoalReward(spec, run.spender(), config, horizon, with_reward, person=person, camera=filmed)
+        asking = GoalReward(replace(run.context(), spec=spec), with_reward, person)
         chosen = await asking.choose()
         if chosen.always_succeeds:
             observer.warn(
@@ -80,29 +78,25 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
     return replace(run, config=config, spec=spec, executor=executor)
 
 
-async def judged(run: OpenRun, outcome: Outcome, control: Control) -> Outcome:
+async def judged(context: SearchContext, outcome: Outcome, control: Control) -> Outcome:
     """The outcome with whether the best policy does what the goal asks, in how many episodes, and how it looks.
 
     Counted and filmed is also where somebody ended the run; the comparison in pairs is missing then, which is said.
     """
-    if not run.config.goal or outcome.best is None:
+    if outcome.best is None:
         return outcome
-    spender, task = run.spender(), run.config.task
-    winner = Winner(
-        outcome.best.candidate, outcome.test, outcome.held_out, outcome.references, outcome.evidence
-    )
-    shown = await control.finished(_filmed(run, spender, winner), at_least=ITS_OWN)
-    filmed = camera(task) if run.config.shows_frames(run.llm) else None
-    asked = await control.finished(asked_for(run.config.goal, run.spec, spender, winner, run.horizon, filmed))
-    await spender.receive()
-    found = asked or unknown(f"{control.reason}, before the model had said; {run.resuming} goes on")
-    return replace(outcome, judged={**found, **fulfilled(winner), **(shown or NOT_FILMED)})
+    shown = await control.finished(_filmed(context, outcome), at_least=ITS_OWN)
+    asked = await control.finished(asked_for(context, outcome))
+    await context.spender.receive()
+    then = going_on(context.journal.directory)
+    found = asked or unknown(f"{control.reason}, before the model had said; {then} goes on")
+    return replace(outcome, judged={**found, **fulfilled(outcome), **(shown or NOT_FILMED)})
 
 
-def fulfilled(winner: Winner) -> dict[str, Any]:
+def fulfilled(outcome: Outcome) -> dict[str, Any]:
     """In how many episodes the reward's ``success`` says yes, and how those ended in which it does not."""
-    episodes, tested = winner.episodes, winner.test is not None and bool(winner.test.episodes)
-    failed = winner.test.failed if winner.test is not None and tested else 0
+    episodes, tested = outcome.episodes, outcome.test is not None and bool(outcome.test.episodes)
+    failed = outcome.test.failed if outcome.test is not None and tested else 0
     said = [e for e in episodes if e.success is not None]
     others = [e for e in said if not e.success] if said else episodes
     share = {"yes": sum(bool(e.success) for e in said), "of": len(said) + failed} if said else None
@@ -111,19 +105,19 @@ def fulfilled(winner: Winner) -> dict[str, Any]:
     return {"fulfilled": share, "episodes": kind, "otherwise": ended.strip()}
 
 
-async def _filmed(run: OpenRun, spender: Spender, winner: Winner) -> dict[str, Any]:
+async def _filmed(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
     """Pictures of its best, median and worst episode, each a file of the run; why there are none where there are none."""
-    taken, pictures = camera(run.config.task), []
+    taken, pictures, directory = camera(context.config.task), [], context.journal.directory
     try:
-        episodes = await shown_episodes(run.spec, spender, winner, run.horizon)
+        episodes = await shown_episodes(context, outcome)
         for name, role in ROLES.items():
             episode = episodes.get(name)
-            file = run.directory / PICTURE.format(role)
+            file = directory / PICTURE.format(role)
             file.unlink(missing_ok=True)
             if episode is None:
                 continue
             png, _ = await asyncio.to_thread(taken, episode)
-            with writing(run.directory):
+            with writing(directory):
                 write_atomically(file, png)
             pictures.append(
                 {

@@ -20,9 +20,10 @@ from promptpo.run.budget import horizon_within
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Journal, from_json, going_on, read_events, writing
 from promptpo.run.origin import key_path, save_own
-from promptpo.run.preflight import Preflight, preflight
+from promptpo.run.preflight import Preflight
 from promptpo.run.spender import Spender
 from promptpo.run.state import RunState
+from promptpo.search.context import SearchContext
 from promptpo.spec import TaskSpec, with_hint
 from promptpo.spec.outline import outline
 from promptpo_sandbox.text import clean
@@ -66,6 +67,15 @@ class OpenRun:
         """By which it asks, rolls out and records."""
         return Spender(self.llm, self.executor, self.config, self.journal, self.state.ledger)
 
+    def context(self) -> SearchContext:
+        """What a search of it knows."""
+        filmed = None
+        if self.config.shows_frames(self.llm):
+            from promptpo.output.film.strip import camera
+
+            filmed = camera(self.config.task)
+        return SearchContext(self.spec, self.config, self.spender(), self.horizon, filmed)
+
     @property
     def horizon(self) -> int:
         """Longest episode, in steps."""
@@ -73,7 +83,7 @@ class OpenRun:
 
     def ahead(self) -> Preflight:
         """What is known of it before it is begun."""
-        return preflight(self.spec, self.config, self.llm)
+        return Preflight(self.spec, self.config, self.llm)
 
     @property
     def resuming(self) -> str:

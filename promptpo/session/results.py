@@ -124,15 +124,10 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
 
 def _model_name(llm: LLM, journal: Journal) -> str:
     """What the provider said answered, where it says more than the name that was asked for."""
-    if not llm.language_model:
-        return llm.name
-    if hasattr(llm, "members"):
-        return public_name(llm)
-    models = {event.data["model"] for event in journal.of_kind("completion") if event.data["model"]}
     kind, _, asked = llm.name.partition(":")
-    # a policy is passed on: it need not show where its author keeps recordings
-    name = f"{kind}:{Path(asked).name}" if kind in {"replay", "inbox"} else llm.name
-    return name if models <= {asked, kind} else f"{name} ({', '.join(sorted(models))})"
+    said = {event.data["model"] for event in journal.of_kind("completion")} - {"", asked, kind}
+    more = f" ({', '.join(sorted(said))})" if said and not hasattr(llm, "members") else ""
+    return public_name(llm) + more
 
 
 def _write_policies(directory: Path, attempts: list[Attempt]) -> None:

@@ -24,12 +24,11 @@ from promptpo.run.budget import ASIDE, with_episodes
 from promptpo.run.checking import check_model
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async, run_beside
-from promptpo.run.journal import Journal, going_on
+from promptpo.run.journal import Journal, going_on, to_json
 from promptpo.run.origin import digests, made_here
-from promptpo.run.preflight import Preflight, preflight
+from promptpo.run.preflight import Preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
-from promptpo.search.context import Camera, SearchContext
 from promptpo.search.programs import SearchLLM
 from promptpo.session.opened import (
     OpenRun,
@@ -76,7 +75,7 @@ class Session:
         config, llm, _, spec = self._prepared(asked=False)
         try:
             tried = await _tried(llm) if config.check else ()
-            return replace(preflight(spec, config, llm), tried=tried)
+            return Preflight(spec, config, llm, tried)
         finally:
             await llm.aclose()
 
@@ -151,12 +150,7 @@ class Session:
             with self.control.interrupted(going_on(directory)):
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
-                    status = await executor.status()
-                    sandbox = {
-                        "level": status.level,
-                        "active": list(status.active),
-                        "missing": list(status.missing),
-                    }
+                    sandbox = to_json(await executor.status())
                     spec = as_begun(journal, spec) if not config.goal else spec
                     state = RunState.of(config, journal.events)
                     run = OpenRun(directory, config, spec, llm, executor, journal, state, sandbox)
@@ -209,16 +203,10 @@ class Session:
 
     def _told(self, run: OpenRun, choice: str) -> None:
         """Say what begins: who is asked, how walled in policies are, what it may take."""
-        config = run.config
-        self.observer.started(config, run.directory, choice, run.spec, run.state.ledger)
+        self.observer.started(run.state, run.directory, choice, run.spec)
         if run.sandbox["missing"]:
             self.observer.warn(
                 f"sandbox: {run.sandbox['level']}; missing here: {', '.join(run.sandbox['missing'])}"
-            )
-        if run.spec.horizon is None:
-            self.observer.warn(
-                f"{config.task.label} has no time limit: its episodes are cut after {run.horizon:,} steps, "
-                "which the budget pays for; --max-episode-steps sets another limit."
             )
         ahead = run.ahead()
         run.state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
@@ -233,15 +221,15 @@ class Session:
 
                 run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
             run = replace(run, spec=with_cut(run.spec, run.horizon))
-            ahead = run.ahead()
+            ahead, context = run.ahead(), run.context()
             outcome = await search(
-                SearchContext(run.spec, run.config, run.spender(), run.horizon, _camera(run)),
+                context,
                 self.control,
                 observe=self.observer.progress,
                 tested_so_far=lambda found: write_results(run, found, ahead, self.control.reason),
             )
             if run.config.goal:
-                outcome = await judged(run, outcome, self.control)
+                outcome = await judged(context, outcome, self.control)
         if self.control.reason and not outcome.stop.startswith(self.control.reason):
             outcome = replace(
                 outcome, stop=f"{self.control.reason} after the search was over ({outcome.stop})"
@@ -286,12 +274,3 @@ async def _tried(llm: LLM) -> tuple[str, ...]:
             said = f"{name}: the server lists no models, so that only a call can tell whether it answers."
         found.append(said or f"{name}: ready, as far as can be told without a call.")
     return tuple(found)
-
-
-def _camera(run: OpenRun) -> Camera | None:
-    """What makes film strips, where somebody is shown any."""
-    if not run.config.shows_frames(run.llm):
-        return None
-    from promptpo.output.film.strip import camera
-
-    return camera(run.config.task)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from promptpo.files import make_folder, read_regular, write_atomically
-from promptpo.run.artifacts import deflate, inflate
 from promptpo.world.numbers import quantities
 from promptpo_sandbox import Recorded, Rollout
 from promptpo_sandbox.errors import SpaceBorderError
 from promptpo_sandbox.worlds import recorded
 
 MOST_NUMBERS, MOST_BYTES = 25_000_000, 200_000_000
-"""Observed numbers that are kept in memory, and bytes that they may take on disk, at most."""
+"""Observed numbers that are kept in memory, and bytes that they may take in a folder of the run, at most."""
 
 HELD_OUT_OF = 4
 """One episode of so many, the second, the sixth and so on, is never fitted to."""
@@ -111,29 +107,3 @@ def some_of(episodes: Sequence[Recorded], steps: int) -> tuple[Recorded, ...]:
     count = max(1, round(len(episodes) * steps / total))
     places = np.unique(np.linspace(0, len(episodes) - 1, count).round().astype(int))
     return tuple(episodes[place] for place in places)
-
-
-class Shelf:
-    """Where a run keeps the trajectories that its models need, so that a resumed run need not pay for them again.
-
-    Args:
-        directory: Of the run.
-        most_bytes: What all files may take; what comes later is not written.
-    """
-
-    def __init__(self, directory: Path, most_bytes: int = MOST_BYTES) -> None:
-        self._folder, self._most = directory / FOLDER, most_bytes
-
-    def put(self, key: str, rollout: Rollout) -> None:
-        """Write the trajectories of a rollout, where there is room; a full disk leaves it unwritten."""
-        with contextlib.suppress(OSError):
-            make_folder(self._folder)
-            text = deflate([rollout])
-            if len(text) + sum(path.stat().st_size for path in self._folder.iterdir()) <= self._most:
-                write_atomically(self._folder / f"{key}.steps", text)
-
-    def get(self, key: str) -> Rollout | None:
-        """The rollout of a key; None where it was not written, or is damaged."""
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
-            return inflate(read_regular(self._folder / f"{key}.steps").decode())[0]
-        return None

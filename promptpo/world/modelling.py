@@ -10,11 +10,11 @@ from promptpo.envs.spaces import form_of
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.run.artifacts import MOST_VALUES, values_in
+from promptpo.run.artifacts import KeptRollouts
 from promptpo.telling import prompting
 from promptpo.world import shown
 from promptpo.world.baseline.writer import write_world
-from promptpo.world.data import Experience, Shelf
+from promptpo.world.data import FOLDER, MOST_BYTES, Experience
 from promptpo.world.fitting import fitted
 from promptpo.world.numbers import quantities
 from promptpo.world.scoring import scored
@@ -88,7 +88,7 @@ class Modeller:
         self.spaces = (spec.observation_space, spec.action_space)
         self.possible = quantities(self.spaces[0]) is not None
         self.experience = Experience(*self.spaces)
-        self._shelf = Shelf(spender.journal.directory)
+        self._shelf = KeptRollouts(spender.journal.directory / FOLDER, MOST_BYTES)
         self._written: Modelled | None = None
 
     def take(self, key: str, rollout: Rollout | None) -> None:
@@ -101,9 +101,9 @@ class Modeller:
         if not self.possible:
             return
         if rollout is None:
-            rollout = self._shelf.get(key)
-        elif values_in(rollout.episodes) <= MOST_VALUES:
-            self._shelf.put(key, rollout)
+            rollout = self._shelf.read(key)
+        else:
+            self._shelf.keep(key, rollout)
         if rollout is not None:
             self.experience.add([rollout])
 

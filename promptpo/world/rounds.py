@@ -49,7 +49,7 @@ class ModelRounds:
         self._measurer, self._journal = measurer, spender.journal
         self._modeller, self._dreamer, self._spaces = modeller, dreamer, modeller.spaces
 
-    async def tune(self, history: History, attempts: Sequence[Attempt], nothing: float) -> list[Attempt]:
+    async def tune(self, history: History, attempts: Sequence[Attempt], nothing: float) -> None:
         """A round's programs with numbers tuned in the model, or a policy that plans in it, where it promises more.
 
         They are measured like any candidate.
@@ -62,7 +62,7 @@ class ModelRounds:
         number = history.rounds + 1
         world = await self._modeller.model(f"r{number}")
         if not world.usable:
-            return []
+            return
         with contextlib.suppress(BudgetSpentError):
             proposed = await self._proposed(number, world, history, attempts, nothing)
             if proposed is not None:
@@ -70,8 +70,7 @@ class ModelRounds:
                 prose = f"From the world model, which promised {promised:.4g}."
                 attempt = await self._measurer.measure(candidate, history, prose=prose, notes=(prose,))
                 self._hold_against(attempt, promised, nothing)
-                return [self._measurer.recorded(attempt)]
-        return []
+                self._measurer.recorded(attempt)
 
     def _hold_against(self, attempt: Attempt, promised: float, nothing: float) -> None:
         """Write down whether a candidate of the model's earned what it promised."""

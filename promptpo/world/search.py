@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
-from promptpo.program import Program
-from promptpo.run.records import Attempt, Candidate, Seeds, Subject
+from promptpo.run.records import Attempt, Candidate
 from promptpo.search.context import Feature
 from promptpo.search.references import MARKS, programs, random_policy
 from promptpo.world.baseline.writer import suits_formulas
@@ -29,12 +28,10 @@ from promptpo.world.scoring import USABLE
 from promptpo_sandbox import WorldFailedError
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
     from promptpo.run.evidence import Evidence
     from promptpo.run.history import History
-    from promptpo.run.spender import Spender
+    from promptpo.search.context import SearchContext
     from promptpo.search.sampler import Sampler
-    from promptpo.spec import TaskSpec
     from promptpo_sandbox import Rollout
 
 STUDIES, FRUITLESS = 8, 2
@@ -79,31 +76,19 @@ class WorldSearch(Feature):
     """Learns a world model and uses it, as far as it can be trusted.
 
     Args:
-        spec: The task.
+        context: Of the run.
         sampler: Measures what comes out.
-        spender: Rolls out.
-        config: What decides the run.
-        horizon: Longest episode, in steps.
-        threshold: Mean return at which the search may end.
     """
 
     learns = True
 
-    def __init__(
-        self,
-        spec: TaskSpec,
-        sampler: Sampler,
-        spender: Spender,
-        config: Config,
-        horizon: int,
-        threshold: float | None,
-    ) -> None:
-        self._measurer, self._spender = sampler.measurer, spender
-        self._journal, self._horizon, self._threshold = spender.journal, horizon, threshold
+    def __init__(self, context: SearchContext, sampler: Sampler) -> None:
+        spec, spender, horizon = context.spec, context.spender, context.horizon
+        self._measurer, self._spender, self._journal = sampler.measurer, spender, context.journal
+        self._horizon, self._threshold, self._seeds = horizon, context.threshold, context.seeds
         self._spaces = (spec.observation_space, spec.action_space)
-        self._seeds = Seeds(config.seed)
         self.modeller = Modeller(spec, spender, horizon)
-        self._dreamer = Dreamer(self.modeller, spender, horizon, config.seed)
+        self._dreamer = Dreamer(self.modeller, spender, horizon, context.config.seed)
         self._rounds = ModelRounds(self._measurer, spender, self.modeller, self._dreamer)
         self._chance = self._luckiest = self._nothing = math.nan
 
@@ -129,11 +114,10 @@ class WorldSearch(Feature):
         """Learn from each training rollout."""
         self.modeller.take(name, rollout)
 
-    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
         """What a round's model makes of its programs, where a language model writes them; see `ModelRounds`."""
-        if not self._spender.llm.language_model or not self.modeller.possible:
-            return []
-        return await self._rounds.tune(history, attempts, self._nothing)
+        if self._spender.llm.language_model and self.modeller.possible:
+            await self._rounds.tune(history, attempts, self._nothing)
 
     async def _studies(self, history: History) -> None:
         best, fruitless = -math.inf, 0
@@ -168,8 +152,8 @@ class WorldSearch(Feature):
 
     async def _play(self, key: str, source: str, seeds: Sequence[int]) -> list[float]:
         """Returns of real episodes whose steps are learnt from."""
-        subject = Subject(source, Program.parse(source).values, "")
-        played = await self._spender.roll_out("look", key, subject, seeds, horizon=self._horizon, record=True)
+        program = Candidate("", source, 0)
+        played = await self._spender.roll_out("look", key, program, seeds, horizon=self._horizon, record=True)
         self.modeller.take(key, played.rollout)
         self._spender.told(key)
         evaluation = played.evaluation
@@ -235,8 +219,7 @@ class WorldSearch(Feature):
 
     async def _candidate(self, name: str, source: str, history: History, prose: str) -> Attempt:
         attempt = await self._measurer.measure(Candidate(name, source, 0), history, prose=prose)
-        history.attempts.append(self._measurer.recorded(attempt))
-        return attempt
+        return self._measurer.recorded(attempt)
 
     # In the model
 

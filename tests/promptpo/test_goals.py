@@ -29,10 +29,11 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.checking import checked
 from promptpo.run.config import load_config
 from promptpo.run.control import INTERRUPTED
+from promptpo.run.history import History
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.preflight import Preflight
-from promptpo.run.records import Candidate
-from promptpo.search.asked_for import FINEST, TYPICAL, WORST, Winner, _chosen
+from promptpo.search.asked_for import FINEST, TYPICAL, WORST, _chosen
+from promptpo.search.final_test import Outcome
 from promptpo.search.preferring import Preferences
 from promptpo.session import Session
 from promptpo.session.goals import fulfilled
@@ -214,7 +215,7 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
 def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
     """A walker that hops as asked and falls in every episode."""
     episodes = tuple(EpisodeRecord(n, 1.0 * n, 9, success, terminated=True) for n, success in enumerate(said))
-    winner = Winner(Candidate("r1c1", "", 1), Evaluation("ok", episodes, 27, failed=1))
+    winner = Outcome(History(), None, None, Evaluation("ok", episodes, 27, failed=1), "")
     goal = {"text": GOAL, "asked": "partly", "because": "It falls.", **fulfilled(winner)}
     assert told in goal_in_words({"goal": goal})
     chosen = _chosen(winner)

@@ -301,8 +301,8 @@ def test_results_can_be_loaded_and_exported(mixed_run: Any, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"rounds": 0}, "rounds must be at least 1"),
-        ({"max_steps": -5}, "limit on steps"),
+        ({"rounds": 0}, "rounds must be greater than or equal to 1"),
+        ({"max_steps": -5}, "steps must be greater than 0"),
         ({"seed": -1}, "seed"),
         ({"recipe_options": {"bests": 2}}, "no switch 'bests'"),
         ({"no_such_setting": 1}, "no_such_setting"),

@@ -26,9 +26,9 @@ from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, varian
         ({"roundz": 1}, "did you mean rounds"),
         ({"reveel": "bare"}, "did you mean reveal"),
         ({"max_step": 1}, "did you mean max_steps"),
-        ({"reveal": "bares"}, "Did you mean bare"),
-        ({"rounds": "many"}, "rounds must be a whole number"),
-        ({"model": 3}, "model must be text"),
+        ({"reveal": "bares"}, "or 'bare', not 'bares'"),
+        ({"rounds": "many"}, "rounds must be a valid integer"),
+        ({"model": 3}, "model must be a valid string"),
         ({"model": ["exec:cat", 3]}, "models"),
         ({"llm": "anthropic"}, "named with model="),
         ({"observer": print}, r"takes a promptpo\.Observer"),
@@ -56,7 +56,7 @@ def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path: Path) -> None:
     run = optimize(Model(), tmp_path / "run", rounds=1, candidates=1)
     with pytest.raises(UsageError, match="did you mean rounds"):
         promptpo.resume(run.directory, roundz=3)
-    with pytest.raises(UsageError, match="rounds must be a whole number"):
+    with pytest.raises(UsageError, match="rounds must be a valid integer"):
         promptpo.resume(run.directory, rounds="many")
 
 

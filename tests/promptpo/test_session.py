@@ -52,12 +52,12 @@ def test_it_works_inside_a_running_event_loop(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"recipe": "papr"}, "Did you mean paper?"),
-        ({"reveal": "bar"}, "Did you mean bare?"),
-        ({"rounds": "x"}, "rounds must be a whole number"),
-        ({"recipe_options": {"validate": 0}}, "validate must be at least 1"),
-        ({"roundz": 1}, "optimize has no option 'roundz'; did you mean rounds?"),
-        ({"max_steps": -5}, "the limit on steps must be more than 0"),
+        ({"recipe": "papr"}, "'default', 'paper'"),
+        ({"reveal": "bar"}, "or 'bare', not 'bar"),
+        ({"rounds": "x"}, "rounds must be a valid integer"),
+        ({"recipe_options": {"validate": 0}}, "validate must be greater than or equal to 1"),
+        ({"roundz": 1}, "there is no setting 'roundz'; did you mean rounds?"),
+        ({"max_steps": -5}, "steps must be greater than 0"),
     ],
 )
 def test_settings_are_refused_before_anything_is_written(tmp_path: Path, settings: Any, words: str) -> None:

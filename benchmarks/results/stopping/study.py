@@ -56,11 +56,10 @@ def heard(run):
         best = event.data["best"]
         history = History(
             [one.attempt for one in state.candidates],
-            {one.id: state.history.looks_of(one.attempt) for one in state.candidates},
+            dict(state.history.looks),
             leader_id=best or "",
             references={n: Evidence.of(state.references[n].episodes) for n in MARKS if n in state.references},
         )
-        history.find_alike()
         marks = [one.mean_return for one in history.references.values() if one.episodes]
         above = evidence[best].mean_return - max(marks, default=0.0) if best else math.nan
         changed = before and best and best != before

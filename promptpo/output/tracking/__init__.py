@@ -60,8 +60,10 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
     result, config = load_run(run), load_config(run / CONFIG)
     events = read_events(run / JOURNAL)
     for one in trackers:
-        one.begin(run, RunState(config))
+        state = RunState(config)
+        one.begin(run, state)
         for event in events:
+            state.add(event)
             one.event(event)
         one.finished(result)
 

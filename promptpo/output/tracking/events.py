@@ -16,13 +16,11 @@ from promptpo.output.run_result import RunResult
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
 from promptpo.run.artifacts import inflate
-from promptpo.run.config import Config
-from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
+from promptpo.run.journal import Event, evaluation_in
 from promptpo.run.origin import made_here
 from promptpo.run.state import RunState
 
 if TYPE_CHECKING:
-    from promptpo.run.ledger import Ledger
     from promptpo.spec import TaskSpec
 
 
@@ -31,12 +29,12 @@ class Tracker(Observer):
 
     _state: RunState | None = None
 
-    def started(self, config: Config, directory: Path, choice: str, spec: TaskSpec, ledger: Ledger) -> None:
+    def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
         """The run begins, or goes on: what its journal holds already is counted and not sent again."""
-        self.begin(directory, RunState.of(config, read_events(directory / JOURNAL)))
+        self.begin(directory, state)
 
     def begin(self, directory: Path, state: RunState) -> None:
-        """Open the destination; `state` is where the run is before the first `event`."""
+        """Open the destination; `state` has each event before `event` is told of it."""
         self._state, config = state, state.config
         names = ("model", "recipe", "candidates", "episodes", "seed", "reveal")
         told = {name: getattr(config, name) for name in names}
@@ -62,7 +60,6 @@ class Tracker(Observer):
         """Send what one event of the journal says."""
         if self._state is None:
             return
-        self._state.add(event)
         metrics = _metrics(event, self._state)
         if metrics:
             self.log(metrics, self._state.spent.steps, event.t)

@@ -14,7 +14,6 @@ from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Config, load_config
 from promptpo.run.journal import JOURNAL, Event, read_events
-from promptpo.run.ledger import Ledger
 from promptpo.run.state import RunState
 from tests.promptpo.policies import GOOD, SYNTAX_ERROR, WEAK
 
@@ -39,14 +38,18 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return load_config(run.directory / "config.toml"), read_events(run.directory / JOURNAL)
 
 
+def tell(progress: RunProgress, event: Event) -> None:
+    """As a run does: the state comes first."""
+    progress.state.add(event)
+    progress.add(event)
+
+
 def progress_after(events: Any, kind: Any, key: Any) -> Any:
     """The state when this event has been seen."""
     config, log = events
-    ledger = Ledger(config.budget)
-    progress = RunProgress(RunState(config), ledger)
+    progress = RunProgress(RunState(config))
     for event in log:
-        ledger.add(event)
-        progress.add(event)
+        tell(progress, event)
         if (event.kind, event.key) == (kind, key):
             return progress
     raise AssertionError(f"no {kind} {key}")
@@ -65,9 +68,10 @@ def drawn(progress: Any, *, width: Any, plain: Any) -> Any:
 def test_a_run_that_goes_on_counts_what_its_limit_does(events: Any) -> None:
     """Steps on test seeds, which a run that ended before has taken, are not told as the search's."""
     config, log = events
-    ledger = Ledger(config.budget, log)
+    state = RunState.of(config, log)
+    ledger = state.ledger
     assert ledger.steps["test"] > 0
-    told = RunProgress(RunState.of(config, log), ledger).spending
+    told = RunProgress(state).spending
     assert told.startswith(f"{ledger.searched_steps:,} of 500,000 steps")
 
 
@@ -93,9 +97,9 @@ def test_the_best_is_followed(events: Any) -> None:
 def composed(*entries: Any, start: float = 1000.0, candidates: int = 4) -> Any:
     """What a run is doing after these (seconds, kind, key, data)."""
     config = Config(Task("CartPole-v1"), candidates=candidates)
-    progress = RunProgress(RunState(config), Ledger(config.budget))
+    progress = RunProgress(RunState(config))
     for n, (at, kind, key, data) in enumerate(entries):
-        progress.add(Event(n, start + at, kind, key, data))
+        tell(progress, Event(n, start + at, kind, key, data))
     return progress
 
 
@@ -113,7 +117,7 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
     )
     progress._asked_at -= 38
     assert progress.doing == "asking, 2 of 4 answered, 38 s"
-    progress.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
+    progress.state.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
     assert progress.doing == "asking, 2 of 4 answered, 38 s, 1,234 characters so far"
     linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "?", {**ANSWER, "candidate": "r1c2"}))
     assert linked.open_samples["r1c2"]
@@ -127,9 +131,9 @@ def test_an_answer_that_did_not_come_is_told(monkeypatch: pytest.MonkeyPatch) ->
     lines: list[str] = []
     monkeypatch.setattr(display, "line", lines.append)
     lost = {"0": "it failed with status 500.", "2": "it failed with status 500."}
-    display.event(
-        Event(0, 1.0, "round", "r1", {"best": None, "stalled": 1, "reflection": "", "unanswered": lost})
-    )
+    over = Event(0, 1.0, "round", "r1", {"best": None, "stalled": 1, "reflection": "", "unanswered": lost})
+    progress.state.add(over)
+    display.event(over)
     assert lines[0] == "  no answer: it failed with status 500."
     assert lines[1].startswith("round 1: nothing has run yet")
     assert len(lines) == 2
@@ -138,13 +142,13 @@ def test_an_answer_that_did_not_come_is_told(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_reward_for_a_goal_is_seen_to_be_written() -> None:
     """Until the model is told of the task, which comes after; then the clock of answers begins anew."""
     config = Config(Task("CartPole-v1"), goal="to the left", candidates=2)
-    progress = RunProgress(RunState(config), Ledger(config.budget))
-    progress.add(Event(0, 0.0, "prompt", "p", PROMPT))
-    progress.ledger.arriving.update({"goal.reward": 120})
+    progress = RunProgress(RunState(config))
+    tell(progress, Event(0, 0.0, "prompt", "p", PROMPT))
+    progress.state.ledger.arriving.update({"goal.reward": 120})
     assert progress.doing == "writing the reward for the goal, 120 characters so far"
-    progress.ledger.arriving.clear()
-    progress.add(Event(1, 60.0, "spec", "spec", {"text": "it"}))
-    progress.add(Event(2, 70.0, "prompt", "q", PROMPT))
+    progress.state.ledger.arriving.clear()
+    tell(progress, Event(1, 60.0, "spec", "spec", {"text": "it"}))
+    tell(progress, Event(2, 70.0, "prompt", "q", PROMPT))
     assert progress.doing == "asking, 0 of 2 answered, 0 s"
 
 
@@ -168,9 +172,9 @@ def test_at_every_moment_it_says_something_true(name: str) -> None:
     """Through a whole recorded run: never "nothing has run yet" beside results, and it fits its line."""
     folder = Path(__file__).parents[1] / "run" / "recorded" / name
     config, log = load_config(folder / "config.toml"), read_events(folder / JOURNAL)
-    progress, said = RunProgress(RunState(config), Ledger(config.budget)), []
+    progress, said = RunProgress(RunState(config)), []
     for event in log:
-        progress.add(event)
+        tell(progress, event)
         said.append(progress.doing)
         assert (progress.standing == "nothing has run yet") == (not progress.state.candidates)
         assert "\n" not in said[-1]

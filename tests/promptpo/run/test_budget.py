@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
-from promptpo.run.budget import TABLE, Purpose, allotted, horizon_within, in_words, tuning_steps, units
+from promptpo.run.budget import TABLE, Purpose, allotted, horizon_within, tuning_steps, units
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Event, Kind
 from promptpo.run.ledger import ROWS, Ledger
@@ -61,8 +61,8 @@ def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpo
     ledger.limits = {purpose: 200}
 
     async def takes(payer: Purpose | None) -> int:
-        with ledger.hold(payer) as hold:
-            return await hold.take(500)
+        async with ledger.reserved(payer, 500) as granted:
+            return granted
 
     assert asyncio.run(takes(purpose)) == 500
     ledger.add(played(kind, 200))
@@ -101,13 +101,6 @@ def test_episodes_without_a_limit_are_cut_by_the_budget(
     config = Config(Task("X-v0"), budget=Budget(rounds=5, steps=steps), candidates=2, episodes=10)
     assert horizon_within(config, None, sampled) == found
     assert horizon_within(config, 7, sampled) == 7
-
-
-def test_a_budget_that_pays_for_little_says_so() -> None:
-    """In the worst case."""
-    assert in_words(None, {}) == "Steps: no limit."
-    assert "pay for 50% of that" in in_words(1_000, {"training": 2_000})
-    assert "the others tune numbers" in in_words(1_000, {"training": 200, "tuning": 1})
 
 
 def test_no_other_file_has_a_share_of_the_step_budget() -> None:

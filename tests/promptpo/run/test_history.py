@@ -9,10 +9,15 @@ from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config
 from promptpo.run.evidence import Change
-from promptpo.run.history import History
-from promptpo.run.journal import Journal, to_json
+from promptpo.run.history import History, twins
+from promptpo.run.journal import Event, Journal, to_json
 from promptpo.run.records import Attempt, Candidate, Remark
 from promptpo.run.state import RunState
+
+
+def event(kind: Any, key: str, value: Any) -> Event:
+    """As it is in a journal."""
+    return Event(0, 0.0, kind, key, value if isinstance(value, dict) else to_json(value))
 
 
 def evaluation(*returns: Any, start: int = 0, outcome: str = "ok", success: Any = None) -> Any:
@@ -39,8 +44,8 @@ def test_all_episodes_decide() -> None:
     lucky, steady = attempt("r1c1", 50.0, 51.0), attempt("r2c1", 49.0, 50.5)
     past = History([lucky, steady], rounds=2)
     past.looks = {
-        "r1c1": [evaluation(10.0, 12.0, 11.0, start=900)],
-        "r2c1": [evaluation(40.0, 42.0, 41.0, start=900)],
+        "# r1c1": [evaluation(10.0, 12.0, 11.0, start=900)],
+        "# r2c1": [evaluation(40.0, 42.0, 41.0, start=900)],
     }
     assert past.best().id == "r2c1"
     assert past.evidence(steady).mean_return == (49 + 50.5 + 40 + 42 + 41) / 5
@@ -50,7 +55,7 @@ def test_few_lucky_episodes_do_not_beat_many() -> None:
     """A candidate that was looked at less is compared on the episodes that both have played."""
     often, once = attempt("r1c1", 315.0, 316.0), attempt("r2c1", 300.0, 303.0)
     past = History([often, once])
-    past.looks = {"r1c1": [evaluation(200.0, 210.0, 205.0, start=900)]}
+    past.looks = {"# r1c1": [evaluation(200.0, 210.0, 205.0, start=900)]}
     assert past.evidence(often).mean_return < past.evidence(once).mean_return
     assert past.best().id == "r1c1"
     assert [a.id for a in past.ranked()] == ["r1c1", "r2c1"]
@@ -59,7 +64,7 @@ def test_few_lucky_episodes_do_not_beat_many() -> None:
 def test_nan_never_wins() -> None:
     """A NaN return ranks below every number and is never the best, wherever it occurs."""
     past = History([attempt("r1c1", math.nan), attempt("r1c2", -1000.0), attempt("r1c3", 10.0)])
-    past.looks = {"r1c3": [evaluation(math.nan, start=900)]}
+    past.looks = {"# r1c3": [evaluation(math.nan, start=900)]}
     assert past.best().id == "r1c2"
     assert [a.id for a in past.ranked()] == ["r1c2"]
 
@@ -83,12 +88,14 @@ def test_twins_are_ranked_once() -> None:
 def test_equal_programs_of_one_round_are_one() -> None:
     """Whichever answer came first: the first slot stands for the others."""
     past = History()
-    past.arrived = {2: attempt("r1c3", 2.0, source="same"), 0: attempt("r1c1", 2.0, source="same")}
-    told: list[Remark] = []
-    first, second = past.absorb(keep=lambda remark: told.append(remark) or remark)
-    assert told == [Remark("r1c3", duplicate_of="r1c1")]
+    for id_ in ("r1c3", "r1c1"):
+        past.add(event("attempt", id_, attempt(id_, 2.0, source="same")))
+    assert twins(past.of_round(1)) == [Remark("r1c3", duplicate_of="r1c1")]
+    past.add(event("remark", "r1c3.twin", Remark("r1c3", duplicate_of="r1c1")))
+    first, second = past.of_round(1)
     assert (first.id, first.candidate.duplicate_of) == ("r1c1", None)
     assert (second.id, second.candidate.duplicate_of) == ("r1c3", "r1c1")
+    assert not twins([first, second])
 
 
 def test_who_behaves_alike_is_found() -> None:
@@ -96,10 +103,8 @@ def test_who_behaves_alike_is_found() -> None:
     long, short = attempt("r1c1", 1.0, 2.0, source="x" * 50), attempt("r1c2", 1.0, 2.0, source="y")
     other = attempt("r1c3", 1.0, 3.0)
     past = History([long, short, other])
-    past.find_alike()
     assert past.alike == {"r1c1": "r1c2"}
-    past.leader_id = "r1c1"
-    past.find_alike()
+    past.add(event("lead", "r1", {"leader": "r1c1", "change": ""}))
     assert past.alike == {"r1c2": "r1c1"}
 
 
@@ -107,16 +112,15 @@ def test_a_round_counts_as_a_gain_only_beyond_noise() -> None:
     """A best that is not clearly better than the last one leaves the search stalled."""
     old, same = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 11.0, 19.0, 31.5)
     past = History([old])
-    past.close_round(None)
+    past.add(event("round", "r1", {**past.standing(None), "reflection": ""}))
     assert (past.rounds, past.stalled) == (1, 0)
     past.attempts.append(same)
     past.leader_id = "r2c1"
-    past.close_round(old)
+    past.add(event("round", "r2", {**past.standing(old), "reflection": ""}))
     assert (past.rounds, past.stalled) == (2, 1)
     past.attempts.append(attempt("r3c1", 20.0, 30.0, 41.0))
     past.leader_id = "r3c1"
-    past.close_round(same)
-    assert past.stalled == 0
+    assert past.standing(same)["stalled"] == 0
 
 
 def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
@@ -132,21 +136,24 @@ def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
                 {"evaluation": to_json(evaluation(value, start=900)), "spent": {}},
             )
         past = folded(journal)
+        journal.follow(past.add)
         past.leader_id = "r1c1"
-        past.promote()
+        past.promote(journal.once)
     assert past.best().id == "r1c1t"
     assert past.evidence(new).mean_return == (338 + 340 + 342 + 341) / 4
     assert past.evidence(old).returns == (79.0, 80.0, 81.0, 78.0)
     assert past.changes[0].startswith("r1c1t takes the lead from r1c1: +260")
 
 
-def test_what_was_judged_stays_in_its_order() -> None:
+def test_what_was_judged_stays_in_its_order(tmp_path: Path) -> None:
     """A rare bonus on other starts: who was clearly better on the three that all shared is no better for it."""
     lucky = attempt("r1c2t", -80.0, -56.0, -43.0, *[999.0, -40.0] * 6)
     brief, plain = attempt("r1c1", -36.0, -44.0, -23.0), attempt("r1c3", *[-11.0] * 15)
     late = attempt("r2c1", *[-10.0] * 3)
     past = History([lucky, brief, plain, late], leader_id="r1c2t", rounds=1)
-    past.promote()
+    with Journal(tmp_path) as journal:
+        past.promote(journal.once)
+        assert not journal.events
     assert past.best().id == "r1c2t"
 
 
@@ -155,6 +162,7 @@ def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
     one, other = attempt("r1c1", 1.0, 2.0), attempt("r1c2", 3.0, 4.0)
     with Journal(tmp_path) as journal:
         for past in (History([one, other]), History([one, other])):
+            journal.follow(past.add)
             past.take_lead(Change("", "r1c1", past.against(one, one)), journal.once)
             past.take_lead(Change("r1c1", "r1c2", past.against(other, one)), journal.once)
         found = folded(journal)

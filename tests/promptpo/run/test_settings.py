@@ -68,7 +68,7 @@ def test_resume_takes_the_settings_that_may_change() -> None:
     config = Config(Task("CartPole-v1"), allow_weaker_sandbox=True)
     assert changed(config, read).budget.steps == 7
     assert changed(config, {"allow_weaker_sandbox": False, "rounds": None}) == config
-    with pytest.raises(UsageError, match="steps must be more than 0"):
+    with pytest.raises(UsageError, match="steps must be greater than 0"):
         changed(config, {"steps": 0})
 
 
@@ -101,7 +101,7 @@ def test_bounds_hold_for_flags_and_keywords(one: RunSetting) -> None:
     assert parsed("optimize", "CartPole-v1", flag, f"{one.least:g}")[one.keyword] == one.least
     with pytest.raises(TyperException, match="greater than or equal"):
         parsed("optimize", "CartPole-v1", flag, f"{less:g}")
-    with pytest.raises(UsageError, match="at least"):
+    with pytest.raises(UsageError, match="greater than or equal"):
         configured(Task("CartPole-v1"), {one.keyword: less})
 
 

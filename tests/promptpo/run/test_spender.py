@@ -18,12 +18,12 @@ from promptpo.run.artifacts import UNTOLD, values_in
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Subject
+from promptpo.run.records import Candidate
 from promptpo.run.spender import Spender
 from promptpo_sandbox import Episode, Failure, Trajectory, Trial
 from tests.promptpo.rollouts.fake import FakeExecutor
 
-SUBJECT = Subject("class Policy: ...", None, "r1c1")
+PROGRAM = Candidate("r1c1", "class Policy: ...", 1)
 
 
 class Work:
@@ -50,7 +50,7 @@ class Work:
 
     def roll(self, kind: str = "evaluation", key: str = "a", seeds: Any = (1, 2, 3, 4), **more: Any) -> Any:
         """Episodes of at most ten steps."""
-        return self.spender.roll_out(kind, key, SUBJECT, seeds, horizon=10, **more)
+        return self.spender.roll_out(kind, key, PROGRAM, seeds, horizon=10, **more)
 
 
 def test_an_answer_is_on_disk_before_anyone_reads_it_and_is_asked_for_once(tmp_path: Path) -> None:
@@ -165,12 +165,12 @@ def test_trajectories_wait_for_their_feedback(tmp_path: Path) -> None:
     work = Work(tmp_path)
     asyncio.run(work.roll(record=True))
     assert [path.name for path in (tmp_path / UNTOLD).iterdir()] == ["a"]
-    again = asyncio.run(work.spender.again("a", SUBJECT, (1, 2, 3, 4), horizon=10))
+    again = asyncio.run(work.spender.again("a", PROGRAM, (1, 2, 3, 4), horizon=10))
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0, 3.0, 4.0]
     assert len(work.executor.asked) == 1
     work.spender.told("a")
     assert not (tmp_path / UNTOLD).exists()
-    asyncio.run(work.spender.again("a", SUBJECT, (3,), horizon=10))
+    asyncio.run(work.spender.again("a", PROGRAM, (3,), horizon=10))
     assert len(work.executor.asked) == 2
     assert work.ledger.steps["train"] == 50  # rolled out once more, and counted
 
@@ -181,7 +181,7 @@ def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
     asyncio.run(work.roll(record=True))
     file = tmp_path / UNTOLD / "a"
     file.write_text(file.read_text()[:40])
-    again = asyncio.run(work.spender.again("a", SUBJECT, (1, 2), horizon=10))
+    again = asyncio.run(work.spender.again("a", PROGRAM, (1, 2), horizon=10))
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0]
 
 

@@ -22,7 +22,6 @@ from promptpo.errors import RenderingError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.film import renderer
 from promptpo.output.film.strip import strip
-from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.artifacts import PICTURES
@@ -32,9 +31,8 @@ from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate
 from promptpo.run.spender import Spender
-from promptpo.search.context import PromptSection
+from promptpo.search.context import PromptSection, SearchContext
 from promptpo.search.filming import Filming
-from promptpo.session import Session
 from promptpo.spec import TaskSpec
 from promptpo.spec.describe import describe_env
 from promptpo.spec.pictures import enlarged
@@ -90,14 +88,12 @@ def spec_of_pictures() -> TaskSpec:
     return describe_env(PictureEnv(), Task("Pictures-v0"))[0]
 
 
-def filming(
-    journal: Journal, camera: Any, *, sees: bool | None = True, frames: bool | None = None
-) -> Filming:
+def filming(journal: Journal, camera: Any) -> Filming:
     """For a run on pictures."""
-    config = config_of(Task("Pictures-v0"), {"frames": frames})
-    llm = ScriptedLLM([], sees=sees)
+    config = config_of(Task("Pictures-v0"), {})
+    llm = ScriptedLLM([], sees=True)
     spender = Spender(llm, None, config, journal, Ledger(config.budget, journal.events))
-    return Filming(spec_of_pictures(), spender, config, 100, camera)
+    return Filming(SearchContext(spec_of_pictures(), config, spender, 100, camera), camera)
 
 
 def section(film: Filming, *, first: bool = False) -> PromptSection | None:
@@ -133,11 +129,11 @@ def test_the_worst_and_the_best_episode_are_shown(journal: Journal) -> None:
     assert best.caption.startswith("The best training episode of r1c1 (return 9, 3 steps)")
     folder = journal.directory / PICTURES
     assert {path.name for path in folder.iterdir()} == {f"{worst.digest}.png", f"{best.digest}.png"}
-    again = filming(journal, None)
-    again._camera = Camera()
+    unused = Camera()
+    again = filming(journal, unused)
     asyncio.run(again.before_round(2, history()))
     assert shown(again).stills == shown(film).stills
-    assert again._camera.filmed == []
+    assert unused.filmed == []
 
 
 def test_equal_episodes_are_shown_once(journal: Journal) -> None:
@@ -161,11 +157,10 @@ def test_equal_episodes_are_shown_once(journal: Journal) -> None:
         (False, None, False),
     ],
 )
-def test_who_is_shown_pictures(
-    journal: Journal, sees: bool | None, frames: bool | None, pictures: bool
-) -> None:
+def test_who_is_shown_pictures(sees: bool | None, frames: bool | None, pictures: bool) -> None:
     """By default models that are known to see; on demand those of which it is not known; never those that do not."""
-    assert bool(section(filming(journal, Camera(), sees=sees, frames=frames), first=True)) is pictures
+    config = config_of(Task("Pictures-v0"), {"frames": frames})
+    assert config.shows_frames(ScriptedLLM([], sees=sees)) is pictures
 
 
 def test_what_cannot_be_rendered_is_said_once(journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
@@ -259,20 +254,6 @@ def test_a_small_frame_is_enlarged() -> None:
     sheet = np.asarray(Image.open(io.BytesIO(enlarged(frame, 7))))
     assert sheet.shape == (40 * 7, 60 * 7, 3)
     assert np.array_equal(sheet[3::7, 3::7], frame)
-
-
-def test_pictures_are_in_the_estimate() -> None:
-    """A model that sees is asked with more tokens than one that does not; nothing is asked for it."""
-    found = []
-    for frames in (True, False):
-        session = Session(
-            config_of(Task("CartPole-v1"), {"frames": frames}),
-            Path("unused"),
-            ScriptedLLM([], sees=True),
-            Observer(),
-        )
-        found.append(session.estimate().tokens[0])
-    assert found[0] > found[1]
 
 
 def test_frames_do_not_go_with_hidden_names() -> None:

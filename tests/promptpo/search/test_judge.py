@@ -41,6 +41,7 @@ class Field:
         self.ledger = Ledger(config.budget)
         self.journal.listen(self.ledger.add)
         self.asked = []
+        self.followed: Any = None
         self.llm = SimpleNamespace(language_model=False)
 
     def episode(self, id_: Any, seed: Any) -> Any:
@@ -52,17 +53,17 @@ class Field:
 
     async def roll_out(self, kind: Any, key: Any, subject: Any, seeds: Any, *, horizon: Any) -> Any:
         """As the spender does it, journal and all."""
-        found = self.journal.find(kind, key)
-        if found is None:
-            self.asked.append((subject.candidate, tuple(seeds)))
-            episodes = tuple(self.episode(subject.candidate, seed) for seed in seeds)
+
+        def played() -> Any:
+            self.asked.append((subject.id, tuple(seeds)))
+            episodes = tuple(self.episode(subject.id, seed) for seed in seeds)
             steps = 10 * len(seeds)
             if steps > self.ledger.steps_left():
                 raise BudgetSpentError("no steps")
             evaluation = to_json(Evaluation("ok", episodes, steps))
-            found = {"evaluation": evaluation, "spent": {"validation": steps}, "candidate": subject.candidate}
-            self.journal.add(kind, key, found)
-        return Played(evaluation_in(found), None)
+            return {"evaluation": evaluation, "spent": {"validation": steps}, "candidate": subject.id}
+
+        return Played(evaluation_in(self.journal.once(kind, key, played)), None)
 
     def attempts(self) -> Any:
         """All of them, rolled out on the training seeds."""
@@ -83,6 +84,9 @@ class Field:
     def judged(self, history: Any = None, round_: int = 1, threshold: Any = None) -> Any:
         """The history after one round's judgement."""
         history = history or History(self.attempts())
+        if history is not self.followed:
+            self.followed = history
+            self.journal.follow(history.add)
         judge = Judge(self.context(threshold))
         asyncio.run(judge.judge(history, history.attempts, round_))
         return history

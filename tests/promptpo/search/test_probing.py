@@ -24,7 +24,7 @@ from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.spender import Spender
-from promptpo.search.context import Feature
+from promptpo.search.context import Feature, SearchContext
 from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM
 from promptpo.spec.describe import describe
@@ -187,10 +187,12 @@ class Bench(Feature):
         with Journal(self.directory) as journal:
             self.ledger = Ledger(self.config.budget, journal.events)
             journal.listen(self.ledger.add)
+            journal.follow(history.add)
             llm = ScriptedLLM(self.answer, purposes=ALL_PURPOSES)
             spender = Spender(llm, self.executor, self.config, journal, self.ledger)
-            made = Experimenter(self.spec, spender, self.config, self.horizon, self)
-            asyncio.run(made.before_round(0, history))
+            context = SearchContext(self.spec, self.config, spender, self.horizon)
+            if (allowed := allowance(self.config, llm)) is not None:
+                asyncio.run(Experimenter(context, allowed, self).before_round(0, history))
         return history.experiments
 
 

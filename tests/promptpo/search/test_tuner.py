@@ -77,9 +77,10 @@ def test_a_sensitivity_is_kept_whatever_tuning_came_to(tmp_path: Path) -> None:
     attempt = Attempt(Candidate("r1c1", TUNABLE, 1), Evaluation("ok", (), 0))
     history = History([attempt])
     with Journal(tmp_path) as journal:
+        journal.follow(history.add)
         spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         in_vain = Tuned("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
-        Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._remark(history, [in_vain])
+        Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._remark([in_vain])
         written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
     assert history.attempts[0].candidate.sensitivity == known
     assert written == Remark("r1c1", sensitivity=known, notes=("nothing better",))

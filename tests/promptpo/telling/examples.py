@@ -75,7 +75,6 @@ def known(*attempts: Any, **more: Any) -> Any:
         "random": Evidence(tuple(EpisodeRecord(n, 9.0 + n, 20) for n in range(3))),
         "zero": Evidence((EpisodeRecord(0, 8.0, 9),)),
     }
-    history.find_alike()
     where = RunStatus(
         3, 5, 3, 3, 100_000, 60_000, 17, tunes=True, tuning_steps=9000, length=100.0, threshold=195.0
     )

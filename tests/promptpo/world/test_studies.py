@@ -20,6 +20,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.records import Attempt
+from promptpo.search.context import SearchContext
 from promptpo.world import search as world_search
 from promptpo.world.modelling import Modelled
 from promptpo.world.search import Found, WorldSearch
@@ -31,15 +32,16 @@ NOTHING = Found("", 0.0)
 class Measurer:
     """Measures what it is told to."""
 
-    def __init__(self, returns: list[float]) -> None:
-        self.returns, self.measurer = returns, self
+    def __init__(self, journal: Journal, returns: list[float]) -> None:
+        self.journal, self.returns, self.measurer = journal, returns, self
 
     async def measure(self, candidate: Any, _history: Any, **_: Any) -> Attempt:
         """One episode with the next return."""
         return Attempt(candidate, Evaluation("ok", (EpisodeRecord(1, self.returns.pop(0), 10),), 10))
 
     def recorded(self, attempt: Attempt) -> Attempt:
-        """As it is."""
+        """As it is, in the journal."""
+        self.journal.once("attempt", attempt.id, lambda: attempt)
         return attempt
 
 
@@ -55,9 +57,11 @@ def searching(
         journal=journal, executor=None, llm=SimpleNamespace(language_model=False),
         ledger=SimpleNamespace(room=lambda _: 1000),
     )  # fmt: skip
-    spec: Any = SimpleNamespace(observation_space=observation, action_space=action)
+    spec: Any = SimpleNamespace(
+        observation_space=observation, action_space=action, reward_threshold=threshold
+    )
     config = Config(Task("Any-v0"), recipe="model", budget=Budget(steps=10_000))
-    return WorldSearch(spec, cast("Any", Measurer(measured)), spender, config, 10, threshold)
+    return WorldSearch(SearchContext(spec, config, spender, 10), cast("Any", Measurer(journal, measured)))
 
 
 def studied(
@@ -75,6 +79,7 @@ def studied(
     history, probes = History(), list[str]()
     history.references = {"random": Evidence((EpisodeRecord(1, mark, 10),))}
     with Journal(tmp_path) as journal:
+        journal.follow(history.add)
         search = searching(journal, measured, spaces.Box(-1, 1, (2,)), spaces.Box(-1, 1, (1,)))
 
         async def play(key: str, *_: Any) -> list[float]:
