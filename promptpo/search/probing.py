@@ -200,7 +200,8 @@ class Experimenter(Feature):
     async def _play(self, trial: _Trial) -> _Fault | None:
         """Its episodes one after the other, each with an equal part of the steps that are left."""
         trial.episodes = ()
-        count = experiments.episodes_of(trial.source, self._allowed.episodes)
+        whole = self._allowed.steps // self._horizon
+        count = experiments.episodes_of(trial.source, self._allowed.episodes, whole)
         for n, seed in enumerate(self._seeds.train(count)):
             left = self._allowed.steps - trial.steps
             if left <= 0:

@@ -47,9 +47,11 @@ def request(spec: TaskSpec, allowed: Allowance) -> str:
 
 def in_words(allowed: Allowance, horizon: int) -> str:
     """What an experiment may take, where no episode is longer than `horizon` steps."""
+    whole = min(allowed.episodes, max(1, allowed.steps // horizon))
     return (
-        f"{counted(allowed.episodes, 'episode')}, one after the other, none longer than {horizon:,} steps: each has an equal "
-        f"part of {allowed.steps:,} steps, and what one leaves goes to the next; a line `EPISODES = 2` makes them fewer and longer"
+        f"{counted(whole, 'episode')}, one after the other, none longer than {horizon:,} steps: each has an equal part of "
+        f"{allowed.steps:,} steps, and what one leaves goes to the next; a line `EPISODES = n` makes them more and shorter, "
+        f"or fewer, {allowed.episodes} at most"
     )
 
 
