@@ -33,7 +33,7 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     if seen is None or not len(seen.rewards):
         return ""
     last = len(seen.rewards) - 1
-    at = told_steps(len(seen.rewards), ended=episode.terminated or episode.failure is not None)
+    at = told_steps(seen.rewards, ended=episode.terminated or episode.failure is not None)
     done = _texts([seen.actions[t] for t in at], "action", names, COLUMNS // 3, constant=True)
     kept = _debug(seen, at)
     kind = "seen" if seen.perceived else "obs"
@@ -52,11 +52,17 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     return "\n".join([*rows, *pictures(seen.observations[(*at, *after)[-1]], kind, names)])
 
 
-def told_steps(steps: int, *, ended: bool) -> list[int]:
-    """The steps of an episode that are told: some spread over it, and some in a row, which show what a stride would hide."""
-    last = steps - 1
-    first = max(0, steps - IN_A_ROW if ended else (last - IN_A_ROW) // 2)
-    spread = {round(i * last / (SPREAD - 1)) for i in range(SPREAD)}
+def told_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
+    """The steps of an episode that are told: some spread over it, and some in a row, which show what a stride would hide.
+
+    Those are the last of an episode that ended by itself, else those where the reward changes most.
+    """
+    steps, first = len(rewards), len(rewards) - IN_A_ROW
+    if not ended:
+        changes = np.convolve(np.abs(np.diff(rewards, append=rewards[-1])), np.bartlett(IN_A_ROW + 2), "same")
+        first = min(first, int(np.argmax(changes[:steps])) - IN_A_ROW // 2)
+    first = max(0, first)
+    spread = {round(i * (steps - 1) / (SPREAD - 1)) for i in range(SPREAD)}
     return sorted(spread | set(range(first, min(first + IN_A_ROW, steps))))
 
 
