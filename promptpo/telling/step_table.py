@@ -57,13 +57,12 @@ def told_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
 
     Those are the last of an episode that ended by itself, else those where the reward changes most.
     """
-    steps, first = len(rewards), len(rewards) - IN_A_ROW
-    if not ended:
-        changes = np.convolve(np.abs(np.diff(rewards, append=rewards[-1])), np.bartlett(IN_A_ROW + 2), "same")
-        first = min(first, int(np.argmax(changes[:steps])) - IN_A_ROW // 2)
-    first = max(0, first)
+    steps, weights = len(rewards), np.bartlett(IN_A_ROW + 2)
+    changes = np.convolve(np.abs(np.diff(rewards, append=rewards[-1])), weights, "same")
+    middle = steps if ended else int(np.argmax(changes[:steps]))
+    first = max(0, min(middle - IN_A_ROW // 2, steps - IN_A_ROW))
     spread = {round(i * (steps - 1) / (SPREAD - 1)) for i in range(SPREAD)}
-    return sorted(spread | set(range(first, min(first + IN_A_ROW, steps))))
+    return sorted({*spread, *range(steps)[first : first + IN_A_ROW]})
 
 
 def cell(value: float) -> str:
