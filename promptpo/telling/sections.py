@@ -144,8 +144,7 @@ def _steps(leader: Attempt) -> str:
     """Steps of the leader's worst episode; where no feedback class speaks, its summary is that already."""
     if not leader.diagnosis.trace or not leader.diagnosis.by:
         return ""
-    which = "the worst" if leader.diagnosis.of("worst") else "a"
-    return f"# Steps of {which} training episode of {leader.id}\n\n{leader.diagnosis.trace}"
+    return f"# Steps of the worst training episode of {leader.id}\n\n{leader.diagnosis.trace}"
 
 
 def _parting(history: History, leader: Attempt) -> str:

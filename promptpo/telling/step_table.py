@@ -61,8 +61,7 @@ def told_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
     changes = np.convolve(np.abs(np.diff(rewards, append=rewards[-1])), weights, "same")
     middle = steps if ended else int(np.argmax(changes[:steps]))
     first = max(0, min(middle - IN_A_ROW // 2, steps - IN_A_ROW))
-    spread = {round(i * (steps - 1) / (SPREAD - 1)) for i in range(SPREAD)}
-    return sorted({*spread, *range(steps)[first : first + IN_A_ROW]})
+    return sorted({*map(round, np.linspace(0, steps - 1, SPREAD)), *range(steps)[first : first + IN_A_ROW]})
 
 
 def cell(value: float) -> str:
