@@ -38,7 +38,7 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     kept = _debug(seen, at)
     kind = "seen" if seen.perceived else "obs"
     room = COLUMNS - 1 - len(done) - len(kept)
-    after = [last + 1] if last in at and last + 1 < len(seen.observations) else []
+    after = [last + 1] if last + 1 < len(seen.observations) else []
     columns = _texts([seen.observations[t] for t in (*at, *after)], kind, names, room)
     done = {f"action.{name}" if name in columns else name: texts for name, texts in done.items()}
     columns |= {**kept, **done, "reward": [cell(float(seen.rewards[t])) for t in at]}
