@@ -32,13 +32,13 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     seen = episode.trajectory
     if seen is None or not len(seen.rewards):
         return ""
-    last = len(seen.rewards) - 1
+    steps = len(seen.rewards)
     at = told_steps(seen.rewards, ended=episode.terminated or episode.failure is not None)
     done = _texts([seen.actions[t] for t in at], "action", names, COLUMNS // 3, constant=True)
     kept = _debug(seen, at)
     kind = "seen" if seen.perceived else "obs"
     room = COLUMNS - 1 - len(done) - len(kept)
-    after = [last + 1] if last + 1 < len(seen.observations) else []
+    after = [steps] if steps < len(seen.observations) else []
     columns = _texts([seen.observations[t] for t in (*at, *after)], kind, names, room)
     done = {f"action.{name}" if name in columns else name: texts for name, texts in done.items()}
     columns |= {**kept, **done, "reward": [cell(float(seen.rewards[t])) for t in at]}
