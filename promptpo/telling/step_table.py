@@ -41,7 +41,7 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     after = [steps] if steps < len(seen.observations) else []
     columns = _texts([seen.observations[t] for t in (*at, *after)], kind, names, room)
     done = {f"action.{name}" if name in columns else name: texts for name, texts in done.items()}
-    columns |= {**kept, **done, "reward": [cell(float(seen.rewards[t])) for t in at]}
+    columns |= {**kept, **done, "reward": [cell(seen.rewards[t]) for t in at]}
     rows = [TABLE + "|".join(columns)]
     for i, t in enumerate((*at, *after)):
         rows.append(
