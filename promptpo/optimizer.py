@@ -99,9 +99,8 @@ class _Loop:
         """One round: plan, ask and measure, tune, judge, close; returns why the search ends with it, or nothing."""
         history, before, number = self.history, self.history.best(), self.history.rounds + 1
         plans = await self._plans()
-        known = replace(
-            history, attempts=[*history.attempts]
-        )  # no sample knows which answers came before its own
+        # no sample knows which answers came before its own
+        known = replace(history, attempts=[*history.attempts])
         samples = await together(self._sample(plan, known) for plan in plans)
         if self.context.config.switches.duplicates:
             for remark in twins(history.of_round(number)):
