@@ -38,15 +38,13 @@ def list_runs(
     """
     if output is not None and not html:
         raise UsageError("-o is for --html.")
-    from promptpo.files import reading
     from promptpo.output.runs import find_runs, is_run, read_line
     from promptpo.run.origin import made_here, place_for
 
     lines, damaged = [], []
     for directory in find_runs(folder):
         try:
-            with reading(directory):
-                lines.append(read_line(directory))
+            lines.append(read_line(directory))
         except RunError as error:
             damaged.append(str(error))
     own = not is_run(folder) or made_here(folder)

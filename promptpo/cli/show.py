@@ -13,14 +13,10 @@ from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_run
 from promptpo.output.importance import importance_in_words, importance_json
 from promptpo.output.outcome import ending, many, spent_steps, with_error
-from promptpo.output.report.result import (
-    REFERENCES,
-    rewarded_in_words,
-)
+from promptpo.output.report.result import rewarded_in_words
 from promptpo.output.report.scores import finite, score_in_words, table
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.agents import BEST_AGENT
-from promptpo.run.evidence import Evidence
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.origin import changed_files
@@ -65,8 +61,7 @@ def _of_search(view: RunView) -> list[str]:
         lines += [f"  no answer: {reason}" for reason in state.unanswered.get(round_, {}).values()]
     lines += [""] if view.candidates else ["", "No candidate yet.", ""]
     for name, reference in view.references.items():
-        told = with_error(Evidence.of(reference.episodes))
-        lines.append(f"For comparison, {REFERENCES.get(name, name)}: return {told}")
+        lines.append(f"For comparison, {name}: return {with_error(reference)}")
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = brought(state)
     lines += [f"  {in_words(one)}" for one in models if len(models) > 1]

@@ -110,7 +110,7 @@ def _built(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
     if of_meta_world(task.env_id):
         from promptpo.envs import meta_world
 
-        meta_world_task = meta_world.task_name(task)
+        meta_world_task = meta_world.task_name(task.env_id, task.env_kwargs)
         if meta_world_task is not None:
             _import_package("metaworld", task.env_id)
             with _one_sentence(task):

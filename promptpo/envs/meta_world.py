@@ -23,7 +23,7 @@ from promptpo.envs.extras import meant
 from promptpo.errors import UnknownEnvironmentError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from promptpo.envs.task import Task
 
@@ -33,17 +33,17 @@ GOAL = slice(36, 39)
 """Where the goal position stands in the observation."""
 
 
-def task_name(task: Task) -> str | None:
+def task_name(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
     """The Meta-World task that an id of its look means, for example "reach-v3"; None where another package has it.
 
     Raises:
         UsageError: "Meta-World/MT1" without the name of a task, or a benchmark of several tasks.
     """
-    name = task.env_id.removeprefix("metaworld:")
+    name = env_id.removeprefix("metaworld:")
     if name == f"{NAMESPACE}MT1":
-        if "env_name" not in task.env_kwargs:
+        if "env_name" not in env_kwargs:
             raise UsageError("Meta-World/MT1 needs the name of a task; write it as Meta-World/reach-v3.")
-        return str(task.env_kwargs["env_name"])
+        return str(env_kwargs["env_name"])
     if name.startswith(NAMESPACE):
         if name.removeprefix(NAMESPACE)[:2] in {"MT", "ML"} or "custom" in name:
             raise UsageError(

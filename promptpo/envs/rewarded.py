@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
-import weakref
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -12,7 +13,10 @@ from promptpo.errors import RewardFaultError, SandboxFaultError
 from promptpo_sandbox import Limits, RewardFailedError, Sandbox, SandboxError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from promptpo.envs.task import RewardProgram
+    from promptpo_sandbox.rewards import AskedReward
 
 AnyEnv = gymnasium.Env[Any, Any]
 
@@ -20,26 +24,12 @@ WHOLE_TRAINING = 100 * 24 * 3600
 """CPU seconds that a program may use in all: a training asks it for weeks, one step at a time."""
 
 
-class _Shared:
-    """One program in one sandbox for all environments of this process that use it, ended with the last of them.
-
-    Args:
-        source: The program.
-        allow_weaker: Accept a machine that lacks sandbox layers.
-
-    Attributes:
-        asked: Whom to ask.
-        lanes: A number for each user.
-    """
-
-    def __init__(self, source: str, *, allow_weaker: bool) -> None:
-        box = Sandbox(Limits(cpu_seconds=WHOLE_TRAINING), allow_weaker=allow_weaker, core=-1)
-        weakref.finalize(self, box.close)
-        self.asked = box.rewarding(source)
-        self.lanes = itertools.count(1)
-
-
-_shared: weakref.WeakValueDictionary[str, _Shared] = weakref.WeakValueDictionary()
+@cache
+def _asked(source: str, *, allow_weaker: bool) -> tuple[AskedReward, Iterator[int]]:
+    """Whom all environments of this process ask that use one program, in one sandbox, and a number for each of them."""
+    box = Sandbox(Limits(cpu_seconds=WHOLE_TRAINING), allow_weaker=allow_weaker, core=-1)
+    atexit.register(box.close)
+    return box.rewarding(source), itertools.count(1)
 
 
 class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -58,7 +48,6 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self._reward, self._allow_weaker = reward, allow_weaker
         self._own = 0.0
-        self._shared: _Shared | None = None
         self._episode: Any = None
 
     def _start(self) -> None:
@@ -70,15 +59,13 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         """
         from promptpo_sandbox.rewards import RewardedEpisode
 
-        source = self._reward.source
         try:
-            shared = _shared.get(source) or _Shared(source, allow_weaker=self._allow_weaker)
+            asked, numbers = _asked(self._reward.source, allow_weaker=self._allow_weaker)
         except RewardFailedError as error:
             raise RewardFaultError(reward_fault(error, self._reward)) from error
         except SandboxError as error:
             raise SandboxFaultError(f"the reward program cannot be confined here: {error}.") from error
-        self._shared = _shared[source] = shared
-        self._episode = RewardedEpisode(shared.asked, next(shared.lanes), self.env)
+        self._episode = RewardedEpisode(asked, next(numbers), self.env)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -107,13 +94,9 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 if scored.success is not None:
                     info["is_success"] = scored.success
         except RewardFailedError as error:
+            _asked.cache_clear()  # its process may be gone
             raise RewardFaultError(reward_fault(error, self._reward)) from error
         return observation, earned, terminated, truncated, info
-
-    def close(self) -> None:
-        """Close the environment; with the last one that uses it the program's process ends."""
-        self._shared = self._episode = None
-        super().close()
 
 
 def reward_fault(error: RewardFailedError, reward: RewardProgram | None) -> str:

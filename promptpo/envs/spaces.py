@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import string
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from gymnasium import spaces
 from promptpo.errors import UnsupportedSpaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 AnySpace = spaces.Space[Any]
 
@@ -118,46 +117,17 @@ def equal(a: Any, b: Any) -> bool:
     return bool(np.array_equal(a, b, equal_nan=floats))
 
 
-MOST_VALUES = 1_000_000
-"""Of a space that is read back."""
-
-KINDS: Mapping[str, tuple[type[AnySpace], tuple[str, ...]]] = {
-    "discrete": (spaces.Discrete, ("n", "start")),
-    "box": (spaces.Box, ("low", "high")),
-    "multi_discrete": (spaces.MultiDiscrete, ("nvec", "start")),
-    "multi_binary": (spaces.MultiBinary, ("shape",)),
-    "other": (spaces.Space, ()),
-}
-"""Classes of action spaces with what of them is recorded, by name."""
-
-
 def recorded(space: AnySpace) -> dict[str, Any]:
-    """What an exported file needs to know of an action space, as a JSON value."""
-    kind, names = next((kind, names) for kind, (of, names) in KINDS.items() if isinstance(space, of))
-    parts = {name: np.asarray(getattr(space, name)).tolist() for name in names}
-    return {"kind": kind, "dtype": str(space.dtype or "bool"), **parts}
-
-
-def space_of(data: Mapping[str, Any]) -> AnySpace:
-    """The space that `recorded` was given; an empty tuple of spaces for those that exporting does not look into.
-
-    Raises:
-        ValueError: It is no record of a space.
-    """
-    try:
-        kind, dtype = data["kind"], np.dtype(data["dtype"])
-        parts = [np.asarray(data[name], dtype) for name in KINDS[kind][1] if dtype.kind in "biuf"]
-        match kind, parts:
-            case "discrete", [n, start]:
-                return spaces.Discrete(int(n), start=int(start))
-            case "box", [low, high]:
-                return spaces.Box(low, high, dtype=dtype.type)
-            case "multi_discrete", [nvec, start]:
-                return spaces.MultiDiscrete(nvec, dtype.type, start=start)
-            case "multi_binary", _ if math.prod(data["shape"]) <= MOST_VALUES:
-                return spaces.MultiBinary(data["shape"])
-            case "other", _:
-                return spaces.Tuple(())
-    except (KeyError, TypeError, ValueError, AssertionError, OverflowError) as error:
-        raise ValueError("this is no record of an action space") from error
-    raise ValueError("this is no record of an action space")
+    """What an exported file needs to know of an action space, as a JSON value; arrays of any kind are a box."""
+    match space:
+        case spaces.Discrete():
+            return {"kind": "discrete", "n": int(space.n), "start": int(space.start)}
+        case spaces.Box():
+            ends = space.low, space.high
+        case spaces.MultiDiscrete():
+            ends = space.start, space.start + space.nvec - 1
+        case spaces.MultiBinary():
+            ends = np.zeros(space.shape, int), np.ones(space.shape, int)
+        case _:
+            return {"kind": "other"}
+    return {"kind": "box", "dtype": str(space.dtype), "low": ends[0].tolist(), "high": ends[1].tolist()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -70,41 +69,20 @@ _BY_NAME = {"APITimeoutError": "slow", "APIConnectionError": "connection"}
 _BY_STATUS = {401: "key", 402: "money", 403: "forbidden", 404: "unknown", 413: "long", 429: "rate"}
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """How errors speak of a service.
-
-    Attributes:
-        provider: As in ``--model provider:MODEL``.
-        model: The model that is asked.
-        key_variable: Environment variable that holds the key.
-        address: Where the client sends requests.
-        timeout: Seconds until the client gives a request up.
-        key: The key, so that it can be struck out of what a server says; never shown.
-    """
-
-    provider: str
-    model: str
-    key_variable: str
-    address: str
-    timeout: float
-    key: str = field(repr=False)
-
-
-def read_key(variable: str, *, provider: str, placeholder_allowed: bool) -> str:
+def read_key(variable: str, *, provider: str, optional: bool) -> str:
     """The API key in an environment variable.
 
     Args:
         variable: Its name.
         provider: As in ``--model``.
-        placeholder_allowed: A server of the user's own is asked, which may need no key.
+        optional: A server of the user's own is asked, which may need no key.
 
     Raises:
         MissingKeyError: There is none, or it cannot be a key.
     """
     key = os.environ.get(variable, "").strip()
     if not key:
-        if placeholder_allowed:
+        if optional:
             return PLACEHOLDER_KEY
         raise MissingKeyError(
             f"{provider} needs a key: set {variable}, or give --base-url for a server that needs none, "
@@ -161,22 +139,22 @@ def refused_pictures(error: Any) -> bool:
     return getattr(error, "status_code", None) in _REFUSES_PICTURES and bool(_PICTURES.search(said))
 
 
-def explain(error: Any, service: Service) -> ProviderError:
+def explain(error: Any, key: str, *, provider: str, **words: object) -> ProviderError:
     """One sentence that says what happened and what to do.
 
     Args:
         error: An ``APIError`` of the SDK, or whatever reading a response raised that is not one.
-        service: Who was asked.
+        key: The key, so that it can be struck out of what a server says.
+        provider: As in ``--model provider:MODEL``.
+        **words: How the service is spoken of: ``model``, ``key_variable``, ``address`` and ``timeout`` in seconds.
 
     Returns:
         The error to raise; `FatalProviderError` where no later call can succeed either.
     """
     kind, status = _kind(error), getattr(error, "status_code", None)
     said = _server_message(error) if status else str(getattr(error, "__cause__", None) or error)
-    colon = "" if kind == "key" else ":"
-    sentence = f"{{provider}}{colon} {_SENTENCES[kind]}".format(
-        **asdict(service), said=_excerpt(said, service), status=status
-    )
+    told = _SENTENCES[kind].format(provider=provider, said=_excerpt(said, key), status=status, **words)
+    sentence = f"{provider} {told}" if kind == "key" else f"{provider}: {told}"
     return FatalProviderError(sentence) if kind in _FATAL else ProviderError(sentence)
 
 
@@ -206,9 +184,7 @@ def _server_message(error: Any) -> str:
     return str(error)
 
 
-def _excerpt(text: str, service: Service) -> str:
+def _excerpt(text: str, key: str) -> str:
     """One line of bounded length, with the key struck out."""
-    if service.key != PLACEHOLDER_KEY:
-        text = text.replace(service.key, "***")
-    line = clean_name(text)
+    line = clean_name(text.replace(key, "***") if key != PLACEHOLDER_KEY else text)
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

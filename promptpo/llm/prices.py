@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import UsageError
 from promptpo.files import read_toml
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from promptpo.llm.base import Usage
 
 VARIABLE = "PROMPTPO_PRICES"
-
-
-class Pricing(Protocol):
-    """Says what a call costs."""
-
-    def cost(self, usage: Usage) -> float | None:
-        """US dollars for one call; None where that is not known."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +77,8 @@ class ListPrice:
         )
         return float(calc_price(priced, self.model, provider_id=self.provider).total_price)
 
+
+Pricing = Price | ListPrice
 
 Prices = Mapping[str, Price]
 """Model name, or the beginning of one, to its price."""
@@ -150,28 +144,21 @@ def user_prices() -> Prices:
         ) from error
 
 
-def stated_price(text: str | None) -> tuple[float, float] | None:
-    """The price that ``--price IN,OUT`` states; None when it is not given.
+def stated_price(given: Any) -> tuple[float, float] | None:
+    """US dollars per million input and output tokens, as a pair or as ``IN,OUT``; None when not given.
 
     Raises:
         UsageError: It is no such pair.
     """
-    return None if text is None else check_price(text.split(","))
-
-
-def check_price(values: Any) -> tuple[float, float]:
-    """US dollars per million input and output tokens, from whatever was given as these.
-
-    Raises:
-        UsageError: It is no such pair.
-    """
+    if given is None:
+        return None
     try:
-        given, generated = map(float, values)
+        prompt, answer = map(float, given.split(",") if isinstance(given, str) else given)
     except (TypeError, ValueError):
-        given = generated = math.nan
-    if not (0 <= given < math.inf and 0 <= generated < math.inf):
+        prompt = answer = math.nan
+    if not (0 <= prompt < math.inf and 0 <= answer < math.inf):
         raise UsageError(
             f"--price takes IN,OUT, a price each for input and output in US dollars per million tokens, "
-            f"such as 2.5,10, not {values}."
+            f"such as 2.5,10, not {given}."
         )
-    return given, generated
+    return prompt, answer

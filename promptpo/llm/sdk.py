@@ -23,7 +23,6 @@ from urllib.parse import urlsplit
 from promptpo.errors import ProviderError
 from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage, estimated_usage, known_to_see
 from promptpo.llm.failures import (
-    Service,
     explain,
     public_address,
     read_key,
@@ -137,15 +136,20 @@ class SDKProvider(ABC):
         self._told: set[str] = set()
         self._room = 1
         if asked:
-            self._service  # noqa: B018 - a missing key is told before any work is done
+            self._key  # noqa: B018 - a missing key is told before any work is done
 
-    @cached_property
-    def _service(self) -> Service:
-        key = read_key(
-            self.key_variable, provider=self.provider, placeholder_allowed=self._address is not None
-        )
-        address = public_address(self._address or f"https://{self.official_host}/")
-        return Service(self.provider, self.model, self.key_variable, address, self.timeout, key)
+    @property
+    def _key(self) -> str:  # no attribute, so that nothing that shows this shows it
+        return read_key(self.key_variable, provider=self.provider, optional=self._address is not None)
+
+    @property
+    def address(self) -> str:
+        """Where requests go, as it may be shown."""
+        return public_address(self._address or f"https://{self.official_host}/")
+
+    def _explained(self, error: Exception) -> ProviderError:
+        words = ("provider", "model", "key_variable", "address", "timeout")
+        return explain(error, self._key, **{word: getattr(self, word) for word in words})
 
     @property
     def _sdk(self) -> ModuleType:
@@ -158,7 +162,7 @@ class SDKProvider(ABC):
         # this machine itself is reached past any proxy
         routes = dict.fromkeys(("all://", "http://", "https://")) if here else None
         return getattr(self._sdk, self.client)(
-            api_key=self._service.key,
+            api_key=self._key,
             base_url=self._address,
             timeout=self.timeout,
             max_retries=self.max_retries,
@@ -227,7 +231,7 @@ class SDKProvider(ABC):
             listed = listed if self._official else []
             # What else a server of one's own answers says nothing: many have no such list.
             if getattr(error, "status_code", None) in {None, 401, 403, *([UNKNOWN] if listed else [])}:
-                failure = explain(error, self._service)
+                failure = self._explained(error)
         except (AttributeError, TypeError, ValueError):
             listed = []  # a list in another form
         if failure is not None:  # outside of the except block: the SDK's exception holds the key
@@ -237,7 +241,7 @@ class SDKProvider(ABC):
         if any(self.model in {name, name.removesuffix(":latest")} for name in listed):
             return ""
         known = clean_name(", ".join(sorted(listed)[:MOST_NAMES]))
-        return f"{clean_name(self.name)}: {self._service.address} lists no such model; it has {known}."
+        return f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}."
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
@@ -320,7 +324,7 @@ class SDKProvider(ABC):
                     again -= 1
                     continue
                 refused = refused_setting(error, refusable)
-                failure = explain(error, self._service)
+                failure = self._explained(error)
                 if self._belongs_elsewhere(error):
                     continue
                 if refused is None and request.stills and refused_pictures(error):
@@ -329,7 +333,7 @@ class SDKProvider(ABC):
                     continue
             except (json.JSONDecodeError, UnicodeDecodeError) as error:
                 refused = None
-                failure = explain(error, self._service)
+                failure = self._explained(error)
             # Outside of the except block, so that the SDK's exception, which holds the request with its
             # headers and so the key, is not chained to ours.
             if refused is None:
@@ -358,7 +362,7 @@ class SDKProvider(ABC):
                         if len(reply.text) > LONGEST:
                             break
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
-            raise explain(error, self._service) from None
+            raise self._explained(error) from None
         except Exception as error:
             # Anthropic's client lets the errors of its HTTP client through here.
             raw = type(error).__module__.startswith("httpx")

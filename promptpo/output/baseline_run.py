@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
-from promptpo.files import Json, read_json
+from promptpo.files import Json, read_json, reading
 from promptpo.output.report.result import RESULT
-from promptpo.output.run_view import RunView, read_result, read_view
+from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG
 from promptpo.run.journal import JOURNAL, adapter
@@ -108,28 +108,29 @@ def read_baseline(directory: Path) -> BaselineRun:
     Raises:
         RunError: It is none, or cannot be read.
     """
-    path = directory / RESULT
+    finished, settings = (directory / RESULT).is_file(), _object(directory / SETTINGS)
     newest = max(
         (directory / CHECKPOINTS).glob(f"steps-*/{RECORD}"), default=directory / CHECKPOINTS / RECORD
     )
-    try:
-        finished, settings, record = path.is_file(), _object(directory / SETTINGS), _object(newest)
-        content = read_result(path) if finished else _so_far(settings, record)
-        if not content.get("env_id"):
-            raise KeyError("env_id")
+    with reading(directory):
+        record = _object(newest)
+        content = _object(directory / RESULT) if finished else _so_far(settings, record)
+        if not isinstance(content.get("env_id"), str):
+            raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.")
         steps = {name: int(count) for name, count in (content.get("steps") or {}).items()}
         points = adapter(tuple[BaselinePoint, ...]).validate_python(content.get("curve") or ())
         episodes = tuple(
             EpisodeRecord(-1, return_, length) for _, return_, length in record.get("episodes", ())
         )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
     return BaselineRun(directory, {**content, "steps": steps}, finished, settings, points, episodes)
 
 
 def _object(path: Path) -> dict[str, Any]:
     """A JSON object; empty where there is no such file."""
-    return {**read_json(path)} if path.is_file() else {}
+    try:
+        return {**read_json(path)} if path.is_file() else {}
+    except (OSError, ValueError, TypeError) as error:
+        raise NoSuchRunError(f"{path.parent} is no run: there is no readable {path.name} in it.") from error
 
 
 def _so_far(settings: Json, record: Json) -> dict[str, Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import builtins
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import of_meta_world
+from promptpo.envs.spaces import recorded
 from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.choose import public
@@ -23,8 +25,6 @@ from promptpo_sandbox import Limits, check_source
 from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import gymnasium
     import jinja2
 
@@ -68,7 +68,7 @@ def exported(
     source: str,
     provenance: Provenance,
     *,
-    action_space: gymnasium.Space[Any] | None,
+    action_space: gymnasium.Space[Any] | dict[str, Any] | None,
     filename: str = "policy.py",
 ) -> str:
     """The text of the exported file.
@@ -79,7 +79,8 @@ def exported(
     Args:
         source: The candidate's module; tuned values are already in its ``PARAMS``.
         provenance: For the header.
-        action_space: Its bounds are applied by ``predict``, as they were during evaluation.
+        action_space: Or what a run has `recorded` of it. Its bounds are applied by ``predict``, as they were during
+            evaluation.
         filename: For the usage line.
 
     Raises:
@@ -89,15 +90,14 @@ def exported(
         gated(provenance.task.reward.source)
     program, task = Program.parse(source).inlined, portable(provenance.task)
     added = _template().render(
-        construction=_construction(program),
+        program=program,
+        contract=program.contract,
+        task=task,
         action=_action(action_space),
-        env_id=task.env_id,
         env_kwargs=json.dumps(dict(task.env_kwargs), default=str),
-        max_episode_steps=task.max_episode_steps,
         built=task.is_family or bool(task.wrappers) or _is_built(task.env_id),
         wrappers=[str(wrapping) for wrapping in task.wrappers],
         variants=json.dumps([asdict(variant) for variant in task.family], default=str),
-        show_variant=task.show_variant,
         files=dict(provenance.files),
         reward=_as_text(task.reward.source) if task.reward is not None else "",
     )
@@ -125,25 +125,23 @@ def gated(source: str) -> None:
 def portable(task: Task) -> Task:
     """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
 
-    def made(single: Task) -> tuple[str, dict[str, Any]]:
-        if not of_meta_world(single.env_id):
-            return single.env_id, dict(single.env_kwargs)
+    def made(env_id: str, kwargs: Json) -> tuple[str, Json]:
+        if not of_meta_world(env_id):
+            return env_id, kwargs
         from promptpo.envs.meta_world import NAMESPACE, task_name
 
         try:
-            name = task_name(single)
-        except UsageError:
-            name = None
-        known = {**single.env_kwargs, "env_name": name}
-        return (f"metaworld:{NAMESPACE}MT1", known) if name else (single.env_id, dict(single.env_kwargs))
+            name = task_name(env_id, kwargs)
+        except UsageError:  # its variants say which task
+            return f"metaworld:{env_id.removeprefix('metaworld:')}", kwargs
+        return (f"metaworld:{NAMESPACE}MT1", {**kwargs, "env_name": name}) if name else (env_id, kwargs)
 
-    env_id, kwargs = made(replace(task, variants=(), held_out=(), show_variant=False))
-    variants = []
-    for variant in task.variants:
-        its_id, its_kwargs = made(task.single(variant))
-        own = {key: value for key, value in its_kwargs.items() if kwargs.get(key, MARKER) != value}
-        variants.append(replace(variant, env_id=its_id if its_id != env_id else "", env_kwargs=own))
-    return replace(task, env_id=env_id, env_kwargs=kwargs, variants=tuple(variants))
+    env_id, kwargs = made(task.env_id, task.env_kwargs)
+    variants = [made(variant.env_id, variant.env_kwargs) for variant in task.variants]
+    own = tuple(
+        replace(one, env_id=i, env_kwargs=k) for one, (i, k) in zip(task.variants, variants, strict=True)
+    )
+    return replace(task, env_id=env_id, env_kwargs=kwargs, variants=own)
 
 
 def policy_part(text: str) -> str:
@@ -171,11 +169,9 @@ def task_of(text: str) -> Task | None:
         return None
     if not isinstance(env_id, str) or not isinstance(kwargs, dict):
         return None
-    several = family if len(family) > 1 else ()
-    kwargs |= dict(family[0].env_kwargs) if family and not several else {}
-    return Task(
-        env_id, kwargs, wrappers=wrappers, variants=several, show_variant=bool(defaults.get("--show-variant"))
-    )
+    shown = bool(defaults.get("--show-variant"))
+    task = Task(env_id, kwargs, wrappers=wrappers, variants=family, show_variant=shown)
+    return task.single(family[0]) if len(family) == 1 else task
 
 
 def reward_of(text: str, file: str) -> RewardProgram | None:
@@ -280,42 +276,29 @@ def _facts(provenance: Provenance) -> str:
     return clean_lines(*filter(None, lines))
 
 
-def _construction(program: Program) -> dict[str, Any]:
-    """How the file makes a policy for an episode, as the sandbox does, by what the program's text says.
-
-    ``unknown`` and ``resets`` None: only the running module can tell.
-    """
-    contract = program.contract
-    return {
-        "given": program.given(),
-        "takes_params": bool(contract.takes_params),
-        "unknown": contract.takes_params is None,
-        "resets": contract.resets,
-        "needs_numpy": bool(program.arrays) and contract.takes_params is not False,
-    }
-
-
-def _action(space: gymnasium.Space[Any] | None) -> dict[str, Any]:
+def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, Any]:
     """How the file makes an action of what the policy returned, as the sandbox does.
 
     ``kind`` is "box", "discrete", or "" for what stays as it is; ``stacks``: a batch of actions is one array, of such a
     ``dtype`` and ``shape``; ``low`` and ``high``: bounds of a continuous space as short literals, empty without any.
+
+    Raises:
+        ValueError: It is no record of a space.
     """
-    import gymnasium
     import numpy as np
 
-    spaces = gymnasium.spaces
     plain = {"kind": "", "stacks": True, "dtype": "", "shape": "", "low": "", "high": ""}
     if space is None:
         return plain
-    if isinstance(space, spaces.Discrete):
-        return plain | {"kind": "discrete"}
-    if not isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
-        return plain | {"stacks": False}
-    array = plain | {"kind": "box", "dtype": np.dtype(space.dtype).name, "shape": repr(tuple(space.shape))}
-    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
-        array |= {"low": _literal(space.low), "high": _literal(space.high)}
-    return array
+    known = space if isinstance(space, dict) else recorded(space)  # a Dict space is a mapping, too
+    if known["kind"] != "box":
+        return plain | ({"kind": "discrete"} if known["kind"] == "discrete" else {"stacks": False})
+    dtype = np.dtype(known["dtype"])
+    low, high = (np.asarray(known[end], dtype) for end in ("low", "high"))
+    if dtype.kind not in "biuf" or low.shape != high.shape:
+        raise ValueError("this is no record of an action space")
+    array = plain | {"kind": "box", "dtype": dtype.name, "shape": repr(low.shape)}
+    return array | ({"low": _literal(low), "high": _literal(high)} if dtype.kind == "f" else {})
 
 
 def _literal(bound: Any) -> str:

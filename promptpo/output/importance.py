@@ -5,26 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptpo.program import Program
-from promptpo.program.blocks import blocks, label, size
+from promptpo.program.blocks import blocks, size
 
 if TYPE_CHECKING:
     from promptpo.run.records import Candidate
 
 NAMED = 8
 """Parameters that a line of text names."""
-
-
-def tuned_rows(candidate: Candidate) -> list[tuple[str, float, float]]:
-    """What tuning changed: name, value before and after; of an array their mean sizes."""
-    arrays = Program.parse(candidate.source).arrays
-    rows = []
-    for block, names in blocks(candidate.tuned, arrays).items():
-        before, after = (
-            size(values) if block in arrays else values[0]
-            for values in zip(*(candidate.tuned[name] for name in names), strict=True)
-        )
-        rows.append((label(block, arrays) + (", mean size" if block in arrays else ""), before, after))
-    return rows
 
 
 def importance_json(candidate: Candidate) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_json, read_text
-from promptpo.output.exporting import BEST, added_module, policy_part, portable, reward_of, task_of
+from promptpo.output.exporting import BEST, added_module, policy_part, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import from_json
@@ -97,10 +97,10 @@ def _same_names(one: Task, other: Task) -> bool:
     """Whether two tasks share an environment by name, in any version and from any module."""
 
     def names(task: Task) -> set[str]:
-        ids = (single.env_id for single in portable(task).singles())
-        return {re.sub(r"-v\d+$", "", re.split(r"[:/]", name)[-1]).lower() for name in ids} | (
-            {str(single.env_kwargs.get("env_name")) for single in portable(task).singles()} - {"None"}
-        )
+        ids = (
+            str(single.env_kwargs.get("env_name", single.env_id)) for single in task.singles()
+        )  # Meta-World's
+        return {re.sub(r"-v\d+$", "", re.split(r"[:/]", name)[-1]).lower() for name in ids}
 
     return bool(names(one) & names(other))
 

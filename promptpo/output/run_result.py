@@ -10,14 +10,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpo.envs.spaces import space_of
-from promptpo.errors import MissingExtraError, NoSuchRunError, RunError
-from promptpo.files import Json, StrPath
+from promptpo.errors import MissingExtraError, NoSuchRunError
+from promptpo.files import Json, StrPath, reading
 from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, exported
 from promptpo.output.outcome import outcome
-from promptpo.output.report.result import RESULT, written_by
-from promptpo.output.run_view import read_result, read_view
-from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.output.report.result import written_by
+from promptpo.output.run_view import read_view
+from promptpo.run.config import Config
 from promptpo.run.models import origin_of, writer_of
 from promptpo.run.origin import made_here, signed
 from promptpo.run.state_values import CandidateState
@@ -125,18 +124,10 @@ def load_run(run: StrPath) -> RunResult:
     Raises:
         RunError: There is no result yet, or it cannot be read.
     """
-    directory = Path(run)
-    load_config(directory / CONFIG)
-    if not (directory / RESULT).exists():
-        raise NoSuchRunError(f"{directory} has no result yet; finish it with: promptpo resume {directory}")
-    try:
-        content = read_result(directory / RESULT)
-    except (OSError, ValueError) as error:
-        path = directory / RESULT
-        raise RunError(f"{path} cannot be read; write it again with: promptpo resume {directory}") from error
-    best = content["best"]
-    source = read_view(directory).candidate(best["candidate"]).attempt.candidate.source if best else ""
-    return RunResult(directory, content, source)
+    view = read_view(Path(run))
+    if view.result is None:
+        raise NoSuchRunError(f"{run} has no result yet; finish it with: promptpo resume {run}")
+    return RunResult(view.directory, view.result, view.best.attempt.candidate.source if view.best else "")
 
 
 def export(run: StrPath, *, candidate: str | None = None, filename: str = "policy.py") -> str:
@@ -150,22 +141,18 @@ def export(run: StrPath, *, candidate: str | None = None, filename: str = "polic
     Raises:
         RunError: The run or the candidate cannot be read, or nothing ran.
     """
-    loaded = load_run(run)
-    directory, content = loaded.directory, dict(loaded.data)
-    view, best = read_view(directory), loaded.data["best"] or {}
+    directory, content = Path(run), dict(load_run(run).data)
+    view = read_view(directory)
     found = view.candidate(candidate or "best").attempt.candidate
-    if found.id != best.get("candidate"):
+    if view.best is None or found.id != view.best.id:
         origin = origin_of(view.state, found.id)
         content |= {
             "best": {"candidate": found.id, "tuned": dict(found.tuned), "origin": origin},
             "test": None,
         }
-    try:
-        space = space_of(view.state.action_space)
-    except (ValueError, LookupError) as error:
-        raise RunError(f"{directory} is damaged: {error}.") from error
-    facts = provenance(directory, content, view.config)
-    text = exported(found.source, facts, action_space=space, filename=filename)
+    with reading(directory):
+        facts = provenance(directory, content, view.config)
+        text = exported(found.source, facts, action_space=dict(view.state.action_space), filename=filename)
     return signed(text) if made_here(directory) else text
 
 

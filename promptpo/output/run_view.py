@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from annotated_types import Len  # pydantic's own, as is the other
-from typing_extensions import TypedDict
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
-from promptpo.output.report.result import RESULT, setting
-from promptpo.output.report.scores import counted_failures
-from promptpo.rollouts.evaluation import Evaluation
+from promptpo.llm.choose import SEARCH
+from promptpo.output.report.result import REFERENCES, RESULT, result
+from promptpo.output.report.scores import counted
 from promptpo.run.config import Config
-from promptpo.run.journal import adapter
-from promptpo.run.models import origin_of
+from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds
 from promptpo.run.state import RunState, read_state
 from promptpo.run.state_values import CandidateState, Spent
+from promptpo.search.final_test import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +54,11 @@ class RunView:
     def so_far(self) -> list[tuple[Spent, float]]:
         """How the best improved: by training episodes until the first was judged, then by all that is known of it."""
         judged = [(spent, one.mean_return) for spent, one in self.state.best_so_far]
+        until = judged[0][0].steps if judged else math.inf
         found: list[tuple[Spent, float]] = []
         for one in sorted(self.candidates, key=lambda one: one.spent.steps):
-            mean, early = (
-                one.attempt.evaluation.mean_return,
-                not judged or one.spent.steps < judged[0][0].steps,
-            )
-            if one.ran and early and (not found or mean > found[-1][1]):
+            mean = one.attempt.evaluation.mean_return
+            if one.ran and one.spent.steps < until and (not found or mean > found[-1][1]):
                 found.append((one.spent, mean))
         return found + judged
 
@@ -80,25 +75,13 @@ class RunView:
     @property
     def content(self) -> Json:
         """Content of ``result.json``; while the run is not finished what stands for it."""
-        state, best, ledger = self.state, self.best, self.state.ledger
-        llm = {"cost_usd": ledger.cost_usd, "calls_of_unknown_price": ledger.unpriced_calls}
-        begun = {
-            **setting(self.config.task),
-            "method": "promptpo",
-            "model": self.config.model,
-            "seed": self.config.seed,
-            "best": best
-            and {
-                "candidate": best.id,
-                "origin": origin_of(state, best.id),
-                "tuned": best.attempt.candidate.tuned,
-            },
-            "steps": {"total": sum(ledger.steps.values())},
-            "searched_steps": state.spent.steps,
-            "llm": {"calls": ledger.calls, **llm},
-            "finished": False,
-        }
-        return {**(self.result or begun), "max_episode_steps": self.config.task.max_episode_steps}
+        content = self.result
+        if content is None:
+            best, asked = self.state.best, self.config.model != SEARCH
+            stands = Outcome(self.state.history, best.attempt if best else None, None, None, "")
+            content = result(self.state, stands, horizon=0, language_model=asked)
+            content |= {"model": self.config.model, "finished": False}
+        return {**content, "max_episode_steps": self.config.task.max_episode_steps}
 
     @property
     def test_returns(self) -> dict[int, float]:
@@ -106,15 +89,16 @@ class RunView:
         test = self.state.test if self.result is not None else None
         if test is None:
             return {}
-        lost = counted_failures(test, Seeds().test(self.state.planned_test))
-        return lost | {episode.seed: episode.return_ for episode in test.episodes}
+        episodes = counted(test, Seeds().test(self.state.planned_test))
+        return {episode.seed: episode.return_ for episode in episodes}
 
     @property
-    def references(self) -> dict[str, Evaluation]:
-        """What the marks earn, by name: on test seeds where they were measured there, else before."""
+    def references(self) -> dict[str, Evidence]:
+        """Episodes of the marks, by what they are in words: on test seeds where they were played there, else before."""
         found = self.state.references
         names = sorted({key.removesuffix(REFERENCE_TEST) for key in found})  # not as they came in
-        return {name: found.get(f"{name}{REFERENCE_TEST}") or found[name] for name in names}
+        played = {name: (found.get(f"{name}{REFERENCE_TEST}") or found[name]).episodes for name in names}
+        return {REFERENCES.get(name, name): Evidence.of(episodes) for name, episodes in played.items()}
 
     @property
     def rounds(self) -> tuple[int, ...]:
@@ -142,49 +126,6 @@ class RunView:
         )
 
 
-class _Best(TypedDict, total=False):
-    candidate: str
-    origin: str
-
-
-class _Test(TypedDict, total=False):
-    mean_return: float | None
-    ci95: Annotated[list[float | None], Len(2, 2)]
-    success_rate: float | None
-    episodes: int
-    returns: list[float | None]
-
-
-class _Result(TypedDict, total=False):
-    """What a result file has that has it."""
-
-    env_id: str | None
-    env_kwargs: dict[str, Any] | None
-    model: str | None
-    method: str | None
-    seed: int | None
-    best: _Best | None
-    test: _Test | None
-    stop_reason: str | None
-    llm: dict[str, Any] | None
-    steps: dict[str, Any] | None
-    wall_seconds: float | None
-    curve: list[Any] | None
-    reward: dict[str, Any] | None
-
-
-def read_result(path: Path) -> Json:
-    """A result file, wherever it comes from: its texts are clean, its parts are what they must be.
-
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It is no result.
-    """
-    result = read_json(path)
-    adapter(_Result).validate_python(result, strict=True)
-    return dict(result)
-
-
 def read_view(directory: Path) -> RunView:
     """Read a run directory; its lock is not taken, so this works while the run goes on.
 
@@ -195,7 +136,7 @@ def read_view(directory: Path) -> RunView:
     if not path.exists() or (len(state.sessions) > 1 and not state.finished):
         return RunView(directory, state, None)
     try:
-        result = read_result(path)
+        result = dict(read_json(path))
         if not {"env_id", "stop_reason", "best", "test"} <= result.keys():
             raise ValueError(path)
         return RunView(directory, state, result)

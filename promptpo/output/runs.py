@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import NoSuchRunError
-from promptpo.files import Json
+from promptpo.files import Json, reading
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import is_baseline, read_run
-from promptpo.output.report.result import RESULT, written_by
+from promptpo.output.report.result import written_by
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
 from promptpo.run.journal import JOURNAL
@@ -92,11 +92,9 @@ def read_line(directory: Path) -> RunLine:
     Raises:
         RunError: It is no run, or cannot be read.
     """
-    run = read_run(directory)
-    try:
+    with reading(directory):
+        run = read_run(directory)
         return RunLine(directory, _facts(directory, run.content), run.test_returns, run.curve)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.") from error
 
 
 def _facts(directory: Path, result: Json) -> dict[str, Any]:
@@ -122,7 +120,7 @@ def _facts(directory: Path, result: Json) -> dict[str, Any]:
         "cost_usd": float(llm.get("cost_usd") or 0.0),
         "calls_of_unknown_price": int(llm.get("calls_of_unknown_price") or 0),
         **{name: result.get(name) for name in ("seed", "wall_seconds")},
-        **{name: test.get(name) for name in ("mean_return", "success_rate")},
+        **{name: test[name] if test else None for name in ("mean_return", "success_rate")},
     }
     own = {**result, "reward": (result.get("reward") or {}).get("digest")}
     return facts | {name: own[name] for name in TASK if own.get(name)}

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.errors import UsageError
-from promptpo.llm.prices import check_price
+from promptpo.llm.prices import stated_price
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
@@ -39,8 +39,7 @@ def checked(config: Config) -> Config:
             f"{half!r} in the settings is half of a character, which no file can hold."
         ) from error
     switches = _typed(Recipe, asdict(typed.switches))
-    if typed.price is not None:
-        check_price(typed.price)
+    stated_price(typed.price)
     if typed.frames and typed.reveal not in {"source", "named"}:
         raise UsageError(
             f"--frames shows which environment it is, which --reveal {typed.reveal} hides; leave one of them out."

@@ -14,11 +14,10 @@ from promptpo.output.exporting import BEST, exported
 from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
-from promptpo.output.report.result import REPORT, refined_before, scored
+from promptpo.output.report.result import REPORT, refined_before
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.run.journal import Journal, writing
-from promptpo.run.models import brought, origin_of
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
@@ -80,17 +79,8 @@ def write_page(directory: Path, observer: Observer) -> None:
 
 def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Mapping[str, Any]:
     """What ``result.json`` holds."""
-    config, best = run.config, outcome.best
-    state = run.state
-    content = result(
-        config,
-        outcome,
-        state.ledger,
-        horizon=ahead.horizon,
-        language_model=run.llm.language_model,
-        origin=origin_of(state, best.id) if best else "",
-        models=brought(state),
-    )
+    config, best, state = run.config, outcome.best, run.state
+    content = result(state, outcome, horizon=ahead.horizon, language_model=run.llm.language_model)
     content |= {
         "model": _model_name(run.llm, run.journal),
         "sandbox": dict(run.sandbox),
@@ -103,13 +93,11 @@ def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Ma
         language_model=run.llm.language_model,
         ended=ended,
     )
-    content["references"] = {name: scored(one) for name, one in outcome.references.items()}
     content["verdict"] = verdict(facts)
     plan = (
         run.journal.find("decision", f"test.{best.candidate.digest}.{config.most_tested}") if best else None
     )
     content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
-    content["changes"] = outcome.history.changes
     kept = any(one["kept"] for one in state.told["promise"].values())
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
         why = state.studies[-1] if state.studies else "it promised nothing better than what there was"

@@ -9,19 +9,17 @@ from promptpo.spec.parts import NOT_OBSERVED
 from promptpo.spec.trial import RESULTS
 
 if TYPE_CHECKING:
-    from promptpo.spec.facts import TaskFacts
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
+    from promptpo.spec.task_spec import TaskSpec
 
 
-def checks_of(
-    parts: Parts, facts: TaskFacts, observed: Observed, sources: Mapping[str, str]
-) -> Iterator[str]:
+def checks_of(parts: Parts, spec: TaskSpec, observed: Observed, sources: Mapping[str, str]) -> Iterator[str]:
     """One sentence for each part of a spec.
 
     Args:
         parts: What it says.
-        facts: Its horizon.
+        spec: Its horizon.
         observed: The steps that it was held against.
         sources: Part to where it came from.
     """
@@ -42,6 +40,6 @@ def checks_of(
         f"{one.steps} ({'terminated' if one.terminated else 'truncated' if one.truncated else 'left'})"
         for one in observed.endings
     ]
-    source = "nothing bounds it" if facts.horizon_source == "none" else f"from: {facts.horizon_source}"
-    yield f"max_steps: {facts.horizon}, {source}; episodes were played for {', '.join(ended)} steps."
+    source = "nothing bounds it" if spec.horizon_source == "none" else f"from: {spec.horizon_source}"
+    yield f"max_steps: {spec.horizon}, {source}; episodes were played for {', '.join(ended)} steps."
     yield f"State: shapes and ranges of {len(observed.observations)} observations; its names are from: {sources['State']}."

@@ -15,7 +15,7 @@ from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.checked import checks_of
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.facts import TaskFacts, facts_from
+from promptpo.spec.facts import success_key
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe, opened
@@ -27,7 +27,7 @@ from promptpo.spec.prose import TRUNCATION, told
 from promptpo.spec.render import render
 from promptpo.spec.reveal import anonymous, bare
 from promptpo.spec.reward import reward_parts, with_values
-from promptpo.spec.rewarded import reward_block, with_other_reward, without_own_reward
+from promptpo.spec.rewarded import reward_block, without_own_reward
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.task_spec import TaskSpec
 from promptpo.spec.texts import with_texts
@@ -79,21 +79,19 @@ def describe(
 
 
 def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) -> TaskSpec:
-    """The spec with a warning for what looks wrong in the user's file.
+    """The spec with the length of an episode that the user's file tells, where nothing else bounds it.
 
     Raises:
         UsageError: The file contradicts the environment.
     """
-    found = contradictions_in(user.reading, task, spec, observed)
-    wrong = next((item for item in found if not item.doubtful), None)
-    if wrong is not None:
+    for wrong in contradictions_in(user.reading, spec, observed):
         raise UsageError(
             f"{user.path}, {wrong} Correct it; promptpo spec --check {user.path} {task.env_id} lists all."
         )
     told = (user.reading.episode or {}).get("max_steps")
     if spec.horizon is None and isinstance(told, int) and told > 0:
         spec = replace(spec, horizon=told, horizon_source="spec file")
-    return replace(spec, warnings=(*spec.warnings, *(f"{user.path}, {item}" for item in found)))
+    return spec
 
 
 def describe_env(
@@ -119,12 +117,10 @@ def describe_env(
         The spec, and the steps that were observed for it.
     """
     observed = observe(env, task.name, checking=code and reveal != "source")
-    counted = observed.trial.limit() if observed.trial is not None else None
-    facts = facts_from(env, observed.steps[-1].info, task, observed.endings, counted)
-    facts = with_other_reward(facts, task.reward)
+    spec = outlined(env, task, observed)
     open_, shown = reveal in {"source", "named"}, env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
-    parts, sources = _parts(within, task, facts, seen, clip_actions=clip_actions)
+    parts, sources = _parts(within, task, spec, seen, clip_actions=clip_actions)
     parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
     if reveal == "source" and sources["reward"] == "nothing found":
         parts = replace(parts, reward_text="")
@@ -141,7 +137,7 @@ def describe_env(
     text = render(parts) if reveal != "anonymous" else anonymous(render(parts), within)
     if reveal == "source":
         text = f"{text.rstrip()}\n\n\n{source_block(env.unwrapped)}\n"
-    checks = tuple(checks_of(parts, facts, observed, sources))
+    checks = tuple(checks_of(parts, spec, observed, sources))
     if user is not None:
         text = merged(user, text)
         sources |= dict.fromkeys(user.reading.blocks, "user")
@@ -149,9 +145,10 @@ def describe_env(
         text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
     named = bool(parts.choices or parts.action_note)
     spec = replace(
-        outlined(facts, observed, task, text),
+        spec,
+        text=text,
         sources=sources,
-        gaps=gaps_in(facts, sources, observed.observations, named_actions=named),
+        gaps=gaps_in(spec, sources, named_actions=named),
         info=_numbers_of_info(observed),
         first_frames=first_frames(within, seen) if open_ else (),
         checks=checks,
@@ -183,7 +180,7 @@ def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
 def _parts(
     env: AnyEnv,
     task: Task,
-    facts: TaskFacts,
+    spec: TaskSpec,
     observed: Observed,
     *,
     clip_actions: bool,
@@ -191,14 +188,15 @@ def _parts(
     """Everything the spec says, and where it came from."""
     docs, extra = documentation_of(type(env.unwrapped)), known(env)
     sources: dict[str, str] = {}
+    success = success_key(observed.steps)
     parts = Parts(
         title=task.name,
         description=told(extra.description or docs["description"].text, DESCRIPTION),
-        horizon=facts.horizon,
-        threshold=facts.reward_threshold,
+        horizon=spec.horizon,
+        threshold=spec.reward_threshold,
         start=with_values(told(extra.start or docs["start"].text, PROSE), env.unwrapped),
         end=with_values(told(extra.end or docs["end"].text, PROSE, TRUNCATION), env.unwrapped),
-        success=f'info["{facts.success_key}"] at any step of the episode' if facts.success_key else "",
+        success=f'info["{success}"] at any step of the episode' if success else "",
         sampling=observed.sampling,
     )
     parts = with_observation(parts, env, docs, extra, observed, sources)

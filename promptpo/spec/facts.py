@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from promptpo.envs.family import AnyEnv, family_of
 
 if TYPE_CHECKING:
-    from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
+    from promptpo.spec.observe import Observed, Step
 
 HorizonSource = Literal["user", "time limit", "observed", "environment", "spec file", "none"]
 """Who bounds an episode: the user's --max-episode-steps, the registered time limit, the common length of episodes
@@ -43,28 +42,7 @@ SUCCESS_KEYS = ("success", "is_success")
 """Names under which ``info`` reports success, in the packages that report it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFacts:
-    """What is known about a task without reading its documentation.
-
-    Attributes:
-        observation_space: What the policy sees.
-        action_space: What it returns.
-        horizon: Longest episode in steps; None where nothing bounds it.
-        horizon_source: Who bounds it.
-        reward_threshold: The return from which the registry calls the task solved; None where it says none.
-        success_key: The name under which ``info`` reports success; None where it does not.
-    """
-
-    observation_space: AnySpace
-    action_space: AnySpace
-    horizon: int | None
-    reward_threshold: float | None
-    success_key: str | None
-    horizon_source: HorizonSource = "none"
-
-
-def _threshold(env: AnyEnv) -> float | None:
+def threshold_of(env: AnyEnv) -> float | None:
     """The registered threshold; of a family the one that all its variants share."""
     family = family_of(env)
     found = {
@@ -73,23 +51,9 @@ def _threshold(env: AnyEnv) -> float | None:
     return found.pop() if len(found) == 1 else None
 
 
-def facts_from(
-    env: AnyEnv,
-    info: Mapping[str, Any],
-    task: Task | None = None,
-    endings: Sequence[EpisodeEnd] = (),
-    counted: int | None = None,
-) -> TaskFacts:
-    """What is known about an environment, given the ``info`` of some step, how episodes ended, and the limit in its code."""
-    horizon, source = horizon_and_source(env, task, endings, counted)
-    return TaskFacts(
-        observation_space=env.observation_space,
-        action_space=env.action_space,
-        horizon=horizon,
-        horizon_source=source,
-        reward_threshold=_threshold(env),
-        success_key=next((key for key in SUCCESS_KEYS if key in info), None),
-    )
+def success_key(steps: Sequence[Step]) -> str | None:
+    """The name under which ``info`` reports success; None where it does not."""
+    return next((key for key in SUCCESS_KEYS if key in steps[-1].info), None)
 
 
 def horizon_of(env: AnyEnv) -> int | None:
@@ -98,24 +62,21 @@ def horizon_of(env: AnyEnv) -> int | None:
 
 
 def horizon_and_source(
-    env: AnyEnv,
-    task: Task | None = None,
-    endings: Sequence[EpisodeEnd] = (),
-    counted: int | None = None,
+    env: AnyEnv, task: Task | None = None, observed: Observed | None = None
 ) -> tuple[int | None, HorizonSource]:
     """Longest episode in steps, and who says so; (None, "none") where nothing bounds it.
 
     Args:
         env: The environment, with its wrappers.
         task: Whether the user set a limit.
-        endings: Of episodes that were played.
-        counted: The limit that its own code compares a counter of steps with.
+        observed: Episodes that were played.
     """
     family = family_of(env)
     if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
         found = [horizon_and_source(one, task) for one in family.everyone()]
         return max(found, key=lambda each: math.inf if each[0] is None else each[0])
     limit = env.spec.max_episode_steps if env.spec else None
+    endings = () if observed is None else observed.endings
     longest = max((one.steps for one in endings), default=0)
     who: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
     stated: list[tuple[int | None, HorizonSource]] = [(limit, who)]
@@ -123,7 +84,8 @@ def horizon_and_source(
     common = common_length(endings)
     if common and (any(one.truncated for one in endings) or common in _numbers_of(env.unwrapped)):
         stated.append((common, "observed"))
-    stated.append((counted, "environment"))
+    if observed is not None and observed.trial is not None:
+        stated.append((observed.trial.limit(), "environment"))
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
     return min(bounds, key=lambda one: one[0], default=(None, "none"))
 

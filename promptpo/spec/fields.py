@@ -20,7 +20,7 @@ from gymnasium import spaces
 from promptpo.envs.spaces import leaves
 from promptpo.spec.documentation import NamedNumber, Section
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
-from promptpo.spec.paths import limits, walk
+from promptpo.spec.paths import follow, is_path, limits
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
@@ -36,6 +36,9 @@ LISTED = 48
 
 NO_BOUND = 1e30
 """A float32's largest number means that there is no bound."""
+
+TOLERANCE = 1e-6
+"""Relative to a bound: rounding of a bound to 32 bits is no step over it."""
 
 _UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
 _AXIS = re.compile(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b")
@@ -205,23 +208,28 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
 
 
 def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Field:
-    """A part of a value with the bounds that its space declares for it, or else what was seen of it.
+    """A part of a value with the bounds that its space declares for it and observed values keep, or else what was seen of it.
 
     Args:
         item: A table of ours may have given it bounds.
         space: Of the values.
         values: Observed ones.
     """
+    expression = ast.parse(item.path, mode="eval").body
     bounded = bool(item.spans) and np.isfinite(item.spans).all()
-    leaf = None if bounded else walk(ast.parse(item.path, mode="eval").body, item.path.split("[")[0], space)
-    if leaf is None or leaf.low is None or "always" in item.meaning:
+    if bounded or "always" in item.meaning or not is_path(expression):
         return item
-    ends = widest(leaf.low, leaf.high)
-    declared = all(map(math.isfinite, ends))
-    seen = [leaf.low, leaf.high] if declared else [] if item.whole else list(map(leaf.read, values))
+    low, high = (follow(expression, one) for one in limits(space))
+    if low is None or isinstance(low, dict | tuple):
+        return item
+    ends, read = widest(low, high), [follow(expression, one) for one in values]
+    kept = all(np.allclose(np.clip(one, low, high), one, rtol=TOLERANCE, atol=TOLERANCE) for one in read)
+    declared = kept and all(map(math.isfinite, ends))
+    seen = [low, high] if declared else [] if item.whole else read
     table = np.array([np.ravel(one) for one in seen if np.size(one) <= SPANNED], dtype=float)
     if table.size and np.isfinite(table).all():
         spans = [widest(column, column) for column in table.T]
 
         return replace(item, spans=spans if len(set(spans)) > 1 else spans[:1], seen=not declared)
+    ends = ends if kept else (-math.inf, math.inf)
     return replace(item, spans=[ends] if any(map(math.isfinite, ends)) else ())

@@ -172,24 +172,12 @@ class _Branches(ast.NodeTransformer):
     def __init__(self, level: Level) -> None:
         self._level = level
 
-    def visit_If(self, node: ast.If | ast.IfExp) -> Any:
+    def visit_If(self, node: ast.If) -> Any:
         """What runs, where it is known."""
         self.generic_visit(node)
         holds = self._decided(node.test)
         runs = node if holds is None else node.body if holds else node.orelse
         return runs or ast.copy_location(ast.Pass(), node)
-
-    visit_IfExp = visit_If  # noqa: N815 - as ast calls it
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        """What is left to be decided."""
-        self.generic_visit(node)
-        both = isinstance(node.op, ast.And)
-        decided = {one: self._decided(one) for one in node.values}
-        if (not both) in decided.values():
-            return ast.Constant(not both)
-        rest = [one for one in node.values if decided[one] is None] or [ast.Constant(both)]
-        return rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
 
     def _decided(self, test: ast.expr) -> bool | None:
         level = self._level

@@ -35,8 +35,6 @@ SLOW_MODULES = ("highway_env", "gymnasium.envs.box2d.car_racing")
 MOST_STEPS = 1000
 """About so many in all, however many variants a family has."""
 
-REPEATED_STEPS = 50
-
 WHOLE, MOST_OF_WHOLE, LOOKING_SECONDS = 3, 3000, 5.0
 """Episodes that are played to their end where no time limit bounds them; steps and seconds of this process that they take at most."""
 
@@ -146,10 +144,10 @@ def _observed(env: AnyEnv, name: str, *, checking: bool) -> Observed:
             ContractEnv(env, name).reset(seed=seeds[0])
         trial = SpecTrial(env.unwrapped)
 
-    def episode(seed: int, trial: SpecTrial | None = None, most: int = limit) -> list[Step]:
-        return list(itertools.islice(steps_of(env, seed, name, trial), most))
+    def episode(seed: int, trial: SpecTrial | None = None) -> list[Step]:
+        return list(itertools.islice(steps_of(env, seed, name, trial), limit))
 
-    episodes, again = [episode(seeds[0], trial)], episode(SEEDS[0], most=min(limit, REPEATED_STEPS))
+    episodes, again = [episode(seeds[0], trial)], episode(seeds[0])
     repeats, spent = _agree(episodes[0], again), len(again)
     if not repeats and trial is not None:  # what ran beside may have changed the course
         episodes = [episode(seeds[0])]

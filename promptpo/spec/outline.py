@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.facts import facts_from
+from promptpo.spec.facts import horizon_and_source, horizon_of, success_key, threshold_of
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe, opened, seeding_of
 from promptpo.spec.parts import Parts
@@ -17,8 +17,8 @@ from promptpo.spec.task_spec import TaskSpec
 if TYPE_CHECKING:
     import gymnasium
 
+    from promptpo.envs.family import AnyEnv
     from promptpo.envs.task import Task
-    from promptpo.spec.facts import TaskFacts
     from promptpo.spec.observe import Observed
 
 
@@ -33,26 +33,26 @@ def outline(task: Task, *, clip_actions: bool = True) -> TaskSpec:
         PromptPOError: Whatever `make_env` raises.
     """
     with opened(task) as env:
-        observed = observe(env, task.name, checking=False)
-        facts = facts_from(env, observed.steps[-1].info, task, observed.endings)
+        observed = observe(env, task.name, checking=horizon_of(env) is None)
+        spec = outlined(env, task, observed)
         docs, extra = documentation_of(type(env.unwrapped)), known(env)
-        parts = Parts(title=task.name, horizon=facts.horizon, sampling=observed.sampling)
+        parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
         parts = with_observation(parts, env, docs, extra, observed, {})
         parts = with_action(parts, env, docs, extra, {}, clip_actions=clip_actions)
-        return seeded(outlined(facts, observed, task, render(parts)), env, task, observed)
+        return seeded(replace(spec, text=render(parts)), env, task, observed)
 
 
-def outlined(facts: TaskFacts, observed: Observed, task: Task, text: str) -> TaskSpec:
-    """What facts and observed steps say of a task, with a text about it."""
-    own = task.reward
+def outlined(env: AnyEnv, task: Task, observed: Observed) -> TaskSpec:
+    """What an environment and observed steps say of a task, without a text about it."""
+    (horizon, source), own = horizon_and_source(env, task, observed), task.reward
     return TaskSpec(
-        text=text,
-        observation_space=facts.observation_space,
-        action_space=facts.action_space,
-        horizon=facts.horizon,
-        horizon_source=facts.horizon_source,
-        reward_threshold=facts.reward_threshold if own is None else None,
-        reports_success=facts.success_key is not None if own is None else own.says_success,
+        text="",
+        observation_space=env.observation_space,
+        action_space=env.action_space,
+        horizon=horizon,
+        horizon_source=source,
+        reward_threshold=threshold_of(env) if own is None else None,
+        reports_success=success_key(observed.steps) is not None if own is None else own.says_success,
         sample_steps=observed.spent,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=float(observed.whole or len(observed.steps) / max(1, len(observed.firsts))),

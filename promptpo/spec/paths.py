@@ -1,23 +1,15 @@
-"""Following an expression such as ``obs["goal"][0:3]`` or ``obs // 4 % 5`` into a space; it is never run as Python."""
+"""Following an expression such as ``obs["goal"][0:3]`` into a space; it is never run as Python."""
 
 from __future__ import annotations
 
 import ast
-import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from promptpo.envs.spaces import AnySpace
-
-OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-}  # fmt: skip
 
 OF_PATHS = (ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.Name, ast.UnaryOp, ast.USub, ast.Load)
 
@@ -26,55 +18,25 @@ class PathError(ValueError):
     """An expression that does not fit the space; the text is one sentence."""
 
 
-class PathEnd(NamedTuple):
-    """Where a path ends: lower and upper bounds of the numbers there, None for text, and what reads it from a value."""
+def is_path(expression: ast.expr) -> bool:
+    """Whether an expression follows subscripts of one name, and computes nothing, as ``obs // 4`` does."""
+    names = sum(isinstance(one, ast.Name) for one in ast.walk(expression))
+    plain = all(isinstance(one, OF_PATHS) for one in ast.walk(expression))
+    return plain and names == 1 and isinstance(expression, ast.Subscript | ast.Name)
 
-    low: Any
-    high: Any
-    read: Callable[[Any], Any]
 
-
-def walk(expression: ast.expr, root: str, space: AnySpace) -> PathEnd | None:
-    """Follow subscripts of `root` into a space.
-
-    Returns:
-        None where the expression computes something else, such as ``obs // 4``.
+def follow(expression: ast.expr, value: Any) -> Any:
+    """What an expression of subscripts gives for the value of the name in it.
 
     Raises:
-        PathError: There is no such key, index or slice.
-    """
-    plain = all(isinstance(n, OF_PATHS) and getattr(n, "id", root) == root for n in ast.walk(expression))
-    if not plain or not isinstance(expression, ast.Subscript | ast.Name):
-        return None
-
-    def told(value: Any) -> Any:
-        return read(expression, value)
-
-    low, high = map(told, limits(space))
-    text = isinstance(low, dict | tuple)
-    return PathEnd(None if text else low, None if text else high, told)
-
-
-def read(expression: ast.expr, value: Any) -> Any:
-    """What an expression of subscripts, numbers and operators gives for the value of the name in it.
-
-    Raises:
-        PathError: It holds anything else, divides by zero, or there is no such key, index or slice.
+        PathError: It holds anything else, or there is no such key, index or slice.
     """
     if isinstance(expression, ast.Name):
         return value
-    if isinstance(expression, ast.Constant) and isinstance(expression.value, int | float):
-        return expression.value
     told = ast.unparse(expression)
-    if isinstance(expression, ast.BinOp) and type(expression.op) in OPERATORS:
-        left, right = read(expression.left, value), read(expression.right, value)
-        try:
-            return float(OPERATORS[type(expression.op)](left, right))
-        except ArithmeticError as error:
-            raise PathError(f"{told} cannot be computed: {error}.") from None
     if not isinstance(expression, ast.Subscript):
-        raise PathError(f"{told} is not simple arithmetic.")
-    whole = read(expression.value, value)
+        raise PathError(f"{told} is no part of a value.")
+    whole = follow(expression.value, value)
     parts = isinstance(whole, dict | tuple) or np.ndim(whole) > 0
     try:
         key = _key(expression.slice)

@@ -24,8 +24,8 @@ BLOCK = "FIRST_FRAME"
 MOST_COLOURS, MOST_PIECES = 10, 3
 """Colours that are told, those of the largest areas first, and the pieces of each."""
 
-ENLARGED, MARGIN, APART = 420, 24, 40
-"""Pixels to which the longer side of a small picture is enlarged, of the edge with numbers, and between two numbers."""
+ENLARGED = 420
+"""Pixels to which the longer side of a small picture is enlarged."""
 
 
 def with_pictures(parts: Parts, env: AnyEnv, observed: Observed) -> Parts:
@@ -47,7 +47,7 @@ def with_pictures(parts: Parts, env: AnyEnv, observed: Observed) -> Parts:
 
 
 def first_frames(env: AnyEnv, observed: Observed) -> tuple[tuple[str, bytes], ...]:
-    """The first observation, and one some steps later, as pictures with rulers: captions and PNG files.
+    """The first observation, and one some steps later, enlarged: captions and PNG files.
 
     Empty where observations are no pictures.
     """
@@ -59,34 +59,21 @@ def first_frames(env: AnyEnv, observed: Observed) -> tuple[tuple[str, bytes], ..
         f"`{found[0].expression}` at the start of an episode": course[0].observation,
         f"The same after {len(course)} random actions": course[-1].next_observation,
     }
+    scale = max(1, round(ENLARGED / max(found[0].latest(course[0].observation).shape[:2])))
     return tuple(
-        (f"{name}, enlarged, with its rows and columns numbered:", with_rulers(found[0].latest(observation)))
-        for name, observation in shown.items()
+        (f"{name}, {scale} by {scale} pixels for each of its own:", enlarged(found[0].latest(seen), scale))
+        for name, seen in shown.items()
     )
 
 
-def with_rulers(frame: NDArray[np.uint8]) -> bytes:
-    """A picture as a PNG file, enlarged where it is small, with the numbers of rows and columns at its edges."""
-    from PIL import Image, ImageDraw
+def enlarged(frame: NDArray[np.uint8], scale: int) -> bytes:
+    """A picture as a PNG file, `scale` by `scale` pixels for each of its own."""
+    from PIL import Image
 
-    height, width = frame.shape[:2]
-    scale = max(1, round(ENLARGED / max(height, width)))
-    picture = Image.fromarray(frame).resize((width * scale, height * scale), Image.Resampling.NEAREST)
-    sheet = Image.new("RGB", (picture.width + MARGIN, picture.height + MARGIN), "white")
-    sheet.paste(picture, (MARGIN, MARGIN))
-    draw = ImageDraw.Draw(sheet)
-    apart = next(n for n in (8, 10, 16, 20, 25, 50, 100, 200, 500, 10_000) if n * scale >= APART)
-    for at in range(0, max(height, width), apart):
-        place = MARGIN + at * scale
-        for size, line, corner in (
-            (width, (place, MARGIN - 4, place, MARGIN), (place, 2)),
-            (height, (MARGIN - 4, place, MARGIN, place), (1, place - 1)),
-        ):
-            if at < size:
-                draw.line(line, fill="black")
-                draw.text(corner, str(at), fill="black")
-    file = io.BytesIO()
-    sheet.save(file, "PNG", optimize=True)
+    picture, file = Image.fromarray(frame), io.BytesIO()
+    picture.resize((picture.width * scale, picture.height * scale), Image.Resampling.NEAREST).save(
+        file, "PNG"
+    )
     return file.getvalue()
 
 

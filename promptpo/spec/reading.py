@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,23 +26,34 @@ MOST, DEPTH = 100_000, 60
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One field as a spec's text describes it.
+    """One field of an observation or action, or one value of a discrete action, as a spec's text describes it.
 
     Attributes:
         name: Its name.
         expression: What is assigned to it.
         line: Where.
-        ranges: The ranges in its comment, in order.
-        seen: Whether these are observed rather than declared.
-        remark: The whole comment.
+        remark: The comment on it; empty where several share a line.
     """
 
     name: str
     expression: ast.expr
     line: int
-    ranges: Sequence[tuple[float, float]]
-    seen: bool
-    remark: str
+    remark: str = ""
+
+    @property
+    def ranges(self) -> list[tuple[float, float]]:
+        """The ranges in its comment, in order."""
+        return [(float(low), float(high)) for low, high in RANGE.findall(self.remark.split(";")[0])]
+
+    @property
+    def seen(self) -> bool:
+        """Whether these are observed rather than declared."""
+        return self.remark.startswith("seen")
+
+    @property
+    def value(self) -> Any:
+        """The plain value that it is; None where it is none."""
+        return _literal(self.expression)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +64,13 @@ class SpecClass:
         line: Where it begins.
         docstring: Its documentation.
         fields: What its constructor assigns.
-        constants: Class constants: name to (value, line).
+        constants: Class constants.
     """
 
     line: int
     docstring: str
     fields: Sequence[Said]
-    constants: Mapping[str, tuple[Any, int]]
+    constants: Sequence[Said]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +78,15 @@ class Reading:
     """What a spec's text says.
 
     Attributes:
-        docstring: Of the module.
-        parts: "State" and "Action", where they are described.
-        functions: All functions.
+        parts: Its classes by their names; "State" and "Action" mean something.
         episode: The literal dictionary; None where there is none.
         episode_line: Where it stands.
-        classes: Every class name, with its line.
-        blocks: Which of `BLOCKS` it defines, each with its source; the reward with the functions that it calls.
+        blocks: Which of `BLOCKS` it defines, each with its source; the reward with all functions.
     """
 
-    docstring: str
     parts: Mapping[str, SpecClass]
-    functions: Sequence[ast.FunctionDef]
     episode: Mapping[Any, Any] | None
     episode_line: int
-    classes: Mapping[str, int]
     blocks: Mapping[str, str]
 
 
@@ -111,35 +117,27 @@ def read(text: str) -> Reading:
     Raises:
         SyntaxError: It is no valid Python, or too long or nested too deeply to be a spec.
     """
-    tree = parsed(text)
-    comments = comments_of(text)
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    episode, line = _episode(tree)
+    tree, comments = parsed(text), comments_of(text)
+    told = next((one for node in tree.body for one in _said(node, {}) if one.name == "EPISODE"), None)
+    episode = told.value if told is not None and isinstance(told.value, dict) else {}
     return Reading(
-        docstring=ast.get_docstring(tree) or "",
-        parts={node.name: _part(node, comments) for node in classes if node.name in {"State", "Action"}},
-        functions=functions,
-        episode=episode,
-        episode_line=line,
-        classes={node.name: node.lineno for node in classes},
-        blocks=_blocks(tree, text),
+        parts={one.name: _part(one, comments) for one in tree.body if isinstance(one, ast.ClassDef)},
+        episode=None if told is None else episode,
+        episode_line=0 if told is None else told.line,
+        blocks=_blocks(tree, text.split("\n")),
     )
 
 
-def _blocks(tree: ast.Module, text: str) -> dict[str, str]:
-    found, lines = dict[str, list[tuple[bool, str]]](), text.split("\n")
-    for node in tree.body:
-        called = getattr(node, "name", "") or next((ast.unparse(target) for target, _ in _assigned(node)), "")
-        name = "reward" if isinstance(node, ast.FunctionDef) else called
-        source = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        found.setdefault(name, []).append((called != name, source))  # a reward before what it calls
-    told = {name: sorted(found.get(name, ()), key=lambda one: one[0]) for name in BLOCKS}
-    return {
-        name: "\n\n\n".join(source for _, source in sources)
-        for name, sources in told.items()
-        if sources and not sources[0][0]
-    }
+def _blocks(tree: ast.Module, lines: Sequence[str]) -> dict[str, str]:
+    """Each definition with the comments behind it."""
+    found = defaultdict[str, list[str]](list)
+    ends = [*(node.lineno - 1 for node in tree.body[1:]), len(lines)]
+    for node, end in zip(tree.body, ends, strict=True):
+        names = [getattr(node, "name", ""), *(one.name for one in _said(node, {}))]
+        name = "reward" if isinstance(node, ast.FunctionDef) else "".join(names)
+        found[name].append("\n".join(lines[node.lineno - 1 : end]).rstrip())
+    defined = {getattr(node, "name", "EPISODE") for node in tree.body}
+    return {name: "\n\n\n".join(found[name]) for name in BLOCKS if name in found.keys() & defined}
 
 
 @lru_cache(maxsize=16)
@@ -166,44 +164,30 @@ def comments_of(text: str) -> dict[int, str]:
 
 
 def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> SpecClass:
-    init = [s for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__" for s in f.body]
-    fields = [said for statement in init for said in _said(statement, comments)]
-    constants = {
-        target.id: (_literal(value), statement.lineno)
-        for statement in node.body
-        for target, value in _assigned(statement)
-        if isinstance(target, ast.Name)
-    }
+    built = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    fields, constants = (
+        [said for statement in body for said in _said(statement, comments)]
+        for body in ((statement for one in built for statement in one.body), node.body)
+    )
     return SpecClass(node.lineno, ast.get_docstring(node) or "", fields, constants)
 
 
-def _assigned(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
-    """Targets with their values: ``a, b = obs[0], obs[1]`` and ``a, b = obs[0:2]`` assign two."""
-    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
-        return [(statement.target, statement.value)]
-    found: list[tuple[ast.expr, ast.expr]] = []
-    for target in statement.targets if isinstance(statement, ast.Assign) else ():
-        value, inner = statement.value, getattr(target, "elts", None)  # type: ignore[attr-defined]
-        each = getattr(value, "elts", None) or [
-            ast.Subscript(value, ast.Constant(index), ast.Load()) for index in range(len(inner or ()))
-        ]
-        found += [(target, value)] if inner is None else zip(inner, each, strict=False)
-    return found
-
-
 def _said(statement: ast.stmt, comments: Mapping[int, str]) -> list[Said]:
-    """The fields that a statement describes; a range in its comment is of all of them, several are of each."""
-    remark = comments.get(statement.lineno, "")
-    spans = remark.split(";")[0]
-    ranges = [(float(low), float(high)) for low, high in RANGE.findall(spans)]
-    pairs = _assigned(statement)
-    found = []
-    for index, (target, value) in enumerate(pairs):
-        name = getattr(target, "attr", None) or getattr(target, "id", None)
-        own = [ranges[index]] if len(ranges) == len(pairs) > 1 else ranges
-        if name is not None:
-            found.append(Said(name, value, statement.lineno, own, spans.startswith("seen"), remark))
-    return found
+    """What a statement assigns: ``a, b = obs[0], obs[1]`` and ``a, b = obs[0:2]`` assign two."""
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+        return []
+    value, line = statement.value, statement.lineno
+    target = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[-1]
+    if not isinstance(target, ast.Tuple):
+        return [Said(_called(target), value, line, comments.get(line, ""))]
+    each = getattr(value, "elts", None) or [
+        ast.Subscript(value, ast.Constant(n), ast.Load()) for n in range(len(target.elts))
+    ]
+    return [Said(_called(one), told, line) for one, told in zip(target.elts, each, strict=False)]
+
+
+def _called(target: ast.expr) -> str:
+    return ast.unparse(target).removeprefix("self.")
 
 
 def _literal(node: ast.expr) -> Any:
@@ -211,12 +195,3 @@ def _literal(node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError):
         return None
-
-
-def _episode(tree: ast.Module) -> tuple[dict[Any, Any] | None, int]:
-    assigned = ((node.lineno, one) for node in tree.body for one in _assigned(node))
-    for line, (target, value) in assigned:
-        if ast.unparse(target) == "EPISODE":
-            told = _literal(value)
-            return (told if isinstance(told, dict) else {}), line
-    return None, 0

@@ -11,7 +11,6 @@ from promptpo.spec.prose import sentences_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import RewardProgram
-    from promptpo.spec.facts import TaskFacts
     from promptpo.spec.parts import Parts
 
 _PURPOSE = re.compile(
@@ -22,13 +21,6 @@ _PURPOSE = re.compile(
 """What tells a sentence on what is to be done, or on what it earns."""
 
 ENV_REWARD = "In the class Reward below this is `env_reward`."
-
-
-def with_other_reward(facts: TaskFacts, reward: RewardProgram | None) -> TaskFacts:
-    """The facts without what holds for the environment's own reward only: its threshold and its success."""
-    if reward is None:
-        return facts
-    return replace(facts, reward_threshold=None, success_key=None)
 
 
 def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:

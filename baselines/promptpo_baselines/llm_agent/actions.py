@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
-from promptpo.spec.reading import comments_of, read
+from promptpo.spec.reading import read
 from promptpo.telling.feedback import number
 
 LABELS = string.ascii_uppercase
@@ -167,12 +167,12 @@ def actions_of(space: spaces.Space[Any], spec: str) -> Named | Numbers:
 def _described(spec: str) -> dict[int, str]:
     """What the class Action of a spec says: value or place of an action to its name and meaning."""
     try:
-        action, remarks = read(spec).parts.get("Action"), comments_of(spec)
+        action = read(spec).parts.get("Action")
     except (SyntaxError, TokenError):  # a user's own text
         return {}
     if action is None:
         return {}
-    said = [(value, name, remarks.get(line, "")) for name, (value, line) in action.constants.items()]
+    said = [(one.value, one.name, one.remark) for one in action.constants]
     said += [
         (one.expression.slice.value, one.name, one.remark)
         for one in action.fields

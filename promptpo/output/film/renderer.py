@@ -12,7 +12,7 @@ import pickle
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,16 +47,20 @@ def _render(task: Task, episodes: list[Episode], wanted: dict[str, Any]) -> dict
     env = make_env(task, render_mode=mode)
     try:
         _require_mode(task, env, mode)
-        fps = float(env.metadata.get("render_fps") or 30)
+        fps, following = float(env.metadata.get("render_fps") or 30), Following(env)
         if wanted["mode"] == "frames":
             return _pictures(env, episodes[0], fps, wanted)
-        found, same, following = [], True, Following(env)
+        found, same = [], True
         for episode in episodes:
-            whole = list(
-                _frames(env, following, episode, lambda _: not human, pause=1 / fps if human else 0.0)
-            )
-            found += [frame for _, frame, _ in whole]
-            same = same and _equal(whole[-1][2], episode.return_)
+            returns, due = [0.0], time.monotonic()
+            for _, reached in _repeated(env, episode):
+                returns.append(reached)
+                if human:  # the environment draws in a window by itself
+                    due += 1 / fps
+                    time.sleep(max(0.0, due - time.monotonic()))
+                else:
+                    found.append(_upright(env, following))
+            same = same and _equal(returns[-1], episode.return_)
     finally:
         env.close()
     if not human:
@@ -75,36 +79,14 @@ def _require_mode(task: Task, env: gymnasium.Env[Any, Any], mode: str) -> None:
         )
 
 
-def _frames(
-    env: gymnasium.Env[Any, Any],
-    following: Following,
-    episode: Episode,
-    wanted: Callable[[int], bool],
-    over: Callable[[], bool] = lambda: False,
-    *,
-    pause: float = 0.0,
-) -> Iterator[tuple[int, Any, float]]:
-    """(step, frame, return so far) of the start, of every step that is `wanted`, of the end or where time is `over`.
-
-    With a `pause` of seconds from step to step the environment draws in a window by itself, and frames are None.
-    """
-
-    def look() -> Any:
-        return None if pause else _upright(env, following)
-
+def _repeated(env: gymnasium.Env[Any, Any], episode: Episode) -> Iterator[tuple[int, float]]:
+    """(step, return so far) of the start and of every step, when it is taken."""
     env.reset(seed=episode.seed)
     total = 0.0
-    yield 0, look(), total
-    actions = trajectory_of(episode).actions
-    for step, action in enumerate(actions, start=1):
-        started = time.monotonic()
+    yield 0, total
+    for step, action in enumerate(trajectory_of(episode).actions, start=1):
         total += float(env.step(action)[1])
-        time.sleep(max(0.0, pause - (time.monotonic() - started)))
-        ended = over()
-        if ended or step == len(actions) or wanted(step):
-            yield step, look(), total
-        if ended:
-            return
+        yield step, total
 
 
 def _upright(env: gymnasium.Env[Any, Any], following: Following) -> Any:
@@ -119,28 +101,28 @@ def _upright(env: gymnasium.Env[Any, Any], following: Following) -> Any:
 def _pictures(
     env: gymnasium.Env[Any, Any], episode: Episode, fps: float, wanted: dict[str, Any]
 ) -> dict[str, Any]:
-    every = max(1, math.ceil(episode.steps / wanted["frames"]))
-    started, seconds = time.monotonic(), float(wanted["seconds"])
-
-    def shown(step: int) -> bool:
-        """Where rendering is slow, pictures are left out all along the episode and not at its end."""
-        return step % every == 0 and time.monotonic() - started <= seconds * step / episode.steps
-
-    def over() -> bool:
-        """Where the steps themselves are slow, the rest of the episode is not waited for."""
-        return time.monotonic() - started > 1.5 * seconds
-
-    frames, reached, last = [], 0.0, 0
-    following = Following(env)
-    for step, frame, total in _frames(env, following, episode, shown, over):
+    every, limit = max(1, math.ceil(episode.steps / wanted["frames"])), float(wanted["seconds"])
+    following, frames, started = Following(env), [], time.monotonic()
+    for step, reached in _repeated(env, episode):
+        last = step, reached
+        spent = time.monotonic() - started
+        late = spent > 1.5 * limit  # where the steps themselves are slow, the rest is not waited for
+        # where rendering is slow, pictures are left out all along the episode and not at its end
+        in_time = step % every == 0 and spent * episode.steps <= limit * step
+        if step in (0, episode.steps) or late or in_time:
+            picture = base64.b64encode(png(smaller(_upright(env, following), wanted["width"]))).decode()
+            frames.append((step, picture, following.place()))
         if step == 0:  # the first picture waits for the renderer to start, which is no sign of slow pictures
             started = time.monotonic()
-        picture = base64.b64encode(png(smaller(frame, wanted["width"]))).decode()
-        frames.append((step, picture, following.place()))
-        reached, last = total, step
-    whole = last == episode.steps
-    same = not whole or _equal(reached, episode.return_)
-    return {"frames": frames, "fps": fps, "same": same, "whole": whole}
+        elif late:
+            break
+    whole = last[0] == episode.steps
+    return {
+        "frames": frames,
+        "fps": fps,
+        "same": not whole or _equal(last[1], episode.return_),
+        "whole": whole,
+    }
 
 
 def _equal(repeated: float, recorded: float) -> bool:

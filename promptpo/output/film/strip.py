@@ -50,13 +50,6 @@ def strip(frames: Sequence[Shot]) -> bytes:
     return file.getvalue()
 
 
-def spread(frames: Sequence[Shot]) -> list[Shot]:
-    """So many of the pictures as a strip has, evenly, the first and the last among them."""
-    if len(frames) <= PICTURES:
-        return list(frames)
-    return [frames[round(i * (len(frames) - 1) / (PICTURES - 1))] for i in range(PICTURES)]
-
-
 def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
     """What makes a strip of a recorded episode of a task, rendered as `film` does; also the steps it shows.
 
@@ -65,7 +58,7 @@ def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
 
     def taken(episode: Episode) -> tuple[bytes, tuple[int, ...]]:
         found = film(task, episode, frames=PICTURES - 1, width=WIDTH, seconds=SECONDS)
-        frames = spread([(step, base64.b64decode(data), place) for step, data, place in found.frames])
+        frames = [(step, base64.b64decode(data), place) for step, data, place in found.frames]
         return strip(frames), tuple(step for step, *_ in frames)
 
     return taken

@@ -39,8 +39,7 @@ class Series:
         points: (x, y).
         class_: As the style sheet has it.
         kind: "line"; "step", where each value holds until the next; "dots".
-        colour: Of the style sheet; empty for that of the class.
-        dashes: Of its stroke; None for a whole line.
+        colour: As CSS writes it; empty for that of the class.
         title: What it is, for who points at it.
         links: (element of the page, words) of each point, where dots lead there.
     """
@@ -49,7 +48,6 @@ class Series:
     class_: str = "best"
     kind: Literal["line", "step", "dots"] = "step"
     colour: str = ""
-    dashes: str | None = None
     title: str = ""
     links: Sequence[tuple[str, str]] = ()
 

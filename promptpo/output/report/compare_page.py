@@ -15,9 +15,6 @@ from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
 from promptpo.telling.feedback import number, with_noise
 
-COLOURS, DASHES = ("accent", "good", "warm", "violet", "bad", "faint"), (None, "7 4", "2 3")
-"""A run's line: colours first, then dashes, so that eighteen runs can be told apart."""
-
 
 def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) -> str:
     """The text of the page.
@@ -36,7 +33,7 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         columns=list(table[0]),
         rows=[
             (
-                _look(n) if compared else None,
+                _colour(n) if compared else None,
                 _report(line, path),
                 list(table[n].values()),
                 {
@@ -123,9 +120,9 @@ def _by_task(lines: Sequence[RunLine]) -> Iterable[list[tuple[int, RunLine]]]:
     return found.values()
 
 
-def _look(n: int) -> tuple[str, str | None]:
-    """Colour and dashes of a run."""
-    return COLOURS[n % len(COLOURS)], DASHES[n // len(COLOURS) % len(DASHES)]
+def _colour(n: int) -> str:
+    """Of a run; each is far from those before it."""
+    return f"hsl({(210 + 137.5 * n) % 360:.0f} 65% 48%)"
 
 
 def _end(line: RunLine) -> tuple[float, float]:
@@ -140,9 +137,8 @@ def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
     if mean is None or None in ends:
         return ""
     all_ends = [end for one in lines if one.task == lines[n].task for end in one.facts["ci95"]]
-    colour, dashes = _look(n)
-    bar = Series([(end, 0.0) for end in ends], "interval", "line", colour, dashes)
-    mark = Series([(mean, -1.0), (mean, 1.0)], "interval", "line", colour)
+    bar = Series([(end, 0.0) for end in ends], "interval", "line", _colour(n))
+    mark = Series([(mean, -1.0), (mean, 1.0)], "interval", "line", _colour(n))
     x = extent([end for end in all_ends if end is not None])
     label = "{} to {}, with the mean".format(*map(number, ends))
     return chart([bar, mark], label=label, x=x, y=(-1.2, 1.2), size=SMALL, small=True)
@@ -150,7 +146,7 @@ def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
     found = [
-        Series([*line.curve, _end(line)], "curve", "step", *_look(n), label_of(line.directory))
+        Series([*line.curve, _end(line)], "curve", "step", _colour(n), label_of(line.directory))
         for n, line in runs
         if line.curve
     ]

@@ -17,18 +17,12 @@ from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
 from promptpo.llm.base import PNG
 from promptpo.output.baseline_run import read_run
-from promptpo.output.importance import importance_json, tuned_rows
+from promptpo.output.importance import importance_json
 from promptpo.output.outcome import caveats, worth
 from promptpo.output.report import charts
-from promptpo.output.report.result import (
-    REFERENCES,
-    REPORT,
-    versions,
-    written_by,
-)
+from promptpo.output.report.result import REPORT, versions, written_by
 from promptpo.output.report.templates import rendered
 from promptpo.output.run_view import RunView
-from promptpo.run.evidence import Evidence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
 from promptpo.run.state_values import CandidateState
@@ -175,15 +169,10 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
             "Sandbox": session.get("sandbox") or {},
         },
         "writer": written_by(result) if result else run.config.model,
-        "references": [
-            (REFERENCES.get(name, name), Evidence.of(one.episodes))
-            for name, one in run.references.items()
-            if one.episodes
-        ],
+        "references": {name: one for name, one in run.references.items() if one.episodes},
         "words": [*worth(result), *caveats(result, run.directory)],
         "goal_pictures": _goal_pictures(run),
         "importances": importance_json(best) if best else None,
-        "tuned_rows": tuned_rows(best) if best else [],
         "models": brought(state),
         "ancestors": _ancestors(run),
         "experiments": [(experiment_line(one), one) for one in state.experiments],

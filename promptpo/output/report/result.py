@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import installed
 from promptpo.files import Json, read_json, write_atomically
-from promptpo.output.report.scores import by_variant, counted_failures, finite, of_episodes, score_in_words
+from promptpo.output.report.scores import by_variant, counted, finite, of_episodes, score_in_words
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
+from promptpo.run.models import brought, origin_of
 from promptpo.run.preflight import SOURCES
 from promptpo.run.records import Seeds
 from promptpo.telling.feedback import episodes_in_words, number
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
-    from promptpo.run.config import Config
-    from promptpo.run.ledger import Ledger
-    from promptpo.run.records import Candidate
+    from promptpo.run.state import RunState
     from promptpo.search.final_test import Outcome
 
 REPORT = "report.html"
@@ -58,21 +57,19 @@ def scored(
         evaluation: The episodes.
         task: Of several variants, each of which is told.
         horizon: Episodes that the environment truncated before it do not count as cut: it has a limit of its own.
-        seeds: Those of so many episodes, of the held-out test: an episode in which the policy failed counts like the
-            worst of those that finished, and as no success, lest a policy that crashes in one start of a hundred look
-            better for it.
+        seeds: Those of so many episodes, of the held-out test: failed episodes are `counted`.
     """
     if evaluation is None:
         return None
     whole = len(evaluation.episodes) + evaluation.failed
-    lost = counted_failures(evaluation, seeds(whole)) if seeds else {}
+    episodes = counted(evaluation, seeds(whole)) if seeds else evaluation.episodes
     failed = {"episodes": whole, "failed_episodes": evaluation.failed, "failure": evaluation.error}
     return {
         "outcome": evaluation.outcome,
-        **of_episodes(evaluation.episodes, list(lost.values())),
+        **of_episodes(episodes),
         "cut": sum(one.truncated and one.steps >= horizon for one in evaluation.episodes),
         **by_reward(evaluation),
-        **(by_variant(task, evaluation.episodes, lost) if task else {}),
+        **(by_variant(task, episodes) if task else {}),
         **(failed if seeds and evaluation.failed else {}),
     }
 
@@ -217,29 +214,17 @@ def references_in_words(references: Json) -> str:
     return ", ".join(f"{name}{'' if n else ' earn'} {score}" for n, (name, score) in enumerate(known))
 
 
-def result(
-    config: Config,
-    outcome: Outcome,
-    ledger: Ledger,
-    *,
-    horizon: int,
-    language_model: bool,
-    origin: str,
-    models: Sequence[Json] = (),
-) -> dict[str, Any]:
+def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: bool) -> dict[str, Any]:
     """What ``result.json`` says of a search; all of it is documented in docs/reference/results.md.
 
     Args:
-        config: Of the run.
-        outcome: How the search ended.
-        ledger: What was spent.
+        state: Of the run.
+        outcome: How its search ended.
         horizon: Longest episode, in steps.
         language_model: Whether one was asked.
-        origin: Where the best comes from; empty where it was written.
-        models: What each of several models brought.
     """
-    task, best, evidence, usage = config.task, outcome.best, outcome.evidence, ledger.usage
-    seeds, trained = Seeds(config.seed), best.evaluation if best else None
+    config, ledger, best, evidence = state.config, state.ledger, outcome.best, outcome.evidence
+    task, seeds, trained = config.task, Seeds(config.seed), best.evaluation if best else None
     validation = evidence and Evidence(tuple(e for e in evidence.episodes if seeds.is_validation(e.seed)))
     test = scored(outcome.test, task, horizon=horizon, seeds=seeds.test)
     beyond = scored(outcome.held_out, task, horizon=horizon, seeds=seeds.held_out)
@@ -250,7 +235,15 @@ def result(
         "language_model": language_model,
         "recipe": config.recipe,
         "seed": config.seed,
-        "best": best and _author(best.candidate, origin or ("model" if language_model else "search")),
+        "best": best
+        and {
+            "candidate": best.id,
+            "round": best.candidate.round,
+            "origin": origin_of(state, best.id) or ("model" if language_model else "search"),
+            "parents": list(best.candidate.parents),
+            "tuned": {name: list(change) for name, change in best.candidate.tuned.items()},
+            "repairs": best.candidate.repairs,
+        },
         "train": scored(trained, horizon=horizon),
         "validation": judged_by(validation, task, horizon=horizon),
         "evidence": judged_by(evidence, task, horizon=horizon),
@@ -260,28 +253,18 @@ def result(
         "searched_steps": ledger.searched_steps,
         "llm": {
             "calls": ledger.calls,
-            **asdict(usage),
+            **asdict(ledger.usage),
             "cost_usd": round(ledger.cost_usd, 6),
             "calls_of_unknown_price": ledger.unpriced_calls,
-            "models": list(models),
+            "models": brought(state),
         },
         "rounds": outcome.history.rounds,
         "candidates": len(outcome.history.attempts),
         "stop_reason": outcome.stop,
         "wall_seconds": round(ledger.seconds, 3),
         "versions": versions(),
-    }
-
-
-def _author(candidate: Candidate, origin: str) -> dict[str, Any]:
-    """Where the best comes from."""
-    return {
-        "candidate": candidate.id,
-        "round": candidate.round,
-        "origin": origin,
-        "parents": list(candidate.parents),
-        "tuned": {name: list(change) for name, change in candidate.tuned.items()},
-        "repairs": candidate.repairs,
+        "references": {name: scored(one) for name, one in outcome.references.items()},
+        "changes": outcome.history.changes,
     }
 
 

@@ -20,7 +20,8 @@ from promptpo.errors import (
 )
 from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
 from promptpo.spec.describe import describe_env
-from promptpo.spec.facts import TaskFacts, facts_from
+from promptpo.spec.facts import horizon_and_source, success_key
+from promptpo.spec.observe import observe, opened
 from promptpo_benchmarks.runner.suite import load_suite
 
 HERE = "tests.promptpo.spec.envs"
@@ -173,14 +174,11 @@ def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch: pytest.M
         make_env(Task("HalfCheetah-v5"))
 
 
-def task_facts(task: Task) -> TaskFacts:
-    """What one step of an environment tells of it."""
-    env = make_env(task)
-    try:
-        env.reset(seed=0)
-        return facts_from(env, env.step(env.action_space.sample())[4], task)
-    finally:
-        env.close()
+def facts_of(task: Task) -> tuple[int | None, str | None]:
+    """The horizon of an environment, and the name under which it reports success."""
+    with opened(task) as env:
+        observed = observe(env, task.name)
+        return horizon_and_source(env, task, observed)[0], success_key(observed.steps)
 
 
 def test_a_module_in_the_current_directory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +188,7 @@ def test_a_module_in_the_current_directory_is_found(tmp_path: Path, monkeypatch:
         "gymnasium.register('Room7-v0', Thermostat, max_episode_steps=9)\n"
     )
     monkeypatch.chdir(tmp_path)
-    assert task_facts(Task("my_room_7:Room7-v0")).horizon == 9
+    assert facts_of(Task("my_room_7:Room7-v0"))[0] == 9
 
 
 @pytest.mark.parametrize(
@@ -208,8 +206,7 @@ def test_a_module_in_the_current_directory_is_found(tmp_path: Path, monkeypatch:
 )
 def test_facts(env_id: Any, steps: int | None, horizon: int | None, success: str | None) -> None:
     """Horizon and success signal are found wherever the package keeps them."""
-    facts = task_facts(Task(env_id, {}, steps))
-    assert (facts.horizon, facts.success_key) == (horizon, success)
+    assert facts_of(Task(env_id, {}, steps)) == (horizon, success)
 
 
 def test_a_wrapper_that_scales_actions_has_its_own_bounds() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from promptpo.errors import MissingKeyError, ProviderError
 from promptpo.llm.base import FatalProviderError
-from promptpo.llm.failures import Service, public_address
+from promptpo.llm.failures import public_address
 from tests.promptpo.llm.asking import KEY, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
 
@@ -173,8 +173,3 @@ def test_unusable_key_is_not_shown(provider: Provider, monkeypatch: pytest.Monke
     with pytest.raises(MissingKeyError, match=f"the value of {provider.key_variable} is not a key") as caught:
         provider.make()
     assert KEY not in str(caught.value)
-
-
-def test_service_hides_its_key() -> None:
-    """The description that errors are made from can be printed."""
-    assert KEY not in repr(Service("openai", "m", "OPENAI_API_KEY", "http://x", 1.0, KEY))

@@ -19,8 +19,8 @@ from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Budget, Config
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
-from promptpo.spec.facts import TaskFacts
 from promptpo.spec.gaps import gaps_in
+from promptpo.spec.task_spec import TaskSpec
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK
 
@@ -73,7 +73,7 @@ def test_what_a_model_costs_is_known_without_its_key(
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(
-        "promptpo.llm.sdk.SDKProvider._service", property(lambda _: pytest.fail("a client is built"))
+        "promptpo.llm.sdk.SDKProvider._key", property(lambda _: pytest.fail("a client is built"))
     )
     asked = [
         "optimize",
@@ -185,25 +185,20 @@ def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
 
 
 def test_what_stays_unknown_is_named() -> None:
-    """Unnamed numbers and actions, an unknown reward, and observations outside their Box."""
+    """Unnamed numbers and actions, and an unknown reward."""
     box = spaces.Box(-1.0, 1.0, (2,), np.float32)
 
-    def facts(space: Any, n: int) -> TaskFacts:
-        return TaskFacts(space, spaces.Discrete(n), None, None, None)
+    def spec(space: Any, n: int) -> TaskSpec:
+        return TaskSpec("", space, spaces.Discrete(n), None, None, reports_success=False)
 
     sources = {"State": "space", "Action": "space", "reward": "nothing found"}
-    seen = [np.float32([0, 0.5]), np.float32([0, 3.0])]
-    found = gaps_in(facts(box, 3), sources, seen, named_actions=False)
-    assert found == (
+    assert gaps_in(spec(box, 3), sources, named_actions=False) == (
         "what the numbers of the observation mean",
         "what each of the 3 actions does",
         "what is rewarded",
-        "the true range of obs[1]: seen from 0.5 to 3, declared -1 to 1",
     )
-    nested = spaces.Dict({"a": box})
     known = {"State": "documentation", "Action": "documentation", "reward": "source"}
-    inside = [{"a": np.float32([1.0, -1.0])}]
-    assert not gaps_in(facts(nested, 2), known, inside, named_actions=True)
+    assert not gaps_in(spec(spaces.Dict({"a": box}), 2), known, named_actions=True)
 
 
 def test_a_documented_environment_has_no_gaps() -> None:

@@ -12,7 +12,6 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.check import check_spec, contradictions_in
 from promptpo.spec.describe import describe, describe_env
-from promptpo.spec.facts import facts_from
 from promptpo.spec.reading import read
 from tests.promptpo.envs.test_building import META_WORLD, needs, play
 
@@ -29,9 +28,8 @@ PLANTED = {
     ),
     "wrong lower bound": ("Pendulum-v1", "-8 .. 8", "-7 .. 8", "angular_velocity lies in -8 .. 8"),
     "bounds the wrong way round": ("CartPole-v1", "-4.8 .. 4.8", "4.8 .. -4.8", "above the upper bound"),
-    "a bound that observations break": ("CartPole-v1", r"seen .*", "-0.01 .. 0.01", "was observed from"),
+    "a bound that observations break": ("CartPole-v1", r"seen .*", "-0.01 .. 0.01", "was observed in"),
     "an index that does not exist": ("CartPole-v1", r"obs\[3\]", "obs[4]", "obs[4] does not exist"),
-    "an index used twice": ("CartPole-v1", r"obs\[3\]", "obs[2]", "already described as pole_angle"),
     "a wrong shape": (
         "CartPole-v1",
         r"shape \(4,\)",
@@ -51,25 +49,12 @@ PLANTED = {
         "np.ndarray, shape (500,)",
         "the obs is int, 0 .. 499, not np.ndarray",
     ),
-    "a wrong decoding": ("Taxi-v4", "obs // 20 % 5", "obs // 20", "taxi_column takes the values 0 .. 24"),
     "a subscript of an int": ("Taxi-v4", "obs // 100", "obs[0]", "has no parts"),
     "an action too many": (
         "CartPole-v1",
         "PUSH_CART_RIGHT = 1",
         "PUSH_CART_RIGHT = 1\n    WAIT = 2",
         "WAIT = 2 is no action",
-    ),
-    "an action left out": (
-        "Acrobot-v1",
-        r"    APPLY_0_TORQUE_ACTUATED_JOINT = 1\n",
-        "",
-        "leaves out the action 1",
-    ),
-    "an action described twice": (
-        "CartPole-v1",
-        "PUSH_CART_RIGHT = 1",
-        "PUSH_CART_RIGHT = 0",
-        "already described",
     ),
     "choices for a continuous action": (
         "Pendulum-v1",
@@ -93,13 +78,6 @@ PLANTED = {
     "a wrong horizon": ("CartPole-v1", '"max_steps": 500', '"max_steps": 200', "at most 500 steps, not 200"),
     "a wrong threshold": ("CartPole-v1", "475", "490", "solved from 475.0, not from 490"),
     "a misspelt key": ("CartPole-v1", '"max_steps"', '"max_step"', "no key 'max_step'"),
-    "an index in the reward": (
-        "CartPole-v1",
-        r"def terminated\(next_obs\):",
-        "def terminated(next_obs):\n    pole = next_obs[7]",
-        "next_obs[7] does not exist",
-    ),
-    "another environment": ("CartPole-v1", "Task: CartPole-v1", "Task: Acrobot-v1", "describes Acrobot-v1"),
     "a misspelt class": ("CartPole-v1", "class State", "class States", "class States has no meaning"),
     "no Python": ("CartPole-v1", "class State:", "class State", "not valid Python"),
     "a key that does not exist": (
@@ -107,12 +85,6 @@ PLANTED = {
         r'= obs\["window"\]',
         '= obs["door"]',
         "has the keys",
-    ),
-    "a success signal that does not exist": (
-        f"{HERE}:Mine/Thermostat-v0",
-        r'info\["success"\]',
-        'info["won"]',
-        "reports no 'won'",
     ),
 }
 
@@ -157,8 +129,7 @@ def test_there_are_enough_mistakes() -> None:
 def checked(env: Any, task: Task, **how: Any) -> tuple[Any, Any]:
     """The spec of an environment that is built already, and what contradicts it."""
     spec, observed = describe_env(env, task, **how)
-    facts = facts_from(env, observed.steps[-1].info)
-    return spec, contradictions_in(read(spec.text), task, facts, observed)
+    return spec, contradictions_in(read(spec.text), spec, observed)
 
 
 @pytest.mark.parametrize("reveal", ["named", "anonymous", "bare"])

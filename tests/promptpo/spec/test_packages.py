@@ -72,7 +72,7 @@ def test_nothing_is_said_that_steps_contradict(env_id: str) -> None:
     except PromptPOError as error:
         pytest.skip(f"{package} does not work beside what is installed: {error}")
     spec, observed = describe_env(env, task)
-    assert contradictions_in(read(spec.text), task, spec, observed) == []
+    assert contradictions_in(read(spec.text), spec, observed) == []
     _code_is_right(spec, observed)
     _hidden_is_hidden(spec, observed, env)
     assert spec.horizon is None or _longest(env) <= spec.horizon

@@ -197,13 +197,12 @@ def test_a_spec_that_is_slow_to_read_is_read_soon(case: str) -> None:
     assert time.process_time() - began < 2
 
 
-def test_a_doubtful_spec_file_warns(tmp_path: Path) -> None:
-    """What may be meant so is told, and the run goes on; a horizon that nobody else knows is taken."""
+def test_a_horizon_that_nobody_else_knows_is_taken_from_the_spec_file(tmp_path: Path) -> None:
+    """The user knows how long an episode is."""
     path = tmp_path / "mine.py"
-    path.write_text('EPISODE = {"max_steps": 70, "mood": "grey"}\n')
+    path.write_text('EPISODE = {"max_steps": 70}\n')
     found = spec("Points", spec_file=str(path))
     assert (found.horizon, found.horizon_source) == (70, "spec file")
-    assert any("mood" in warning for warning in found.warnings)
 
 
 def test_an_end_is_told_wherever_the_code_says_it() -> None:

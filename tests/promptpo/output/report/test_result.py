@@ -9,11 +9,11 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.output.report import result, write_atomically, write_result
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.config import Budget, Config
+from promptpo.run.config import Config
 from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
-from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Seeds
+from promptpo.run.state import RunState
 from promptpo.search.final_test import Outcome
 
 
@@ -48,12 +48,10 @@ def outcome_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord
     seeds = Seeds(0)
     best, test = Attempt(Candidate("r1c1", "", 1), Evaluation("ok", train, 10)), episodes(seeds.test(2), 6.0)
     return result(
-        Config(Task("CartPole-v1")),
+        RunState(Config(Task("CartPole-v1"))),
         Outcome(History(), best, Evidence.of(train, validation), Evaluation("ok", test, 10), ""),
-        Ledger(Budget()),
         horizon=500,
         language_model=False,
-        origin="",
     )
 
 
