@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from promptpo.errors import BudgetSpentError, RewardFaultError
-from promptpo.features import asked_for
+from promptpo.features import hang_features
 from promptpo.run.control import Control, together
 from promptpo.run.history import History, twins
 from promptpo.run.records import Attempt
@@ -78,7 +78,7 @@ class _Loop:
         self.sampler = Sampler(context)
         self.tuner = Tuner(context, self.sampler.measurer)
         self.judge = Judge(context)
-        asked_for(context, self.sampler)
+        hang_features(context, self.sampler)
         context.journal.follow(self.history.add)
 
     async def run(self) -> str:
