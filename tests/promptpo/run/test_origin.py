@@ -17,7 +17,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run
-from promptpo.envs.spaces import space_of
+from promptpo.envs.spaces import recorded
 from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.files import write_atomically
@@ -348,7 +348,7 @@ def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> 
 def test_a_run_is_exported_without_its_environment(foreign: Any) -> None:
     """The recorded action space says what the environment would."""
     directory, trace = foreign
-    assert space_of(read_state(directory).action_space) == gymnasium.spaces.Discrete(2)
+    assert read_state(directory).action_space == recorded(gymnasium.spaces.Discrete(2))
     assert "return int(np.asarray(action).item())" in promptpo.export(directory)
     assert not trace.exists()
 
