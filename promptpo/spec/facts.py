@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.envs.family import AnyEnv, family_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
-    from promptpo.spec.observe import Observed, Step
+    from promptpo.spec.observe import EpisodeEnd, Observed, Step
 
 HorizonSource = Literal["user", "time limit", "observed", "environment", "spec file", "none"]
 """Who bounds an episode: the user's --max-episode-steps, the registered time limit, the common length of episodes
@@ -22,20 +22,6 @@ ATTRIBUTES = ("max_steps", "max_episode_steps", "_max_episode_steps", "max_episo
 
 COMMON = 3
 """Episodes that terminate after the same number of steps, none after another one: that is their length."""
-
-
-class EpisodeEnd(NamedTuple):
-    """How an episode that was played ended.
-
-    Attributes:
-        steps: Its length so far.
-        terminated: Whether the environment terminated it.
-        truncated: Whether it was truncated; where neither, the look at it ended.
-    """
-
-    steps: int
-    terminated: bool
-    truncated: bool
 
 
 SUCCESS_KEYS = ("success", "is_success")

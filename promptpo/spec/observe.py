@@ -15,7 +15,6 @@ from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, blaming, patience
 from promptpo.envs.family import AnyEnv, family_of
 from promptpo.envs.spaces import equal, leaves
-from promptpo.spec.facts import EpisodeEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,6 +50,20 @@ class Step:
     info: dict[str, Any]
     seed: int = 0
     truncated: bool = False
+
+
+class EpisodeEnd(NamedTuple):
+    """How an episode that was played ended.
+
+    Attributes:
+        steps: Its length so far.
+        terminated: Whether the environment terminated it.
+        truncated: Whether it was truncated; where neither, the look at it ended.
+    """
+
+    steps: int
+    terminated: bool
+    truncated: bool
 
 
 @dataclass(frozen=True, slots=True)

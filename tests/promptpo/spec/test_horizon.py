@@ -9,7 +9,8 @@ from gymnasium import spaces
 
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe_env
-from promptpo.spec.facts import EpisodeEnd, common_length
+from promptpo.spec.facts import common_length
+from promptpo.spec.observe import EpisodeEnd
 
 CASES = [
     ([EpisodeEnd(30, terminated=False, truncated=True)] * 3, 30),
