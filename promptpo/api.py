@@ -156,7 +156,7 @@ def configured(task: Task, options: Json) -> Config:
 
 
 def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
-    """What a run with this configuration would do and cost at most; nothing is asked, rolled out or written."""
+    """What a run with this configuration would do at most, and cost; nothing is asked, rolled out or written."""
     config = checked(config)
     return Session(config, default_directory(config.task), llm, Observer()).estimate()
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from promptpo.search.sampler import Sampler
 
 
-def asked_for(context: SearchContext, sampler: Sampler) -> None:
+def hang_features(context: SearchContext, sampler: Sampler) -> None:
     """Hang on the sampler what the configuration asks for."""
     features, config = sampler.features, context.config
     if config.teacher is not None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from promptpo.errors import BudgetSpentError, RewardFaultError
-from promptpo.features import asked_for
+from promptpo.features import hang_features
 from promptpo.run.control import Control, together
 from promptpo.run.history import History, twins
 from promptpo.run.records import Attempt
@@ -78,7 +78,7 @@ class _Loop:
         self.sampler = Sampler(context)
         self.tuner = Tuner(context, self.sampler.measurer)
         self.judge = Judge(context)
-        asked_for(context, self.sampler)
+        hang_features(context, self.sampler)
         context.journal.follow(self.history.add)
 
     async def run(self) -> str:
@@ -99,9 +99,8 @@ class _Loop:
         """One round: plan, ask and measure, tune, judge, close; returns why the search ends with it, or nothing."""
         history, before, number = self.history, self.history.best(), self.history.rounds + 1
         plans = await self._plans()
-        known = replace(
-            history, attempts=[*history.attempts]
-        )  # no sample knows which answers came before its own
+        # no sample knows which answers came before its own
+        known = replace(history, attempts=[*history.attempts])
         samples = await together(self._sample(plan, known) for plan in plans)
         if self.context.config.switches.duplicates:
             for remark in twins(history.of_round(number)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +120,7 @@ def begin_seeds(
     config: Config,
     seeds: int,
     directory: Path,
-    watched: Watched = lambda _: nullcontext(Observer()),
+    watched: Watched,
     *,
     llm: Callable[[int], LLM] | None = None,
 ) -> SeedsResult:
@@ -156,7 +156,7 @@ def begin_seeds(
 
 def resume_seeds(
     directory: Path,
-    watched: Watched = lambda _: nullcontext(Observer()),
+    watched: Watched,
     **changes: Any,
 ) -> SeedsResult:
     """Go on with the runs of a folder: those that were cut short, those that are missing, with new limits all.

@@ -237,7 +237,7 @@ Estimate: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--estimate",
-        help="Say what the run would do and cost at most, and stop before it begins.",
+        help="Say what the run would do at most and about what it would cost, and stop before it begins.",
         rich_help_panel="Output",
     ),
 ]

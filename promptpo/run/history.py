@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from promptpo.rollouts.evaluation import Evaluation, extremes
 from promptpo.run.evidence import Change, Difference, Evidence, ran
 from promptpo.run.journal import Event, evaluation_in, from_json
-from promptpo.run.records import Attempt, Experiment, Remark
+from promptpo.run.records import REFERENCE_TEST, TEACHER, Attempt, Experiment, Remark
 
 Once: TypeAlias = Callable[[Any, str, Callable[[], Any]], Any]
 
@@ -25,6 +25,7 @@ class History:
     """All attempts, what is known of their returns, and the rounds.
 
     Attributes:
+        references: What policies that serve as marks earn in training and validation, by name.
         attempts: Oldest first; inside a round by slot, so that arrival order never matters.
         looks: Digest of a program to its episodes on validation seeds.
         rounds: How many rounds are complete.
@@ -71,6 +72,11 @@ class History:
             bisect.insort(self.experiments, from_json(Experiment, data), key=lambda one: (one.round, one.id))
         elif event.kind == "tuning":
             self.earned = extremes([self.earned, data.get("earned", ())])
+        elif event.kind in {"reference", "teacher"} and "evaluation" in data:
+            name = TEACHER if event.kind == "teacher" else event.key
+            played = evaluation_in(data)
+            if played.outcome == "ok" and played.episodes and not name.endswith(REFERENCE_TEST):
+                self.references = {**self.references, name: Evidence.of(played.episodes)}
         elif event.kind == "lead":
             self.leader_id = data["leader"]
             self.changes += [data["change"]] if data["change"] else []

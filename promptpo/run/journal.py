@@ -275,10 +275,8 @@ class Journal:
         self, kind: Kind, key: str, compute: Callable[[], Awaitable[Any]], of: type[T] | None = None
     ) -> Any:
         """As `once`, of something that is waited for."""
-        if (kind, key) not in self._by_key:
-            value = await compute()
-            return self.once(kind, key, lambda: value, of)
-        return self.once(kind, key, lambda: None, of)
+        value = None if (kind, key) in self._by_key else await compute()
+        return self.once(kind, key, lambda: value, of)
 
     def of_kind(self, *kinds: Kind) -> Iterator[Event]:
         """The events of these kinds, oldest first."""

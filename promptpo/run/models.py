@@ -17,8 +17,7 @@ def asked(call: Mapping[str, Any]) -> str:
 
 def writer_of(state: CandidateState) -> str:
     """The model that wrote a candidate first; empty where that is not recorded."""
-    first = next(iter(state.attempt.candidate.calls), "")
-    call = state.calls.get(first) or next(iter(state.calls.values()), None)
+    call = next(iter(state.calls.values()), None)
     return asked(call) if call else ""
 
 

@@ -138,8 +138,7 @@ def builds(task: Task) -> str:
     modules = [clean_name(module) for module in modules_of(task)]
     if not modules:
         return f"builds the environment {clean_name(task.name)}"
-    imported = f"module{'s' if len(modules) > 1 else ''} {' and '.join(modules)}"
-    return f"imports the {imported} for the environment {clean_name(task.name)}"
+    return f"imports the module {' and '.join(modules)} for the environment {clean_name(task.name)}"
 
 
 def modules_of(task: Task) -> tuple[str, ...]:

@@ -163,9 +163,8 @@ class Preflight:
         found = [self._episodes()]
         found += [self._division(), *self._gaps(), self._model(), *self.tried]
         if self.seconds is not None:
-            rate = float(f"{self.spec.sample_rate:.2g}")
             found.append(
-                f"Time: about {duration(self.seconds)} for all steps at {rate:,.0f} a second and process, and what the "
+                f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
                 f"policies and the model think; a slow policy's test takes about {duration(TEST_SECONDS)} at most."
             )
         return found

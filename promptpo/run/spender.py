@@ -301,11 +301,10 @@ class Spender:
         if steps:
             self.journal.add("unfinished", str(len(self.journal.events)), {"spent": {purpose: steps}})
 
-    def remark(self, remark: Remark) -> Remark:
-        """Write what became known of a candidate after its attempt, once; returns what the journal says of it."""
+    def remark(self, remark: Remark) -> None:
+        """Write what became known of a candidate after its attempt, once."""
         key = f"{remark.candidate}.{'twin' if remark.duplicate_of else 'tuned'}"
-        found: Remark = self.journal.once("remark", key, lambda: remark, Remark)
-        return found
+        self.journal.once("remark", key, lambda: remark)
 
     async def again(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.budget import TEST_SECONDS
-from promptpo.run.records import Attempt, Candidate
+from promptpo.run.records import TEACHER, Attempt, Candidate
 from promptpo.search import references
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ async def _marks(
 
     taught = teacher.tested(context, seeds)
     played = await control.finished(taught)
-    return found if played is None else {**found, teacher.TEACHER: played}
+    return found if played is None else {**found, TEACHER: played}
 
 
 async def _fidelity(context: SearchContext, best: Attempt) -> Mapping[str, Any] | None:

@@ -17,7 +17,6 @@ from gymnasium import spaces
 
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError
 from promptpo.run.budget import allotted, units
-from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST, Candidate
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def zero_policy(action_space: Space) -> str:
     return _module("Always acts with zeros.", "pass", _zero(action_space))
 
 
-async def measured_at_start(context: SearchContext, features: Feature) -> dict[str, Evidence]:
+async def measured_at_start(context: SearchContext, features: Feature) -> None:
     """Roll both out on training seeds and on the validation seeds that judging begins with.
 
     There are fewer episodes, or none, where they could take more than a small share of the step budget; more follow
@@ -97,8 +96,7 @@ async def measured_at_start(context: SearchContext, features: Feature) -> dict[s
             return played.evaluation
         return None
 
-    found = await _each(one, context.spec.action_space)
-    return {name: Evidence.of(evaluation.episodes) for name, evaluation in found.items()}
+    await _each(one, context.spec.action_space)
 
 
 async def measured_on_test(

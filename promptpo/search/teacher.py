@@ -28,7 +28,7 @@ from promptpo.run.artifacts import inflate, values_in
 from promptpo.run.budget import units
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import to_json
-from promptpo.run.records import REFERENCE_TEST, Candidate, Diagnosis, Told
+from promptpo.run.records import REFERENCE_TEST, TEACHER, Candidate, Diagnosis, Told
 from promptpo.search.context import Feature
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, prompting, scores
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
     from promptpo.telling.summaries import Summariser
-
-TEACHER = "teacher"
-"""Its name among the references."""
 
 MOST_VALUES = 400_000
 """Numbers of observations that are kept of its episodes; later episodes are kept without their steps."""
@@ -309,7 +306,6 @@ class Pupil(Feature):
         if number != 1 or self._taught is None:
             return
         evidence = Evidence.of(evaluation_of(self._taught).episodes)
-        history.references = {**history.references, TEACHER: evidence}
         if self._sampler.conversation is not None:
             summariser = self._sampler.conversation.summariser
             history.teacher = await told(

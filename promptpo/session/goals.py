@@ -75,7 +75,7 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
     keep(config, run.directory, observer, run.resuming)
     run.state.config = config
     executor = RewardedExecutor(run.executor, chosen.reward.source)
-    return replace(run, config=config, spec=spec, executor=executor)
+    return replace(run, spec=spec, executor=executor)
 
 
 async def judged(context: SearchContext, outcome: Outcome, control: Control) -> Outcome:

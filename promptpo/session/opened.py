@@ -16,7 +16,6 @@ from promptpo.files import write_atomically
 from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.rollouts import Settings
-from promptpo.run.budget import horizon_within
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Journal, from_json, going_on, read_events, writing
 from promptpo.run.origin import key_path, save_own
@@ -44,8 +43,6 @@ class OpenRun:
     """A run while a process works on it.
 
     Attributes:
-        directory: Where it is.
-        config: All that decides it.
         spec: What the model is told about the task.
         llm: Who writes policies.
         executor: Where they are rolled out.
@@ -54,14 +51,22 @@ class OpenRun:
         sandbox: How well policies are walled in here, as the result says it.
     """
 
-    directory: Path
-    config: Config
     spec: TaskSpec
     llm: LLM
     executor: Executor
     journal: Journal
     state: RunState
     sandbox: Mapping[str, Any]
+
+    @property
+    def directory(self) -> Path:
+        """Where it is."""
+        return self.journal.directory
+
+    @property
+    def config(self) -> Config:
+        """All that decides it."""
+        return self.state.config
 
     def spender(self) -> Spender:
         """By which it asks, rolls out and records."""
@@ -79,7 +84,7 @@ class OpenRun:
     @property
     def horizon(self) -> int:
         """Longest episode, in steps."""
-        return horizon_within(self.config, self.spec.horizon, self.spec.sample_length)
+        return self.ahead().horizon
 
     def ahead(self) -> Preflight:
         """What is known of it before it is begun."""

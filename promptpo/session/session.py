@@ -139,21 +139,21 @@ class Session:
         await asyncio.to_thread(self.check)
         obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
         config, llm, choice, spec = self._prepared()
-        directory = self.directory
+        directory, then = self.directory, going_on(self.directory)
         with Journal(directory) as journal:
             if not (directory / CONFIG).exists():
                 config = replace(config, files=digests(config.task))
                 keep(config, directory, self.observer, "the same command again")
             elif config != load_config(directory / CONFIG) or not made_here(directory):
-                keep(config, directory, self.observer, going_on(directory))
-            note(going_on(directory))
-            with self.control.interrupted(going_on(directory)):
+                keep(config, directory, self.observer, then)
+            note(then)
+            with self.control.interrupted(then):
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
                     sandbox = to_json(await executor.status())
                     spec = as_begun(journal, spec) if not config.goal else spec
                     state = RunState.of(config, journal.events)
-                    run = OpenRun(directory, config, spec, llm, executor, journal, state, sandbox)
+                    run = OpenRun(spec, llm, executor, journal, state, sandbox)
                     return await self._search(run, choice)
                 finally:
                     executor.close()

@@ -12,10 +12,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+import gymnasium
 import pytest
 
 import promptpo
 from promptpo.cli.app import run
+from promptpo.envs.spaces import recorded
 from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.files import write_atomically
@@ -346,7 +348,7 @@ def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> 
 def test_a_run_is_exported_without_its_environment(foreign: Any) -> None:
     """The recorded action space says what the environment would."""
     directory, trace = foreign
-    assert read_state(directory).action_space
+    assert read_state(directory).action_space == recorded(gymnasium.spaces.Discrete(2))
     assert "return int(np.asarray(action).item())" in promptpo.export(directory)
     assert not trace.exists()
 

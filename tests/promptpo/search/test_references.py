@@ -175,6 +175,7 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
     """Their training episodes are recorded and handed on; those on validation seeds and of the zero action are not."""
     shown: list[tuple[str, Any]] = []
     asked: dict[str, Any] = {}
+    played: dict[str, int] = {}
 
     class Paying:
         """Plays one step for each seed."""
@@ -184,6 +185,7 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
         async def roll_out(self, _kind: str, key: str, _subject: Any, seeds: Any, **how: Any) -> Played:
             """As asked."""
             asked[key] = how["record"]
+            played[key] = len(seeds)
             episodes = tuple(
                 Episode(
                     seed, 1.0, 1, terminated=True, truncated=False, success=None, clipped=0, policy_seconds=0.0,
@@ -207,9 +209,9 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
     config = Config(Task("Any-v0"), recipe="model")
     spec: Any = SimpleNamespace(action_space=spaces.Discrete(2))
     context = SearchContext(spec, config, cast("Any", Paying()), 10)
-    found = asyncio.run(measured_at_start(context, Watching()))
+    asyncio.run(measured_at_start(context, Watching()))
     assert asked == {"random": True, "random.told": True, "zero": False}
     [(name, rollout)] = shown
     assert name == LEARNT_FROM
     assert [one.seed for one in rollout.episodes] == list(Seeds(0).train(config.train_episodes))
-    assert len(found["random"].episodes) == 2 * config.train_episodes
+    assert played["random"] == played["zero"] == 2 * config.train_episodes
