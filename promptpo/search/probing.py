@@ -198,14 +198,15 @@ class Experimenter(Feature):
         return await self._report(trial)
 
     async def _play(self, trial: _Trial) -> _Fault | None:
-        """Its episodes one after the other, each with an equal part of the steps that are left."""
+        """Its episodes one after the other: whole ones, or as many as it says, each with an equal part of the steps that are left."""
         trial.episodes = ()
-        count = experiments.episodes_of(trial.source, self._allowed.episodes)
-        for n, seed in enumerate(self._seeds.train(count)):
+        most = self._allowed.episodes
+        count = experiments.episodes_in(trial.source, most)
+        for n, seed in enumerate(self._seeds.train(count or most)):
             left = self._allowed.steps - trial.steps
             if left <= 0:
                 break
-            longest = min(self._horizon, max(1, left // (count - n)))
+            longest = min(self._horizon, max(1, left // (count - n)) if count else left)
             source = experiments.as_policy(trial.source, n + 1)
             program = Candidate("", source, 0, repairs=trial.repairs)
             key = f"{trial.id}.{trial.repairs}.{n + 1}"

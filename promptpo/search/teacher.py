@@ -51,8 +51,6 @@ MOST_VALUES = 400_000
 EPISODES = "episodes"
 """What its training episodes are called in the journal."""
 
-PLAYER = Candidate(TEACHER, "", 0)
-
 MOST_STEPS = 5_000
 """Steps on which a program is compared with it."""
 
@@ -86,7 +84,8 @@ async def tested(context: SearchContext, seeds: Sequence[int]) -> Evaluation | N
         known = journal.find("reference", key) is not None
         if not known and (begun is None or begun["digest"] != _digest(Path(path or ""))):
             raise UsageError(f"{path} has changed since the run began")
-        played = await _player(context).roll_out("reference", key, PLAYER, seeds, horizon=context.horizon)
+        agent = Candidate(TEACHER, "", 0)
+        played = await _player(context).roll_out("reference", key, agent, seeds, horizon=context.horizon)
     except (UsageError, EnvironmentFaultError, OSError) as error:  # the result is not lost for want of a mark
         logger.warning("the teacher was not tested: %s", error)
         return None

@@ -79,7 +79,10 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     given = [one for one in ("obs", "action", "next_obs") if re.search(rf"\b{one}\b", used)]
     entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
     functions = [entry, *helpers]
-    hidden = [one for one in hidden if "[" not in one or one.partition("[")[0] not in hidden]
+    named = {*words, *hidden}
+    parts = {one for one in named if "[" in one and one.partition("[")[0] in named}
+    words = {one: text for one, text in words.items() if one not in parts}
+    hidden = [one for one in hidden if one not in parts]
     return Code(functions, words, hidden) if sum(map(len, functions)) <= room else None
 
 

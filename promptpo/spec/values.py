@@ -85,7 +85,7 @@ def _on_a_line(y: NDArray[Any], sides: Columns) -> str | None:
     """How a number is computed from one that is seen, empty where too few values say so; None where it lies on no line."""
     for path, rows, single in sides:
         for n, x in enumerate(rows.T):
-            if not np.ptp(x) or not np.ptp(y):
+            if np.ptp(y) <= 1e-9 * np.abs(y).max() or not 0 < np.ptp(x) < np.inf:  # NaN in observations too
                 continue
             slope, offset = map(float, np.polyfit(x, y, 1))
             if not np.allclose(slope * x + offset, y, rtol=0, atol=1e-4 * float(np.ptp(y)) + 1e-9):

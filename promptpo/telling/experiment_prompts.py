@@ -12,7 +12,6 @@ from promptpo.run.budget import FIRST
 from promptpo.telling.experiments import FIT
 from promptpo.telling.limits import PICTURE, REPORT
 from promptpo.telling.prompting import form_of_trajectory, render
-from promptpo.telling.shortening import counted
 
 if TYPE_CHECKING:
     from promptpo.run.budget import Allowance
@@ -48,8 +47,8 @@ def request(spec: TaskSpec, allowed: Allowance) -> str:
 def in_words(allowed: Allowance, horizon: int) -> str:
     """What an experiment may take, where no episode is longer than `horizon` steps."""
     return (
-        f"{counted(allowed.episodes, 'episode')}, one after the other, none longer than {horizon:,} steps: each has an equal "
-        f"part of {allowed.steps:,} steps, and what one leaves goes to the next; a line `EPISODES = 2` makes them fewer and longer"
+        f"one episode after the other, at most {allowed.episodes} and none longer than {horizon:,} steps, until {allowed.steps:,} steps "
+        f"are spent; with a line `EPISODES = n` it plays n, each with an equal part of the steps"
     )
 
 

@@ -45,10 +45,10 @@ def as_policy(source: str, episode: int) -> str:
     return f"{source.rstrip()}\n\n\n{made}"
 
 
-def episodes_of(source: str, most: int) -> int:
-    """How many episodes an experiment plays: as many as it says, at most `most`."""
+def episodes_in(source: str, most: int) -> int | None:
+    """How many episodes an experiment says it plays, at most `most`; None where it says nothing."""
     said = EPISODES.search(source)
-    return min(most, max(1, int(said[1]))) if said else most
+    return min(most, max(1, int(said[1]))) if said else None
 
 
 def refusal(text: str) -> str:

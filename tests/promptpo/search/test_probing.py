@@ -285,14 +285,14 @@ def test_nothing_is_asked_or_stepped_twice(tmp_path: Path, spec: Any, executor: 
 
 
 def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executor: Any) -> None:
-    """Episodes come one after the other, each with its share of the steps; a version that crashed counts too."""
+    """Whole episodes come one after the other until they are spent; a version that crashed counts too."""
     options = {"probe_steps": 12, "probe_episodes": 2}
     bench = Bench(tmp_path / "a", spec, executor, {"probe": GOOD}, recipe_options=options)
     [one] = bench.prepare()
     assert one.steps == 12
     assert one.episodes == 2
     assert one.earned == (1.0, 1.0)  # what CartPole pays for a step
-    assert one.report == "Episode 1, 2:\n6 steps to the left"
+    assert one.report == "Episode 1:\n9 steps to the left\n\nEpisode 2:\n3 steps to the left"
     late = probe(
         "self.t = getattr(self, 't', 0) + 1\n        return [0] * (self.t < 5) or None", idea="Late."
     )
@@ -320,6 +320,10 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
     assert all(f"Episode {n}:\n" in one.report and f" steps of {n}" in one.report for n in range(1, 11))
     options = {"probe_steps": 60}
     [one] = Bench(tmp_path / "b", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
+    assert one.steps == 60
+    assert one.episodes < 10
+    shared = GOOD.replace("import numpy", "EPISODES = 10\nimport numpy", 1)
+    [one] = Bench(tmp_path / "h", spec, executor, {"probe": shared}, recipe_options=options).prepare()
     assert (one.episodes, one.steps) == (10, 60)  # none falls within its six steps
     few = GOOD.replace("import numpy", "EPISODES = 2\nimport numpy", 1)
     [one] = Bench(tmp_path / "g", spec, executor, {"probe": few}, recipe_options=options).prepare()
@@ -336,12 +340,12 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
         tmp_path / "e", spec, executor, {"probe": counts}, recipe_options={"probe_steps": 40}, horizon=5
     )
     [one] = short.prepare()
-    assert (one.episodes, one.steps) == (10, 40)  # none ends by itself, and each tries out something else
+    assert (one.episodes, one.steps) == (8, 40)  # none ends by itself, and each tries out something else
     same = Bench(
         tmp_path / "f", spec, executor, {"probe": GOOD}, recipe_options={"probe_steps": 40}, horizon=5
     )
     [one] = same.prepare()
-    assert (one.episodes, one.steps) == (10, 40)
+    assert (one.episodes, one.steps) == (8, 40)
     options = {"probe_steps": 400, "probe_episodes": 3}
     [one] = Bench(tmp_path / "c", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
     assert one.episodes == 3

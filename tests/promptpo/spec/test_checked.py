@@ -19,6 +19,7 @@ from promptpo.envs.task import Task
 from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.prose import told
 from promptpo.spec.reward import with_values
+from promptpo.spec.values import columns, tie
 from tests.promptpo.envs.test_building import needs
 
 HERE = "tests.promptpo.spec.test_checked"
@@ -295,3 +296,12 @@ def test_the_source_is_shown_where_it_is_asked_for() -> None:
     assert "th, thdot = self.state  # th := theta" in shown  # comments too
     assert "def render(" not in shown
     assert "newthdot" not in withheld
+
+
+def test_a_constant_with_rounding_is_no_scaled_observation() -> None:
+    """What differs in its last digit only is not computed from what a policy sees."""
+    rng = np.random.default_rng(0)
+    seen = rng.normal(size=50)
+    sides = columns(spaces.Box(-9, 9, (1,)), list(seen.reshape(-1, 1)), "obs")
+    assert tie([0.133289 + 1.5e-15 * one for one in seen], sides).path == ""
+    assert tie([0.5 + 2 * one for one in seen], sides).path == "2 * obs[0] + 0.5"
