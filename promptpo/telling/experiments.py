@@ -20,7 +20,7 @@ NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
 
 METHODS = ("act", "report")
 
-EPISODES = re.compile(r"^EPISODES = (\d{1,4})\b", re.MULTILINE)
+EPISODES = re.compile(r"^EPISODES = ([1-9]\d{0,3})\b", re.MULTILINE)
 """The line by which an experiment says how many episodes it plays."""
 
 FIT = "FIT:"
@@ -48,7 +48,7 @@ def as_policy(source: str, episode: int) -> str:
 def episodes_in(source: str, most: int) -> int | None:
     """How many episodes an experiment says it plays, at most `most`; None where it says nothing."""
     said = EPISODES.search(source)
-    return min(most, max(1, int(said[1]))) if said else None
+    return min(most, int(said[1])) if said else None
 
 
 def refusal(text: str) -> str:

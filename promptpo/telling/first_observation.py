@@ -31,18 +31,10 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
     if not firsts or pictures_in(spec.observation_space):
         return ""
     n = len(firsts)
-    how = (
-        f"the same in all {n} episodes that were looked at"
-        if spec.one_start
-        else f"in brackets the range over {n}"
-    )
+    how = f"the same in all {n} episodes" if spec.one_start else f"in brackets the range over {n} episodes"
     listed = ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())])
-    parts = (
-        [f"What `act` sees first in an episode ({how}): {between_words(listed, SECTIONS['where'])}."]
-        if listed
-        else []
-    )
-    return "\n".join([*parts, *pictures(firsts[0], "obs", names)])
+    head = f"What `act` sees first in an episode ({how}): {between_words(listed, SECTIONS['where'])}."
+    return "\n".join([*([head] if listed else []), *pictures(firsts[0], "obs", names)])
 
 
 def given_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[str, str]) -> list[str]:

@@ -55,7 +55,7 @@ def told(episode: Episode, names: Mapping[str, str], horizon: int | None = None)
         **_most_changing(observed, COLUMNS),
         **_most_changing(done, COLUMNS // 3),
     }
-    at = told_steps(steps, ended=episode.terminated)
+    at = told_steps(seen.rewards, ended=episode.terminated)
     lines += ["", "|".join(["step", *shown])]
     lines += ["|".join([str(t), *(cell(column[t]) for column in shown.values())]) for t in at]
     return "\n".join([head, *lines])

@@ -21,17 +21,14 @@ LIMITS = Limits()
 
 REFERENCES = {
     "random": "random actions earn",
-    "zero": "always the zero action (or what is nearest to it) earns",
+    "zero": "always the zero action earns",
     "teacher": "the trained agent earns",
 }
 
 
 def in_words(where: RunStatus) -> str:
     """Where a run is, as one paragraph."""
-    parts = [
-        f"Round {where.round} of {where.rounds}"
-        + (f", with {where.candidates} different requests." if where.candidates > 1 else ".")
-    ]
+    parts = [f"Round {where.round} of {where.rounds}, with {counted(where.candidates, 'request')}."]
     left = []
     if where.steps is not None and where.steps_left is not None:
         left.append(f"{where.steps_left:,} of {where.steps:,} environment steps")

@@ -142,10 +142,12 @@ def _episodes(leader: Attempt, history: History) -> str:
 
 def _steps(leader: Attempt) -> str:
     """Steps of the leader's worst episode; where no feedback class speaks, its summary is that already."""
-    if not leader.diagnosis.trace or not leader.diagnosis.by:
-        return ""
-    which = "the worst" if leader.diagnosis.of("worst") else "an"
-    return f"# Steps of {which} training episode of {leader.id}\n\n{leader.diagnosis.trace}"
+    found = leader.diagnosis
+    return (
+        f"# Steps of the worst training episode of {leader.id}\n\n{found.trace}"
+        if found.trace and found.by
+        else ""
+    )
 
 
 def _parting(history: History, leader: Attempt) -> str:

@@ -32,16 +32,16 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     seen = episode.trajectory
     if seen is None or not len(seen.rewards):
         return ""
-    last = len(seen.rewards) - 1
-    at = told_steps(len(seen.rewards), ended=episode.terminated or episode.failure is not None)
+    steps = len(seen.rewards)
+    at = told_steps(seen.rewards, ended=episode.terminated or episode.failure is not None)
     done = _texts([seen.actions[t] for t in at], "action", names, COLUMNS // 3, constant=True)
     kept = _debug(seen, at)
     kind = "seen" if seen.perceived else "obs"
     room = COLUMNS - 1 - len(done) - len(kept)
-    after = [last + 1] if last in at and last + 1 < len(seen.observations) else []
+    after = [steps] if steps < len(seen.observations) else []
     columns = _texts([seen.observations[t] for t in (*at, *after)], kind, names, room)
     done = {f"action.{name}" if name in columns else name: texts for name, texts in done.items()}
-    columns |= {**kept, **done, "reward": [cell(float(seen.rewards[t])) for t in at]}
+    columns |= {**kept, **done, "reward": [cell(seen.rewards[t]) for t in at]}
     rows = [TABLE + "|".join(columns)]
     for i, t in enumerate((*at, *after)):
         rows.append(
@@ -52,12 +52,16 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     return "\n".join([*rows, *pictures(seen.observations[(*at, *after)[-1]], kind, names)])
 
 
-def told_steps(steps: int, *, ended: bool) -> list[int]:
-    """The steps of an episode that are told: some spread over it, and some in a row, which show what a stride would hide."""
-    last = steps - 1
-    first = max(0, steps - IN_A_ROW if ended else (last - IN_A_ROW) // 2)
-    spread = {round(i * last / (SPREAD - 1)) for i in range(SPREAD)}
-    return sorted(spread | set(range(first, min(first + IN_A_ROW, steps))))
+def told_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
+    """The steps of an episode that are told: some spread over it, and some in a row, which show what a stride would hide.
+
+    Those are the last of an episode that ended by itself, else those where the reward changes most.
+    """
+    steps, weights = len(rewards), np.bartlett(IN_A_ROW + 2)
+    changes = np.convolve(np.abs(np.diff(rewards, append=rewards[-1])), weights, "same")
+    middle = steps if ended else int(np.argmax(changes[:steps]))
+    first = max(0, min(middle - IN_A_ROW // 2, steps - IN_A_ROW))
+    return sorted({*map(round, np.linspace(0, steps - 1, SPREAD)), *range(steps)[first : first + IN_A_ROW]})
 
 
 def cell(value: float) -> str:

@@ -28,7 +28,7 @@ def test_the_first_observation_is_a_real_one(cart: Any) -> None:
     first, _ = env.reset(seed=0)
     env.close()
     assert text.startswith(
-        "What `act` sees first in an episode (in brackets the range over 4): cart_position 0.0137 ("
+        "What `act` sees first in an episode (in brackets the range over 4 episodes): cart_position 0.0137 ("
     )
     assert round(float(first[0]), 3) == 0.014
     assert "pole_angle" in text
@@ -46,10 +46,7 @@ def test_the_first_prompt_shows_it_and_later_ones_do_not() -> None:
 def test_one_start_for_all_is_said_so(cart: Any) -> None:
     """And long arrays, pixels and grids make no list."""
     same = replace(cart, firsts=(np.array([0.0, 1.0, 0.5, 2.0]),) * 3, one_start=True)
-    assert (
-        "(the same in all 3 episodes that were looked at): cart_position 0, cart_velocity 1,"
-        in start_in_words(same)
-    )
+    assert "(the same in all 3 episodes): cart_position 0, cart_velocity 1," in start_in_words(same)
     grid = {"image": np.eye(5, dtype=np.uint8), "mission": "go"}
     text = start_in_words(replace(same, firsts=(grid, grid)))
     assert 'mission "go"' in text
