@@ -247,7 +247,7 @@ def share(wins: Sequence[tuple[str, float]]) -> str:
 def main() -> None:
     """Read the command line."""
     parser = command("python -m promptpo_benchmarks.paired_prompts", __doc__.splitlines()[0])
-    parser.add_argument("--old", default="baff004", help="the revision that is held against the checkout")
+    parser.add_argument("--old", default="98581980", help="the revision that is held against the checkout")
     parser.add_argument(
         "--only", nargs="*", default=[], metavar="NAME", help="recorded tasks, all by default"
     )
