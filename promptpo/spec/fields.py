@@ -186,11 +186,15 @@ def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
 
 
 def _own_choices(env: Any, values: range) -> dict[int, str]:
-    """Choices by ``get_action_meanings``, a dictionary that is kept, or the one enumeration that the class uses, with these values."""
+    """Choices by ``get_action_meanings``, a dictionary or an object on actions that is kept, or the one enumeration that is used."""
     told = list[Any]()
     with contextlib.suppress(Exception):  # a foreign method: without names it goes on as well
         told.append(dict(zip(values, env.get_action_meanings(), strict=True)))
-    told += [value for _, value in _of_parts(env) if isinstance(value, dict)]
+    for attribute, value in _of_parts(env):
+        held = getattr(value, "__dict__", {}) if "action" in attribute else {}
+        if all(type(n) is int for n in held.values()):
+            told.append({n: name for name, n in held.items()})
+        told += [value] if isinstance(value, dict) else []
     codes = (getattr(one, "__code__", None) for one in vars(type(env)).values())
     used = {name for code in codes if code for name in code.co_names}
     kinds: list[Any] = [

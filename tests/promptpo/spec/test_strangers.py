@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 from gymnasium import spaces
 
@@ -14,8 +15,8 @@ from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.spec import observe
 from promptpo.spec.check import check_spec
 from promptpo.spec.describe import describe
-from promptpo.spec.documentation import parse
-from promptpo.spec.fields import fields_of
+from promptpo.spec.documentation import Section, parse
+from promptpo.spec.fields import choices_of, fields_of
 from promptpo.spec.parts import identifier
 from promptpo.spec.reading import names_of
 from promptpo.spec.render import span
@@ -224,3 +225,25 @@ def test_what_a_force_is_multiplied_by_is_told() -> None:
     text = describe(Task("PointMaze_UMaze-v3")).text
     assert "= action[0]  # -1 .. 1 * 100 N" in text
     assert '"seconds_per_step": 0.01' in text
+
+
+class Commands:
+    """What a crane may do, by name."""
+
+    def __init__(self) -> None:
+        self.lift, self.lower, self.let_go = 0, 1, 2
+
+
+def test_actions_are_named_by_an_object_that_is_kept() -> None:
+    """Under a name that says so; an object of counters names none."""
+
+    class Hoist(gymnasium.Env[Any, Any]):
+        observation_space = spaces.Box(-1, 1, (2,))
+        action_space = spaces.Discrete(3)
+
+        def __init__(self, name: str) -> None:
+            setattr(self, name, Commands())
+
+    named = {one.name: one.value for one in choices_of(Hoist("actions"), Hoist.action_space, Section())}
+    assert named == {"LIFT": 0, "LOWER": 1, "LET_GO": 2}
+    assert not choices_of(Hoist("counters"), Hoist.action_space, Section())
