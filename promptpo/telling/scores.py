@@ -49,7 +49,9 @@ def table(history: History, leader: Attempt) -> str:
     columns = [e.seed for e in played[:NAMED]]
     more = f", the {len(columns)} worst of {len(played)}" if len(played) > len(columns) else ""
     fresh = (
-        "; v1, v2 ... were played by the better ones only" if any(names[s][0] == "v" for s in columns) else ""
+        "; v1, v2 ... are fresh ones, which only the better programs play"
+        if any(names[s][0] == "v" for s in columns)
+        else ""
     )
     rows = [
         "|".join(

@@ -50,7 +50,7 @@ def test_a_ceiling_is_quoted_whole() -> None:
 def test_the_table_has_all_candidates_and_all_starts() -> None:
     """The best first, each with its difference to it over the starts that both played; failures at the end."""
     lines = of()["candidates"].splitlines()
-    assert lines[2].startswith("Starts: from r2c2t's worst to its best; v1, v2 ... were played")
+    assert lines[2].startswith("Starts: from r2c2t's worst to its best; v1, v2 ")
     assert [line.split("|")[0] for line in lines[4:]] == ["r2c2t", "r1c2", "r2c2", "r1c1", "r2c1", "r2c3"]
     assert lines[3].endswith("|3|v1|1|2")
     assert lines[4].endswith("|the best|20*|80|90*|110*")
