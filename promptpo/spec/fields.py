@@ -89,6 +89,7 @@ def fields_of(
     space: AnySpace,
     section: Section | None = None,
     kept: Mapping[int, Sequence[str]] | None = None,
+    values: Sequence[Any] = (),
 ) -> list[Field]:
     """The named parts of a space.
 
@@ -97,6 +98,7 @@ def fields_of(
         space: The space.
         section: What the documentation says about it.
         kept: From `names_kept`.
+        values: Observed ones.
     """
     found = list[tuple[str, Field]]()
     for keys, leaf in leaves(space):
@@ -107,7 +109,7 @@ def fields_of(
     often = Counter(item.name for _, item in found)
     names = unique([f"{k}_{item.name}" if k and often[item.name] > 1 else item.name for k, item in found])
     named = (replace(item, name=name) for (_, item), name in zip(found, names, strict=True))
-    return [with_range(item, space) for item in named]
+    return [with_range(item, space, values) for item in named]
 
 
 def _leaf(

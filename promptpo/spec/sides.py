@@ -46,10 +46,10 @@ def with_observation(
     space, section = env.observation_space, docs["observation"]
     wrapped = space.shape != env.unwrapped.observation_space.shape  # tables of the class do not fit
     if extra.observation and not wrapped:
-        found = list(extra.observation)
+        found = [with_range(item, space, observed.observations) for item in extra.observation]
         sources["State"] = "known"
     else:
-        found = fields_of("obs", space, section, names_kept(env.unwrapped))
+        found = fields_of("obs", space, section, names_kept(env.unwrapped), observed.observations)
         found = _named(found, observed.trial.names(space) if observed.trial is not None else {})
         kept = any(not _NAMELESS.match(item.name) for item in found)
         sources["State"] = (
@@ -61,7 +61,7 @@ def with_observation(
     return replace(
         parts,
         observation_form=form_of(space),
-        observation=[with_range(item, space, observed.observations) for item in found],
+        observation=found,
         observation_note=text,
     )
 

@@ -238,8 +238,9 @@ class SpecTrial:
 
         def held(side: ast.expr) -> list[float]:
             path = re.sub(rf"\b{level.me}\b", level.path, ast.unparse(side))
-            number = side.value if isinstance(side, ast.Constant) else math.nan
-            return [float(np.sum(row.get(path, [number])[0])) for row in rows]
+            number = side.value if isinstance(side, ast.Constant) else None
+            tables = (table_of([row.get(path, [number])[0]]) for row in rows)
+            return [math.nan if one is None else float(one.sum()) for one in tables]
 
         for node in (n for line in passed.lines.body for n in ast.walk(line)):
             match node:
