@@ -305,3 +305,30 @@ def test_a_constant_with_rounding_is_no_scaled_observation() -> None:
     sides = columns(spaces.Box(-9, 9, (1,)), list(seen.reshape(-1, 1)), "obs")
     assert tie([0.133289 + 1.5e-15 * one for one in seen], sides).path == ""
     assert tie([0.5 + 2 * one for one in seen], sides).path == "2 * obs[0] + 0.5"
+
+
+class Overflowing(gymnasium.Env[Any, Any]):
+    """Says that its level is at most 1, and lets it be 5; a deadline is set by its first step."""
+
+    observation_space = spaces.Box(0.0, 1.0, (2,))
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.deadline: Any = None
+        self.t = 0
+        return np.array([0.5, float(self.np_random.uniform())], np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        late = self.deadline is not None and self.t > self.deadline
+        self.deadline = 90
+        return np.array([5.0, 0.5], np.float32), float(action), False, late, {}
+
+
+def test_a_range_that_observations_break_is_that_which_was_seen() -> None:
+    """What the space declares is told of numbers that keep to it."""
+    env = Overflowing()
+    spec, _ = describe_env(env, Task("Overflowing-v0"))
+    assert "obs[0]  # seen 0.5 .. 5" in spec.text
+    assert "obs[1]  # 0 .. 1" in spec.text
