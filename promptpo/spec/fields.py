@@ -194,7 +194,7 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
         told.append(dict(zip(values, env.get_action_meanings(), strict=True)))
     for attribute, value in _of_parts(env):
         held = getattr(value, "__dict__", {}) if "action" in attribute else {}
-        if all(type(n) is int for n in held.values()):
+        if held and all(type(n) is int for n in held.values()):
             told.append({n: name for name, n in held.items()})
         told += [value] if isinstance(value, dict) else []
     codes = (getattr(one, "__code__", None) for one in vars(type(env)).values())
@@ -235,7 +235,6 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
     table = np.array([np.ravel(one) for one in seen if np.size(one) <= SPANNED], dtype=float)
     if table.size and np.isfinite(table).all():
         spans = [widest(column, column) for column in table.T]
-
         return replace(item, spans=spans if len(set(spans)) > 1 else spans[:1], seen=not declared)
     ends = ends if kept else (-math.inf, math.inf)
     return replace(item, spans=[ends] if any(map(math.isfinite, ends)) else ())
