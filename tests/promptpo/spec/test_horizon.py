@@ -8,6 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.envs.task import Task
+from promptpo.spec.check import check_spec
 from promptpo.spec.describe import describe_env
 from promptpo.spec.facts import common_length
 from promptpo.spec.observe import EpisodeEnd
@@ -65,3 +66,10 @@ def test_a_limit_in_the_code_is_that_of_a_counter_of_steps(counts: int, horizon:
     """No random episode comes so far; what counts something else than steps is no limit in steps."""
     spec, _ = describe_env(Falling(counts), Task("Falling-v0"))
     assert spec.horizon == horizon
+
+
+def test_a_spec_file_is_held_against_a_limit_in_code() -> None:
+    """Which no episode of random actions reaches."""
+    task = Task("tests.promptpo.spec.test_horizon:Falling", {"counts": 1})
+    (wrong,) = check_spec('EPISODE = {"max_steps": 100}\n', task)
+    assert "at most 401 steps, not 100" in wrong.message
