@@ -15,16 +15,13 @@ from promptpo.envs.spaces import equal
 from promptpo.spec.documentation import first_line
 from promptpo.spec.names import is_fixed
 from promptpo.spec.parts import Code
-from promptpo.spec.values import table_of
+from promptpo.spec.values import FEW, table_of
 
 if TYPE_CHECKING:
     from promptpo.spec.functions import Level
     from promptpo.spec.trial import AttributeChain, Proposal, SpecTrial
 
 MARK = "...  # lines are left out here"
-
-FEW = 24
-"""Numbers of a constant that are told."""
 
 SAYING = (ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.If, ast.IfExp)
 """What code has that says more than where a value is kept."""
