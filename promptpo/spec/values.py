@@ -88,9 +88,13 @@ def tie(values: Sequence[Any], sides: Columns) -> Tie:
     sure = [one for one in lines if one is not None and one[1]]
     if not listed:
         return Tie(sure[0][0] if sure else "", hidden)
-    told = [one[0] if one and (all(lines) or one in sure and " " not in one[0]) else UNKNOWN for one in lines]
+    told = [
+        one[0] if one and (all(lines) or (one in sure and " " not in one[0])) else UNKNOWN for one in lines
+    ]
     known = size <= FEW and set(told) != {UNKNOWN}
-    return Tie(re.sub(r"(?<=\.\.\.)(, \.\.\.)+]", "]", f"np.array([{', '.join(told)}])") if known else "", hidden)
+    return Tie(
+        re.sub(r"(?<=\.\.\.)(, \.\.\.)+]", "]", f"np.array([{', '.join(told)}])") if known else "", hidden
+    )
 
 
 def _on_a_line(y: NDArray[Any], sides: Columns) -> tuple[str, bool] | None:
