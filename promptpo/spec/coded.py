@@ -46,6 +46,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     after = trial.sides(*spaces)
     before = sorted(after, key=lambda one: one[0].startswith("next_obs"))
     body, helpers = _with_marks(passed), list(_helpers(passed))
+    ends = {attribute: f"next_{path}" for path, attribute in trial.names(spaces[0]).items()}
     head, hidden, shown = list[str](), list[str](), "\n".join([*body, *helpers])
     called = {one: level for one, level in lines.helpers.items() if re.search(rf"\b{one}\(", shown)}
     words = {one: told for one, helper in called.items() if (told := _elsewhere(passed, helper))}
@@ -70,6 +71,8 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
             same = all(map(equal, first, last))
             begun = f"{start.path} at the beginning of a step, " if start.path else ""
             words[one] = end.path if same else f"{begun}{end.path} at the end of a step"
+        elif end.hidden and chain.own and (whole := chain.text.partition("[")[0][1:]) in ends:
+            words[one] = f"changes within a step, after which {level.path}.{whole} is {ends[whole]}"
         elif end.hidden:
             hidden.append(one)
     used = " ".join([*head, *body])
