@@ -143,12 +143,11 @@ def describe_env(
         sources |= dict.fromkeys(user.reading.blocks, "user")
     if task.reward is not None:
         text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
-    named = bool(parts.choices or parts.action_note)
     spec = replace(
         spec,
         text=text,
         sources=sources,
-        gaps=gaps_in(spec, sources, named_actions=named),
+        gaps=gaps_in(spec, sources),
         info=_numbers_of_info(observed),
         first_frames=first_frames(within, seen) if open_ else (),
         checks=checks,

@@ -149,11 +149,9 @@ def _reward(parts: Parts) -> str:
     if first:
         head = functions.pop(0) if "reward" in parts.code else "def reward(obs, action, next_obs):\n"
         functions.insert(0, head.replace(":\n", f":\n{_docstring(first, rest.strip(chr(10)))}\n", 1).rstrip())
-    words: dict[str, str] = {}
-    for name, text in (item for code in codes for item in code.words.items()):
-        words.setdefault(name, text)
-    hidden = dict.fromkeys(one for code in codes for one in code.hidden)
-    words |= {NOT_OBSERVED: ", ".join(hidden)} if hidden else {}
+    hidden = ", ".join(name for name, said in parts.words.items() if said == NOT_OBSERVED)
+    words = {name: said for name, said in parts.words.items() if said != NOT_OBSERVED}
+    words |= {NOT_OBSERVED: hidden} if hidden else {}
     lines = [line for name, text in words.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)]
     return "\n\n\n".join(filter(None, [*functions, "\n".join(f"# {line}" for line in lines)]))
 
