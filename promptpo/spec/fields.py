@@ -40,6 +40,7 @@ NO_BOUND = 1e30
 TOLERANCE = 1e-6
 """Relative to a bound: rounding of a bound to 32 bits is no step over it."""
 
+_AXIS = re.compile(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b")
 _UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
 _KEEPS_NAMES = re.compile(
     r"(?:(?:state|obs|observation|reference|feature|column)\w*_(?:names|labels|keys)|features)$"
@@ -160,7 +161,7 @@ def _array(
 
 def _from_row(path: str, row: NamedNumber) -> Field:
     meaning = row.meaning.strip("-. ") or "unused"
-    plain, *aside = re.split(r" \(([^()]*)\)$", meaning)
+    plain, *aside = re.split(r" \(([^()]*)\)$", re.sub(_AXIS, r"\1", meaning))
     name = identifier(plain)
     told = "".join(aside) if says_all(name, plain) else meaning
     return Field(name, path, unit=_unit(row), meaning=told)
