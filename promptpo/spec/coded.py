@@ -14,13 +14,8 @@ import numpy as np
 from promptpo.envs.spaces import equal
 from promptpo.spec.documentation import first_line
 from promptpo.spec.names import is_fixed
-<<<<<<< HEAD
-from promptpo.spec.parts import Code
-from promptpo.spec.values import FEW, table_of
-=======
 from promptpo.spec.parts import NOT_OBSERVED, Code
-from promptpo.spec.values import table_of
->>>>>>> sp2
+from promptpo.spec.values import FEW, table_of
 
 if TYPE_CHECKING:
     from promptpo.spec.functions import Level
@@ -51,12 +46,8 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     after = trial.sides(*spaces)
     before = sorted(after, key=lambda one: one[0].startswith("next_obs"))
     body, helpers = _with_marks(passed), list(_helpers(passed))
-<<<<<<< HEAD
     ends = {attribute: f"next_{path}" for path, attribute in trial.names(spaces[0]).items()}
-    head, hidden, shown = list[str](), list[str](), "\n".join([*body, *helpers])
-=======
     head, shown = list[str](), "\n".join([*body, *helpers])
->>>>>>> sp2
     called = {one: level for one, level in lines.helpers.items() if re.search(rf"\b{one}\(", shown)}
     words = {one: told for one, helper in called.items() if (told := _elsewhere(passed, helper))}
     chains = {path: chain for one in passed.reads for path, chain in one.items()}
@@ -73,15 +64,9 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
             if unsure and not found.path and one != "info":
                 return None
             head += [f"{one} = {found.path}"] if found.path not in {"", one} else []
-<<<<<<< HEAD
-            hidden += [one] if found.hidden else []
+            words |= {one: NOT_OBSERVED} if found.hidden else {}
         elif told := _constant(chain, last):
             words[one] = told
-=======
-            words |= {one: NOT_OBSERVED} if found.hidden else {}
-        elif _is_constant(chain, last):
-            words[one] = str(np.vectorize(lambda one: float(f"{one:.6g}"))(last[0]).tolist())
->>>>>>> sp2
         elif end.path:
             same = all(map(equal, first, last))
             begun = f"{start.path} at the beginning of a step, " if start.path else ""

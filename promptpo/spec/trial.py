@@ -10,6 +10,7 @@ import math
 import re
 import sys
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,9 @@ CLOSE = 1e-4
 """Of the largest result the most, and of the median the median, by which arithmetic in 32 bits may be off."""
 
 PLAIN = (bool, int, float, str, list, tuple, dict, set, np.ndarray, np.generic)
+
+WIDEST = 8
+"""Numbers of an attribute that may name a part of the observation."""
 
 MOST_ROWS = 300
 """Steps whose variables are kept to compare them with observations."""
@@ -154,6 +158,7 @@ class SpecTrial:
         env: Unwrapped, after a reset.
         found: "reward", "terminated" and "truncated" to the proposals for them.
         rows: Observation, action and next observation of the steps that are kept.
+        own: The environment's attributes after each of them.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -161,7 +166,7 @@ class SpecTrial:
         self._level = step_of(env)
         lines = {n: sliced(self._level, i) for n, i in RESULTS.items()} if self._level is not None else {}
         self.found = {name: Proposal(one) for name, one in lines.items() if one is not None}
-        self.rows = list[tuple[Any, Any, Any]]()
+        self.rows, self.own = list[tuple[Any, Any, Any]](), list[dict[str, Any]]()
         self._returned: Any = ()
 
     @contextlib.contextmanager
@@ -214,6 +219,10 @@ class SpecTrial:
             one.compare(self._returned[RESULTS[name]], keeping=keeping)
         if keeping:
             self.rows.append((observation, action, following))
+            tables = {name: table_of([value]) for name, value in vars(self.env).items()}
+            self.own.append(
+                {n: one[0] for n, one in tables.items() if one is not None and one.size <= WIDEST}
+            )
 
     def passed(self, name: str) -> Proposal | None:
         """The proposal for a result, if it gave every recorded one; None where it did not."""
@@ -257,6 +266,14 @@ class SpecTrial:
         whole = {"action": actions, "next_obs": after}
         same = (path for path, seen in whole.items() if all(map(equal, values, seen)))
         return Tie(path) if (path := next(same, "")) else tie(values, sides)
+
+    def names(self, observation_space: Any) -> dict[str, str]:
+        """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
+        seen = columns(observation_space, _within(observation_space, [row[2] for row in self.rows]), "obs")
+        names = {name for own in self.own for name in own}
+        ties = [(tie([own.get(name) for own in self.own], seen).path, name) for name in names]
+        often = Counter(path for path, _ in ties)
+        return {path: name for path, name in ties if path and " " not in path and often[path] == 1}
 
 
 def _within(space: Any, values: Sequence[Any]) -> Sequence[Any]:

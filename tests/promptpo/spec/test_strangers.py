@@ -40,12 +40,17 @@ def test_flags_stay_an_array() -> None:
 
 def test_names_in_a_docstring_are_taken() -> None:
     """The list of names tells what a number is called."""
+    assert "self.due_in = obs[2]" in spec("Depot").text
     counted = parse("Observation: 0: load, 1: speed, 2: what is due in")["observation"]
     assert [item.name for item in fields_of("obs", spaces.Box(0, 1, (3,)), counted)] == [
         "load",
         "speed",
         "what_due_in",
     ]
+    assert (
+        fields_of("obs", spaces.Box(0, 1, (2,)), parse("Observation: in [low, high]")["observation"])[0].name
+        == "x_0"
+    )
 
 
 def test_entries_of_a_dictionary_are_named_by_their_keys() -> None:
