@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import recorded
-from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Completion
@@ -152,11 +150,6 @@ def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
         },
     )
     return replace(spec, text=found["text"], sample_length=found["sample_length"])
-
-
-def default_name(task: Task) -> str:
-    """The environment's id as a part of a file name."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", task.label).strip("-")
 
 
 def settings_for(config: Config) -> Settings:
