@@ -69,6 +69,12 @@ class Spender:
         other._player = player  # noqa: SLF001 - our own
         return other
 
+    def asking(self, llm: LLM) -> Spender:
+        """The same, where somebody else answers."""
+        other = copy.copy(self)
+        other.llm = llm
+        return other
+
     def can(self, purpose: Purpose) -> bool:
         """Whether the provider answers this kind of request; program search only writes policies."""
         return purpose in self.llm.purposes

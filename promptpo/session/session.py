@@ -29,11 +29,12 @@ from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
+from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
 from promptpo.session.opened import (
-    OpenRun,
     answered,
     as_begun,
+    context_of,
     described,
     keep,
     paid_for,
@@ -150,22 +151,22 @@ class Session:
             with self.control.interrupted(then):
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
-                    sandbox = to_json(await executor.status())
-                    spec = as_begun(journal, spec) if not config.goal else spec
                     state = RunState.of(config, journal.events)
-                    run = OpenRun(spec, llm, executor, journal, state, sandbox)
-                    return await self._search(run, choice)
+                    spender = Spender(llm, executor, config, journal, state.ledger)
+                    await self._begun(spender, state)
+                    spec = as_begun(journal, spec) if not config.goal else spec
+                    return await self._search(context_of(spec, config, spender), state, choice)
                 finally:
                     executor.close()
                     await llm.aclose()
 
-    async def _try_models(self, run: OpenRun) -> int:
+    async def _try_models(self, spender: Spender) -> int:
         """Try keys, servers and names of models before environment steps are spent: by lists, else by one small call.
 
         Returns:
             How many there are to try.
         """
-        models = _checkable(run.llm)
+        models = _checkable(spender.llm)
         for n, one in enumerate(models, start=1):
             warning = await one.check()
             if warning:
@@ -173,86 +174,77 @@ class Session:
             elif warning is None:
                 from promptpo.llm.ensemble import EnsembleLLM
 
-                asked = EnsembleLLM((one,)) if hasattr(run.llm, "members") else one
-                spender = Spender(asked, run.executor, run.config, run.journal, run.state.ledger)
-                await spender.ask(f"check.{n}", "check", [Message("user", READY)], system="")
+                asked = EnsembleLLM((one,)) if hasattr(spender.llm, "members") else one
+                await spender.asking(asked).ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
-    async def _begun(self, run: OpenRun) -> None:
+    async def _begun(self, spender: Spender, state: RunState) -> None:
         """What comes before anything that is paid for: listeners, and whether the models can be asked at all."""
-        journal = run.journal
-        journal.listen(run.state.add)
+        journal, config = spender.journal, state.config
+        journal.listen(state.add)
         journal.listen(self.observer.event)
-        if run.config.task.reward is not None:
+        if config.task.reward is not None:
             from promptpo.search.rewarding import FlatReward
 
             journal.listen(FlatReward(self.observer.warn).event)
-        journal.add(
-            "session",
-            str(len(run.state.told["session"])),
-            {
-                "command": shlex.join(sys.argv),
-                "pid": os.getpid(),
-                "versions": versions(),
-                "sandbox": run.sandbox,
-            },
-        )
-        if run.config.check and not run.state.told["completion"]:
-            await self.control.begun(self._try_models(run), run.resuming)
-        self.control.told = lambda: self._tell_the_end(run)
+        about = {"command": shlex.join(sys.argv), "pid": os.getpid(), "versions": versions()}
+        sandbox = to_json(await spender.executor.status())
+        journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
+        if config.check and not state.told["completion"]:
+            await self.control.begun(self._try_models(spender), going_on(journal.directory))
+        self.control.told = lambda: self._tell_the_end(spender)
 
-    def _told(self, run: OpenRun, choice: str) -> None:
+    def _told(self, context: SearchContext, state: RunState, choice: str) -> None:
         """Say what begins: who is asked, how walled in policies are, what it may take."""
-        self.observer.started(run.state, run.directory, choice, run.spec)
-        if run.sandbox["missing"]:
-            self.observer.warn(
-                f"sandbox: {run.sandbox['level']}; missing here: {', '.join(run.sandbox['missing'])}"
-            )
-        ahead = run.ahead()
-        run.state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
+        self.observer.started(state, self.directory, choice, context.spec)
+        sandbox = state.sessions[-1]["sandbox"]
+        if sandbox["missing"]:
+            self.observer.warn(f"sandbox: {sandbox['level']}; missing here: {', '.join(sandbox['missing'])}")
+        ahead = Preflight(context.spec, context.config, context.spender.llm)
+        state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
         self.observer.prepared(ahead)
 
-    async def _search(self, run: OpenRun, choice: str) -> RunResult:
-        await self._begun(run)
-        self._told(run, choice)
-        with paid_for(run.directory, asked=run.llm.language_model):
-            if run.config.goal:
+    async def _search(self, context: SearchContext, state: RunState, choice: str) -> RunResult:
+        journal, control, goal = context.journal, self.control, context.config.goal
+        self._told(context, state, choice)
+        with paid_for(journal.directory, asked=context.learns):
+            if goal:
                 from promptpo.session.goals import judged, with_goals_reward
 
-                run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
-            run = replace(run, spec=with_cut(run.spec, run.horizon))
-            ahead, context = run.ahead(), run.context()
+                rewarded = with_goals_reward(context, state, self.observer)
+                context = await control.begun(rewarded, going_on(journal.directory))
+            context = replace(context, spec=with_cut(context.spec, context.horizon))
+            ahead = Preflight(context.spec, context.config, context.spender.llm)
             outcome = await search(
                 context,
-                self.control,
+                control,
                 observe=self.observer.progress,
-                tested_so_far=lambda found: write_results(run, found, ahead, self.control.reason),
+                tested_so_far=lambda found: write_results(context, state, found, ahead, control.reason),
             )
-            if run.config.goal:
-                outcome = await judged(context, outcome, self.control)
-        if self.control.reason and not outcome.stop.startswith(self.control.reason):
-            outcome = replace(
-                outcome, stop=f"{self.control.reason} after the search was over ({outcome.stop})"
-            )
-        if outcome.best is None and (run.directory / BEST).exists():  # nothing is overwritten by less
+            if goal:
+                outcome = await judged(context, outcome, control)
+        if control.reason and not outcome.stop.startswith(control.reason):
+            outcome = replace(outcome, stop=f"{control.reason} after the search was over ({outcome.stop})")
+        if outcome.best is None and (journal.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
-                f"{outcome.stop}, and no policy ran since; the result that {run.directory} has is kept."
+                f"{outcome.stop}, and no policy ran since; the result that {journal.directory} has is kept."
             )
-        written = write_results(run, outcome, ahead, self.control.reason)
-        run.journal.add("stop", str(len(run.state.told["session"]) - 1), {"reason": outcome.stop})
-        write_page(run.directory, self.observer)
+        written = write_results(context, state, outcome, ahead, control.reason)
+        journal.add("stop", str(len(state.sessions) - 1), {"reason": outcome.stop})
+        write_page(journal.directory, self.observer)
         self.observer.finished(written)
         return written
 
-    def _tell_the_end(self, run: OpenRun) -> None:
+    def _tell_the_end(self, spender: Spender) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""
-        awaited = 0 if getattr(run.llm, "repeats", False) else run.state.ledger.awaited
+        awaited = 0 if getattr(spender.llm, "repeats", False) else spender.ledger.awaited
         what = (
             f"waiting up to {RECEIVING_SECONDS:.0f} s for {awaited} answer{'s'[: awaited > 1]}, then "
             if awaited
             else ""
         )
-        again = f"; again: leave now, {run.resuming}" if self.control.reason == INTERRUPTED else ""
+        leave = f"; again: leave now, {going_on(spender.journal.directory)}"
+        again = leave if self.control.reason == INTERRUPTED else ""
         self.observer.warn(f"ending: {what}testing the best so far{again}")
 
 
