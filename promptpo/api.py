@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Sequence
@@ -264,7 +265,17 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
     config = asked_for(env_id, **options)
     with shown(options.get("observer"), options.get("progress")) as told:
         session = begun(config, out=options.get("out"), llm=options.get("llm"), observer=told)
-        return await session.run_beside()
+        waiting, cancelled = asyncio.ensure_future(asyncio.to_thread(session.run)), False
+        while not waiting.done():
+            try:
+                await asyncio.wait([waiting])
+            except asyncio.CancelledError:
+                session.control.stop("cancelled")
+                cancelled = True
+        if cancelled:
+            waiting.exception()  # whatever it was, it is over
+            raise asyncio.CancelledError
+        return waiting.result()
 
 
 def _unless_interrupted(session: Session) -> RunResult:
@@ -312,23 +323,20 @@ def _trusted(directory: Path, changes: Json, *, given: bool) -> Config:
         given: Whether a provider object is asked instead of the run's model.
     """
     config = load_config(directory / CONFIG)
-    own, base_url = made_here(directory), changes.get("base_url")
+    if made_here(directory):
+        return config
     again = [going_on(directory), "--trust"]
-    if not own and config.base_url and not base_url and not given:
-        again += ["--base-url", "ADDRESS"]
+    address = (
+        ["--base-url", "ADDRESS"] if config.base_url and not changes.get("base_url") and not given else []
+    )
     if not changes.get("trust"):
-        check_trust(directory, resuming(config), again)
-    elif "ADDRESS" in again:
+        check_trust(directory, resuming(config), again + address)
+    if address:
         raise UsageError(
             f"{directory} was not made here and names {config.base_url} as the address that your key goes to; "
-            f"name it yourself: {' '.join(again)}"
+            f"name it yourself: {' '.join(again + address)}"
         )
-    return replace(
-        config,
-        base_url=base_url or (config.base_url if own else None),
-        allow_weaker_sandbox=bool(changes.get("allow_weaker_sandbox"))
-        or (own and config.allow_weaker_sandbox),
-    )
+    return replace(config, base_url=None, allow_weaker_sandbox=False)
 
 
 def default_directory(task: Task) -> Path:

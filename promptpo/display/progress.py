@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
@@ -91,14 +90,15 @@ class RunProgress:
 
     @property
     def _tuning(self) -> str:
-        """For example "tuning r2c1: 4,100 of 12,000 steps, best 1,204"."""
-        tuning = self.state.tuning
-        if tuning is None or tuning.planned_steps == 0:
+        """For example "tuning r2c1: 4,100 steps, best 1,204"."""
+        batches = self.state.tuning
+        if not batches:
             return ""
-        best = tuning.best_return
-        told = "" if math.isnan(best) else f", best {number(best)}"
-        steps = _of(f"{tuning.steps:,}", tuning.planned_steps, " steps")
-        return f"tuning {', '.join(tuning.candidates) or 'numbers'}: {steps}{told}"
+        returns = [one["best_return"] for one in batches if one["best_return"] is not None]
+        best = f", best {number(max(returns))}" if returns else ""
+        steps = sum(sum(one["spent"].values()) for one in batches)
+        tuned = ", ".join(batches[-1].get("candidates", ())) or "numbers"
+        return f"tuning {tuned}: {steps:,} steps{best}"
 
     @property
     def standing(self) -> str:

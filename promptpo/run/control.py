@@ -165,15 +165,6 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-def _in_thread(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """What it gives in a thread with an event loop of its own."""
-    context = contextvars.copy_context()  # notebooks know by it which cell prints
-    pool = ThreadPoolExecutor(1, "promptpo")
-    future: Future[T] = pool.submit(context.run, asyncio.run, work)
-    pool.shutdown(wait=False)
-    return future
-
-
 def run_async(work: Work[T], control: Control | None = None) -> T:
     """Run a coroutine function to its end, also where an event loop is running already (notebooks).
 
@@ -188,8 +179,12 @@ def run_async(work: Work[T], control: Control | None = None) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
-    ending = control or Control()
-    future: Future[Any] = _in_thread(work() if control else ending.until_stopped(work()))
+    ending, pool = control or Control(), ThreadPoolExecutor(1, "promptpo")
+    context = contextvars.copy_context()  # notebooks know by it which cell prints
+    future: Future[Any] = pool.submit(
+        context.run, asyncio.run, work() if control else ending.until_stopped(work())
+    )
+    pool.shutdown(wait=False)
     while not future.done():
         try:
             wait([future])
@@ -199,26 +194,3 @@ def run_async(work: Work[T], control: Control | None = None) -> T:
         raise KeyboardInterrupt
     found: T = future.result()
     return found
-
-
-async def run_beside(work: Work[T], control: Control) -> T:
-    """Run a coroutine function in a thread, so that the caller's event loop is never kept waiting.
-
-    Args:
-        work: What to run.
-        control: Asked to end it when the caller is cancelled, and to leave the second time.
-
-    Raises:
-        CancelledError: The caller was cancelled, and the work is over.
-    """
-    waiting, cancelled = asyncio.wrap_future(_in_thread(work())), False
-    while not waiting.done():
-        try:
-            await asyncio.wait([waiting])
-        except asyncio.CancelledError:
-            control.stop("cancelled")
-            cancelled = True
-    if cancelled:
-        waiting.exception()  # whatever it was, it is over
-        raise asyncio.CancelledError
-    return waiting.result()

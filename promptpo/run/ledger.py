@@ -47,6 +47,7 @@ class Ledger:
     Attributes:
         limits: Steps of each purpose beside search and tuning, where the run has said how many.
         taken: Steps by row of the budget's table; under None what is on test seeds.
+        searched_steps: Those that count against the budget: all but those on test seeds.
         seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
         awaited: Calls that are being answered.
         arriving: Characters that have arrived of each answer that is being written, by the name of its call.
@@ -62,7 +63,7 @@ class Ledger:
         self.steps: dict[StepPurpose, int] = dict.fromkeys(get_args(StepPurpose), 0)
         self.arriving: dict[str, int] = {}
         self.taken: Counter[Purpose | None] = Counter()
-        self._outside = 0
+        self.searched_steps = 0
         self.awaited = 0
         self._reserved = 0
         self._released = asyncio.Event()
@@ -94,13 +95,8 @@ class Ledger:
             for purpose, steps in data["spent"].items():
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps
                 self.taken[row] += steps
-                on_test = event.kind == "reference" and row is None
-                self._outside += steps if purpose == "test" or on_test else 0
-
-    @property
-    def searched_steps(self) -> int:
-        """Steps that count against the budget: all but those on test seeds."""
-        return sum(self.steps.values()) - self._outside
+                if purpose != "test" and not event.key.endswith(REFERENCE_TEST):
+                    self.searched_steps += steps
 
     def steps_left(self) -> int | None:
         """Steps that nobody has spent or reserved; None without a limit."""
@@ -113,7 +109,7 @@ class Ledger:
         left = self.steps_left()
         if left is None:
             return None
-        most = self.limits.get(purpose) or allotted(purpose, self.budget.steps) or 0
+        most = allotted(purpose, self.budget.steps) or 0
         return min(left, max(0, most - self.taken[purpose])) // parts
 
     def reserve_call(self) -> None:

@@ -69,12 +69,6 @@ class Spender:
         other._player = player  # noqa: SLF001 - our own
         return other
 
-    def asking(self, llm: LLM) -> Spender:
-        """The same, where somebody else answers."""
-        other = copy.copy(self)
-        other.llm = llm
-        return other
-
     def can(self, purpose: Purpose) -> bool:
         """Whether the provider answers this kind of request; program search only writes policies."""
         return purpose in self.llm.purposes
@@ -209,18 +203,16 @@ class Spender:
             stop_on_failure=counted != "test",  # a failure in the test is one episode of many
         )
 
-        async def part(rolled: RollsOut, some: slice) -> tuple[Rollout, Evaluation]:
-            started = time.monotonic()
-            (found,) = await rolled([replace(whole, trials=whole.trials[some])])
-            return found, evaluation_of(found, time.monotonic() - started)
-
         async def measured() -> dict[str, Any]:
             nonlocal rollout
+            started = time.monotonic()
             async with self._reserved(row, counted, [whole]) as rolled:
-                rollout, evaluation = await part(rolled, slice(first))
+                (rollout,) = await rolled([replace(whole, trials=whole.trials[:first])])
+                evaluation = evaluation_of(rollout, time.monotonic() - started)
                 if go_on is not None and first < len(seeds) and go_on(evaluation):
-                    more, rest = await part(rolled, slice(first, None))
-                    rollout, evaluation = joined(rollout, more), evaluation + rest
+                    (more,) = await rolled([replace(whole, trials=whole.trials[first:])])
+                    rollout = joined(rollout, more)
+                    evaluation = evaluation_of(rollout, time.monotonic() - started)
             if record:
                 self._untold.keep(key, rollout)
             return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.files import reading
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.evidence import Evidence
@@ -19,10 +18,7 @@ from promptpo.run.history import History
 from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Experiment
-from promptpo.run.state_values import CandidateState, Spent, TuningState
-
-TUNED = ".tuning_steps"
-"""How the key of the decision on a round's tuning ends."""
+from promptpo.run.state_values import CandidateState, Spent
 
 
 @dataclass
@@ -58,13 +54,9 @@ class RunState:
             RunError: They are not those of a run.
         """
         state = cls(config)
-        try:
+        with reading(JOURNAL):
             for event in events:
                 state.add(event)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise RunError(
-                f"the {JOURNAL} is damaged: its events are not those of a run; restore it from a copy."
-            ) from error
         return state
 
     def add(self, event: Event) -> None:
@@ -136,18 +128,15 @@ class RunState:
         return None if best is None else self._state_of(best)
 
     @property
-    def stopped(self) -> list[tuple[str, str, Evaluation]]:
-        """Every program that failed: its candidate, the call that wrote it where a repair replaced it, what happened."""
-        found: list[tuple[str, str, Evaluation]] = []
-        for one in self.history.attempts:
-            calls, mended = one.candidate.calls, one.candidate.repairs
-            for data in self.told["evaluation"].values():
-                before, evaluation = mended - data["repairs"], evaluation_in(data)
-                if data["candidate"] == one.id and 0 < before < len(calls) and evaluation.outcome != "ok":
-                    found.append((one.id, calls[-1 - before], evaluation))
-            if one.evaluation.outcome != "ok":
-                found.append((one.id, "", one.evaluation))
-        return found
+    def stopped(self) -> list[tuple[str, bool, Evaluation]]:
+        """Every program that failed: its candidate, whether a repair replaced it, what happened."""
+        repairs = {one.id: one.candidate.repairs for one in self.history.attempts}
+        played = [
+            (one["candidate"], one["repairs"], evaluation_in(one)) for one in self.told["evaluation"].values()
+        ]
+        mended = [(id_, True, found) for id_, n, found in played if n < repairs.get(id_, 0)]
+        final = [(one.id, False, one.evaluation) for one in self.history.attempts]
+        return [one for one in mended + final if one[2].outcome != "ok"]
 
     @property
     def stop(self) -> str:
@@ -186,34 +175,10 @@ class RunState:
         return {int(key[1:]): data["unanswered"] for key, data in self.told["round"].items()}
 
     @property
-    def constant_actions(self) -> dict[str, str]:
-        """Digest of a program to the action that it gave in every step of training, where it did."""
-        return {data["program"]: data["action"] for data in self.told["constant"].values()}
-
-    @property
-    def references(self) -> dict[str, Evaluation]:
-        """What serves as a mark earned, by name: "random", "zero", "teacher", and those on test seeds as "random.test"."""
-        found = dict(self.told["reference"])
-        if "episodes" in self.told["teacher"]:
-            found["teacher"] = self.told["teacher"]["episodes"]
-        return {name: evaluation_in(data) for name, data in found.items()}
-
-    @property
-    def tuning(self) -> TuningState | None:
-        """Of the newest round whose tuning was decided on."""
-        planned = [(key[: -len(TUNED)], n) for key, n in self.told["decision"].items() if key.endswith(TUNED)]
-        if not planned:
-            return None
-        name, steps = planned[-1]
-        batches = [data for key, data in self.told["tuning"].items() if key.startswith(f"{name}.")]
-        returns = [one["best_return"] for one in batches if one.get("best_return") is not None]
-        return TuningState(
-            int(name[1:]),
-            planned_steps=int(steps),
-            steps=sum(sum(one["spent"].values()) for one in batches),
-            candidates=tuple(batches[-1].get("candidates", ())) if batches else (),
-            best_return=max(returns, default=math.nan),
-        )
+    def tuning(self) -> list[Mapping[str, Any]]:
+        """The batches of the round that is going on."""
+        name = f"r{self.history.rounds + 1}."
+        return [data for key, data in self.told["tuning"].items() if key.startswith(name)]
 
     @property
     def studies(self) -> list[str]:

@@ -152,8 +152,9 @@ class Sampler:
         prepare = [self.conversation.summariser.prepare()] if self.conversation else []
         await together([*prepare, features.before_round(0, history)])
         for n, source in enumerate(config.start, 1):
-            candidate = Candidate(f"r0c{n}", source, 0)
-            prose = "Written while the reward was judged." if config.is_written(candidate.id) else GIVEN
+            given = n <= len(config.start) - config.written
+            candidate = Candidate(f"r0c{n}", source, 0, origin="user" if given else "goal")
+            prose = GIVEN if given else "Written while the reward was judged."
             attempt = await self.measurer.measure(candidate, history, prose=prose)
             self.measurer.recorded(attempt)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from promptpo.errors import PromptPOError, RunError
+from promptpo.errors import RunError
 from promptpo.last_words import note
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
@@ -23,7 +24,7 @@ from promptpo.rollouts import make_executor
 from promptpo.run.budget import ASIDE, with_episodes
 from promptpo.run.checking import check_model
 from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async, run_beside
+from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async
 from promptpo.run.journal import Journal, going_on, to_json
 from promptpo.run.origin import digests, made_here
 from promptpo.run.preflight import Preflight
@@ -63,22 +64,10 @@ class Session:
         """Do the work, in this thread's event loop or in one of its own."""
         return run_async(self._run, self.control)
 
-    async def run_beside(self) -> RunResult:
-        """Do the work without keeping the caller's event loop waiting; a caller who is cancelled ends the search."""
-        return await run_beside(self._run, self.control)
-
     def estimate(self) -> Preflight:
-        """What the run would do and cost, and whether its models can be asked; no call is made, nothing rolled out or written."""
-        found: Preflight = run_async(self._estimate)
-        return found
-
-    async def _estimate(self) -> Preflight:
+        """What the run would do and cost; nothing is asked, rolled out or written."""
         config, llm, _, spec = self._prepared(asked=False)
-        try:
-            tried = await _tried(llm) if config.check else ()
-            return Preflight(spec, config, llm, tried)
-        finally:
-            await llm.aclose()
+        return Preflight(spec, config, llm)
 
     def _prepared(self, *, asked: bool = True) -> tuple[Config, LLM, str, TaskSpec]:
         """The settings with all that is decided before the start, who answers and why, and the task.
@@ -166,7 +155,7 @@ class Session:
         Returns:
             How many there are to try.
         """
-        models = _checkable(spender.llm)
+        models = [one for one in getattr(spender.llm, "members", (spender.llm,)) if hasattr(one, "check")]
         for n, one in enumerate(models, start=1):
             warning = await one.check()
             if warning:
@@ -174,8 +163,9 @@ class Session:
             elif warning is None:
                 from promptpo.llm.ensemble import EnsembleLLM
 
-                asked = EnsembleLLM((one,)) if hasattr(spender.llm, "members") else one
-                await spender.asking(asked).ask(f"check.{n}", "check", [Message("user", READY)], system="")
+                asking = copy.copy(spender)
+                asking.llm = EnsembleLLM((one,)) if hasattr(spender.llm, "members") else one
+                await asking.ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
     async def _begun(self, spender: Spender, state: RunState) -> None:
@@ -246,23 +236,3 @@ class Session:
         leave = f"; again: leave now, {going_on(spender.journal.directory)}"
         again = leave if self.control.reason == INTERRUPTED else ""
         self.observer.warn(f"ending: {what}testing the best so far{again}")
-
-
-def _checkable(llm: LLM) -> list[Any]:
-    """The models of a run whose keys, servers and names can be tried, the one for repairs included."""
-    return [one for one in getattr(llm, "members", (llm,)) if hasattr(one, "check")]
-
-
-async def _tried(llm: LLM) -> tuple[str, ...]:
-    """What trying the models finds, a sentence each."""
-    found = []
-    for one in _checkable(llm):
-        name = clean_name(one.name)
-        try:
-            said = await one.check()
-        except PromptPOError as error:
-            said = f"not ready: {error}"
-        if said is None:
-            said = f"{name}: the server lists no models, so that only a call can tell whether it answers."
-        found.append(said or f"{name}: ready, as far as can be told without a call.")
-    return tuple(found)

@@ -155,11 +155,10 @@ def test_the_reward_for_a_goal_is_seen_to_be_written() -> None:
 def test_tuning_says_how_far_it_is() -> None:
     """By its steps."""
     batch = {"spent": {"tune": 1000}, "best_return": 1204.0, "rollouts": "", "candidates": ["r2c1"]}
-    told = composed((0, "decision", "r2.tuning_steps", 4000), (20, "tuning", "r2.t1", batch))
-    assert told.doing == "tuning r2c1: 1,000 of 4,000 steps, best 1204"
+    told = composed((20, "tuning", "r1.t1", batch), (20, "tuning", "r1.t2", batch))
+    assert told.doing == "tuning r2c1: 2,000 steps, best 1204"
     old = {"spent": {"tune": 1000}, "best_return": None, "rollouts": ""}
-    guessed = composed((0, "decision", "r2.tuning_steps", 4000), (10, "tuning", "r2.t1", old))
-    assert guessed.doing == "tuning numbers: 1,000 of 4,000 steps"
+    assert composed((10, "tuning", "r1.t1", old)).doing == "tuning numbers: 1,000 steps"
 
 
 def test_no_tuning_is_not_called_tuning() -> None:
