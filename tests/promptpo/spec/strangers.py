@@ -263,6 +263,30 @@ class Kettle(Boiler):
         return self.h.astype(np.float32), reward, done, False, {}
 
 
+class Vessel(gymnasium.Env):
+    """Keep a vessel's level at what two dials say."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (3,))
+    action_space = spaces.Box(-1, 1, (1,))
+
+    def __init__(self) -> None:
+        self.states = ["level", "inflow"]
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.tank, self.dials = self.np_random.uniform(0, 4, 2), self.np_random.uniform(0, 4, 2)
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        self.tank = self.tank + self.np_random.normal(action, 0.1, 2)
+        self.dials = self.dials + self.np_random.normal(0, 0.1, 2)
+        reward = -abs(self.tank[self.states.index("level")] - self.dials.sum())
+        return self._observe(), float(reward), False, False, {}
+
+    def _observe(self) -> Any:
+        return np.array([self.tank[0], 2 * self.dials[0] + 1, -self.dials[1]], np.float32)
+
+
 for name, cls in (
     ("Boiler", Boiler),
     ("Oven", Oven),
@@ -276,5 +300,6 @@ for name, cls in (
     ("Courier", Courier),
     ("Sleeper", Sleeper),
     ("Plant", Plant),
+    ("Vessel", Vessel),
 ):
     gymnasium.register(f"Stranger/{name}-v0", cls)
