@@ -21,6 +21,7 @@ from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import with_settings
 from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.run.control import in_thread
 from promptpo.run.journal import going_on
 from promptpo.run.origin import asks, changed_files, check_trust, made_here, modules_of, resuming
 from promptpo.run.settings import check_names, in_reference, settings_of
@@ -265,7 +266,7 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
     config = asked_for(env_id, **options)
     with shown(options.get("observer"), options.get("progress")) as told:
         session = begun(config, out=options.get("out"), llm=options.get("llm"), observer=told)
-        waiting, cancelled = asyncio.ensure_future(asyncio.to_thread(session.run)), False
+        waiting, cancelled = asyncio.wrap_future(in_thread(session.run)), False
         while not waiting.done():
             try:
                 await asyncio.wait([waiting])

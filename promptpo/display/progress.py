@@ -74,9 +74,11 @@ class RunProgress:
     @property
     def open_samples(self) -> dict[str, bool]:
         """The samples of the round that are no candidate yet, and whether each is answered."""
-        names = (f"r{self.round}c{n}" for n in range(1, self.state.config.candidates + 1))
+        round_, answered = self.round, self.state.told["completion"]
         return {
-            name: bool(self.state.calls_for(name)) for name in names if self.state.candidate(name) is None
+            f"r{round_}c{n}": f"r{round_}.c{n}" in answered
+            for n in range(1, self.state.config.candidates + 1)
+            if self.state.candidate(f"r{round_}c{n}") is None
         }
 
     def _trying_out(self) -> str:

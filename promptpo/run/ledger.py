@@ -30,6 +30,10 @@ ROWS: Mapping[Kind, tuple[Purpose, StepPurpose]] = {
 """Which row of the budget's table pays for the steps of an event, and what they are counted as."""
 
 
+LIMITS = {"calls": "{} language-model calls", "usd": "${:g}", "tokens": "{} tokens"}
+"""Limits on calls, in words, by their names in `Budget`."""
+
+
 def payer(kind: Kind, key: str) -> tuple[Purpose | None, StepPurpose]:
     """Which row pays for an event, none for what is on test seeds; and what its steps are counted as."""
     outside: tuple[None, StepPurpose] = (None, "test")
@@ -119,17 +123,15 @@ class Ledger:
             BudgetSpentError: It would pass a limit.
         """
         budget = self.budget
-        if budget.calls is not None and self.calls + self.awaited >= budget.calls:
-            raise BudgetSpentError(f"the limit of {budget.calls} language-model calls is reached")
-        if budget.usd is not None and self.cost_usd >= budget.usd:
-            raise BudgetSpentError(f"the limit of ${budget.usd:g} is reached")
+        spent = {"calls": self.calls + self.awaited, "usd": self.cost_usd, "tokens": self.usage.total}
+        for name, so_far in spent.items():
+            limit = getattr(budget, name)
+            if limit is not None and so_far >= limit:
+                raise BudgetSpentError(f"the limit of {LIMITS[name].format(limit)} is reached")
         if budget.usd is not None and self.unpriced_calls > self._unpriced_before:
             raise BudgetSpentError(
                 f"the limit of ${budget.usd:g} cannot be kept, since a call had no known price (PROMPTPO_PRICES can name it)"
             )
-        spent = self.usage.total
-        if budget.tokens is not None and spent >= budget.tokens:
-            raise BudgetSpentError(f"the limit of {budget.tokens} tokens is reached")
         self.awaited += 1
 
     def release_call(self) -> None:

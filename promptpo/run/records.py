@@ -296,12 +296,11 @@ class Tuned:
     outcome: TuningOutcome = "none"
 
 
-def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
+def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+    """95 % bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
 
     Args:
         values: Returns of independent episodes.
-        level: Coverage.
 
     Returns:
         (low, high); (nan, nan) for no values.
@@ -312,5 +311,5 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, 
         return (math.nan, math.nan)
     data = np.asarray(values, dtype=float)
     draws = np.random.default_rng(0).choice(data, size=(2000, data.size)).mean(axis=1)
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(draws, [0.025, 0.975])
     return float(low), float(high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ class RunState:
                 attempt,
                 functools.reduce(operator.add, looks) if looks else None,
                 history.evidence(attempt) if history.runs(attempt) else Evidence(),
-                self.calls_for(attempt.id, attempt.candidate.calls),
+                {key: self.told["completion"][key] for key in attempt.candidate.calls},
                 self._spent_by[attempt.id],
             )
         return found
@@ -115,11 +115,6 @@ class RunState:
         """The candidate of that id."""
         found = self.history.find(candidate)
         return None if found is None else self._state_of(found)
-
-    def calls_for(self, candidate: str, named: Container[str] = ()) -> dict[str, Any]:
-        """The answers that were given for a candidate, and those of the calls named, by key."""
-        calls = self.told["completion"].items()
-        return {key: one for key, one in calls if one.get("candidate") == candidate or key in named}
 
     @property
     def best(self) -> CandidateState | None:
@@ -131,12 +126,10 @@ class RunState:
     def stopped(self) -> list[tuple[str, bool, Evaluation]]:
         """Every program that failed: its candidate, whether a repair replaced it, what happened."""
         repairs = {one.id: one.candidate.repairs for one in self.history.attempts}
-        played = [
-            (one["candidate"], one["repairs"], evaluation_in(one)) for one in self.told["evaluation"].values()
-        ]
-        mended = [(id_, True, found) for id_, n, found in played if n < repairs.get(id_, 0)]
-        final = [(one.id, False, one.evaluation) for one in self.history.attempts]
-        return [one for one in mended + final if one[2].outcome != "ok"]
+        found = {(one.id, repairs[one.id]): one.evaluation for one in self.history.attempts}
+        for data in self.told["evaluation"].values():
+            found.setdefault((data["candidate"], data["repairs"]), evaluation_in(data))
+        return [(id_, n < repairs.get(id_, 0), one) for (id_, n), one in found.items() if one.outcome != "ok"]
 
     @property
     def stop(self) -> str:

@@ -88,8 +88,7 @@ async def judged(context: SearchContext, outcome: Outcome, control: Control) -> 
     shown = await control.finished(_filmed(context, outcome), at_least=ITS_OWN)
     asked = await control.finished(asked_for(context, outcome))
     await context.spender.receive()
-    then = going_on(context.journal.directory)
-    found = asked or unknown(f"{control.reason}, before the model had said; {then} goes on")
+    found = asked or unknown(f"{control.reason}, before the model had said; {control.then} goes on")
     return replace(outcome, judged={**found, **fulfilled(outcome), **(shown or NOT_FILMED)})
 
 

@@ -23,10 +23,10 @@ from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
 from promptpo.run.budget import ASIDE, with_episodes
 from promptpo.run.checking import check_model
-from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.run.config import CONFIG, Config
 from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async
 from promptpo.run.journal import Journal, going_on, to_json
-from promptpo.run.origin import digests, made_here
+from promptpo.run.origin import digests
 from promptpo.run.preflight import Preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
@@ -57,7 +57,7 @@ class Session:
 
     def __init__(self, config: Config, directory: Path, llm: LLM | None, observer: Observer) -> None:
         self.config, self.directory, self.observer = config, directory, observer
-        self.control = Control()
+        self.control = Control(going_on(directory))
         self._given_llm = llm
 
     def run(self) -> RunResult:
@@ -129,15 +129,14 @@ class Session:
         await asyncio.to_thread(self.check)
         obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
         config, llm, choice, spec = self._prepared()
-        directory, then = self.directory, going_on(self.directory)
+        directory, then = self.directory, self.control.then
         with Journal(directory) as journal:
-            if not (directory / CONFIG).exists():
+            begun = (directory / CONFIG).exists()
+            if not begun:
                 config = replace(config, files=digests(config.task))
-                keep(config, directory, self.observer, "the same command again")
-            elif config != load_config(directory / CONFIG) or not made_here(directory):
-                keep(config, directory, self.observer, then)
+            keep(config, directory, self.observer, then if begun else "the same command again")
             note(then)
-            with self.control.interrupted(then):
+            with self.control.interrupted():
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
                     state = RunState.of(config, journal.events)
@@ -181,7 +180,7 @@ class Session:
         sandbox = to_json(await spender.executor.status())
         journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
         if config.check and not state.told["completion"]:
-            await self.control.begun(self._try_models(spender), going_on(journal.directory))
+            await self.control.begun(self._try_models(spender))
         self.control.told = lambda: self._tell_the_end(spender)
 
     def _told(self, context: SearchContext, state: RunState, choice: str) -> None:
@@ -201,8 +200,7 @@ class Session:
             if goal:
                 from promptpo.session.goals import judged, with_goals_reward
 
-                rewarded = with_goals_reward(context, state, self.observer)
-                context = await control.begun(rewarded, going_on(journal.directory))
+                context = await control.begun(with_goals_reward(context, state, self.observer))
             context = replace(context, spec=with_cut(context.spec, context.horizon))
             ahead = Preflight(context.spec, context.config, context.spender.llm)
             outcome = await search(
@@ -233,6 +231,5 @@ class Session:
             if awaited
             else ""
         )
-        leave = f"; again: leave now, {going_on(spender.journal.directory)}"
-        again = leave if self.control.reason == INTERRUPTED else ""
+        again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""
         self.observer.warn(f"ending: {what}testing the best so far{again}")

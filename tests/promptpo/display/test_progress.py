@@ -112,14 +112,14 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
     """A slow model is seen to be asked: how many of the answers are here, and for how long it was asked."""
     progress = composed(
         (0, "prompt", "p", PROMPT),
-        (30, "completion", "a", {**ANSWER, "candidate": "r1c1"}),
-        (38, "completion", "b", {**ANSWER, "candidate": "r1c4"}),
+        (30, "completion", "r1.c1", ANSWER),
+        (38, "completion", "r1.c4", ANSWER),
     )
     progress._asked_at -= 38
     assert progress.doing == "asking, 2 of 4 answered, 38 s"
     progress.state.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
     assert progress.doing == "asking, 2 of 4 answered, 38 s, 1,234 characters so far"
-    linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "?", {**ANSWER, "candidate": "r1c2"}))
+    linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "r1.c2", ANSWER))
     assert linked.open_samples["r1c2"]
 
 
