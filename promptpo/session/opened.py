@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +77,9 @@ class OpenRun:
         """What a search of it knows."""
         filmed = None
         if self.config.shows_frames(self.llm):
-            from promptpo.output.film.strip import camera
+            from promptpo.output.film.strip import film_strip
 
-            filmed = camera(self.config.task)
+            filmed = partial(film_strip, self.config.task)
         return SearchContext(self.spec, self.config, self.spender(), self.horizon, filmed)
 
     @property

@@ -426,7 +426,7 @@ def test_a_judge_that_sees_is_shown_strips(tmp_path: Path, monkeypatch: pytest.M
     """One for each episode that is compared, and for those of the best at the end; nobody else is shown any."""
     for part in ("output.film.strip", "session.goals"):
         monkeypatch.setattr(
-            f"promptpo.{part}.camera", lambda _task: lambda e: (png(e.steps % 250), (0, e.steps))
+            f"promptpo.{part}.film_strip", lambda _task, e: (png(e.steps % 250), (0, e.steps))
         )
     model = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT})
     llm = ScriptedLLM(model, sees=True)
