@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import of_meta_world
@@ -16,8 +15,7 @@ from promptpo.envs.spaces import recorded
 from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.choose import public
-from promptpo.output.report.result import failures_in_words, references_in_words
-from promptpo.output.report.scores import score_in_words
+from promptpo.output.sentences import sentence, texts
 from promptpo.program import Program
 from promptpo.run.records import Seeds
 from promptpo.version import __version__
@@ -26,7 +24,6 @@ from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
     import gymnasium
-    import jinja2
 
     from promptpo.envs.task import RewardProgram, Task
 
@@ -89,17 +86,21 @@ def exported(
     if provenance.task.reward is not None:
         gated(provenance.task.reward.source)
     program, task = Program.parse(source).inlined, portable(provenance.task)
-    added = _template().render(
-        program=program,
-        contract=program.contract,
-        task=task,
-        action=_action(action_space),
-        env_kwargs=json.dumps(dict(task.env_kwargs), default=str),
-        built=task.is_family or bool(task.wrappers) or _is_built(task.env_id),
-        wrappers=[str(wrapping) for wrapping in task.wrappers],
-        variants=json.dumps([asdict(variant) for variant in task.family], default=str),
-        files=dict(provenance.files),
-        reward=_as_text(task.reward.source) if task.reward is not None else "",
+    added = (
+        texts()
+        .get_template("policy.py.j2")
+        .render(
+            program=program,
+            contract=program.contract,
+            task=task,
+            action=_action(action_space),
+            env_kwargs=json.dumps(dict(task.env_kwargs), default=str),
+            built=task.is_family or bool(task.wrappers) or _is_built(task.env_id),
+            wrappers=[str(wrapping) for wrapping in task.wrappers],
+            variants=json.dumps([asdict(variant) for variant in task.family], default=str),
+            files=dict(provenance.files),
+            reward=_as_text(task.reward.source) if task.reward is not None else "",
+        )
     )
     program = beside(program, added)
     header = _header(program.docstring, provenance, filename)
@@ -224,22 +225,6 @@ def beside(program: Program, added: str) -> Program:
     return program
 
 
-@cache
-def _template() -> jinja2.Template:
-    import jinja2
-
-    env = jinja2.Environment(
-        loader=jinja2.PackageLoader("promptpo.output", "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Python, not HTML
-    )
-    env.filters["pyrepr"] = repr
-    return env.get_template("policy.py.j2")
-
-
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     parts = [
@@ -257,17 +242,17 @@ def _facts(provenance: Provenance) -> str:
     test, reward = result.get("test") or {}, provenance.task.reward
     own, score, seeds = (
         test.get("env_mean_return"),
-        score_in_words(test),
+        sentence("score", test),
         Seeds().test(test.get("episodes", 1)),
     )
     theirs = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
     goal = " ".join(reward.goal.split()) if reward else ""
-    marks = references_in_words(result.get("references") or {})
+    marks = sentence("references", result.get("references"))
     when = f"promptpo {__version__}, {datetime.now(UTC):%Y-%m-%d}"
     lines: list[Any] = [
         goal and f"The goal: {goal}.",
         score and f"Held-out mean return {score}, seeds {seeds[0]} to {seeds[-1]}.",
-        failures_in_words(test),
+        sentence("failures", test),
         reward and f"Returns are by the program REWARD below{theirs}.",
         marks and f"On the same seeds {marks}.",
         result.get("verdict"),

@@ -9,8 +9,9 @@ from pathlib import Path
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
 from promptpo.llm.choose import SEARCH
-from promptpo.output.report.result import REFERENCES, RESULT, result
+from promptpo.output.report.result import RESULT, result
 from promptpo.output.report.scores import counted
+from promptpo.output.sentences import REFERENCES
 from promptpo.run.config import Config
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds

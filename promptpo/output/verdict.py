@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.output.report.result import MARKS, REFERENCES, TEACHER
+from promptpo.output.sentences import REFERENCES
 from promptpo.run.evidence import Difference, Evidence
+from promptpo.run.records import TEACHER
+from promptpo.search.references import MARKS
 from promptpo.telling.feedback import number, with_noise
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Returns of episodes, all together and by the variants of a family, as numbers and in words."""
+"""Returns of episodes, all together and by the variants of a family, as numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from promptpo.envs.task import Task
-from promptpo.files import Json
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import mean_interval
-from promptpo.telling.feedback import episodes_in_words, number
 
 
 def by_variant(task: Task, episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
@@ -65,22 +63,6 @@ def counted(test: Evaluation, seeds: Sequence[int]) -> tuple[EpisodeRecord, ...]
     )
     missing = [seed for seed in seeds if seed not in finished][: test.failed]
     return (*test.episodes, *(EpisodeRecord(seed, min(test.returns), 0, success) for seed in missing))
-
-
-def table(rows: Sequence[Json]) -> list[str]:
-    """The rows as lines of a small table of text."""
-    width = max((len(row["variant"]) for row in rows), default=0)
-    return [f"  {row['variant']:<{width}}  {score_in_words(row) or 'nothing ran'}" for row in rows]
-
-
-def score_in_words(part: Json | None) -> str:
-    """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
-    if not part or part["mean_return"] is None:
-        return ""
-    low, high = map(number, part["ci95"])
-    rate = part.get("success_rate")
-    success = "" if rate is None else f", success {rate:.0%}"
-    return f"{number(part['mean_return'])} (95 % interval {low} to {high}, {episodes_in_words(part['episodes'])}{success})"
 
 
 def finite(value: float) -> float | None:
