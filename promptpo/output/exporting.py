@@ -20,7 +20,7 @@ from promptpo.program import Program
 from promptpo.run.records import Seeds
 from promptpo.version import __version__
 from promptpo_sandbox import Limits, check_source
-from promptpo_sandbox.text import clean_line, clean_lines
+from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
     import gymnasium
@@ -227,38 +227,15 @@ def beside(program: Program, added: str) -> Program:
 
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
-    parts = [
-        clean_line(f"Policy for {provenance.task.name}, written by {public(provenance.model)}."),
-        _facts(provenance),
-        "This code passed promptpo's static gate, which is no sandbox; `promptpo play` and `promptpo evaluate` run it confined.",
-        f"To play it (needs gymnasium): python {clean_line(filename)} --episodes 10 --seed 0",
-        clean_lines(*docstring.split("\n")),
-    ]
-    return "\n\n".join(part for part in parts if part).replace("\\", "\\\\").replace('"""', "'''")
-
-
-def _facts(provenance: Provenance) -> str:
     result = provenance.result if provenance.result.get("test") else {}
-    test, reward = result.get("test") or {}, provenance.task.reward
-    own, score, seeds = (
-        test.get("env_mean_return"),
-        sentence("score", test),
-        Seeds().test(test.get("episodes", 1)),
-    )
-    theirs = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
-    goal = " ".join(reward.goal.split()) if reward else ""
-    marks = sentence("references", result.get("references"))
-    when = f"promptpo {__version__}, {datetime.now(UTC):%Y-%m-%d}"
-    lines: list[Any] = [
-        goal and f"The goal: {goal}.",
-        score and f"Held-out mean return {score}, seeds {seeds[0]} to {seeds[-1]}.",
-        sentence("failures", test),
-        reward and f"Returns are by the program REWARD below{theirs}.",
-        marks and f"On the same seeds {marks}.",
-        result.get("verdict"),
-        f"Candidate {provenance.candidate} of run {provenance.run_id}, {when}.",
-    ]
-    return clean_lines(*filter(None, lines))
+    test = result.get("test") or {}
+    header = texts().get_template("header.txt.j2").render(
+        of=provenance, writer=public(provenance.model), filename=filename, docstring=docstring,
+        test=test, score=sentence("score", test), failures=sentence("failures", test),
+        marks=sentence("references", result.get("references")), verdict=result.get("verdict"),
+        seeds=Seeds().test(test.get("episodes", 1)), version=__version__, today=f"{datetime.now(UTC):%Y-%m-%d}",
+    )  # fmt: skip
+    return clean_lines(*header.split("\n")).replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def texts() -> jinja2.Environment:
         autoescape=False,  # noqa: S701 - no HTML
     )
     environment.filters |= {"pyrepr": repr, "quoted": shlex.quote, "going_on": _going_on, "counted": counted}
+    environment.filters["oneline"] = lambda text: " ".join(text.split())
     environment.filters["number"] = lambda value: "-" if value is None else number(value)
     environment.globals |= {"REFERENCES": REFERENCES, "NO_LIMIT": SOURCES["none"]}
     return environment
