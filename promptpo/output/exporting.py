@@ -126,23 +126,24 @@ def gated(source: str) -> None:
 def portable(task: Task) -> Task:
     """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
 
-    def made(env_id: str, kwargs: Json) -> tuple[str, Json]:
-        if not of_meta_world(env_id):
-            return env_id, kwargs
+    def made(one: Any) -> Any:
+        """The task or one of its variants."""
+        if not of_meta_world(one.env_id):
+            return one
         from promptpo.envs.meta_world import NAMESPACE, task_name
 
         try:
-            name = task_name(env_id, kwargs)
+            name = task_name(one.env_id, one.env_kwargs)
         except UsageError:  # its variants say which task
-            return f"metaworld:{env_id.removeprefix('metaworld:')}", kwargs
-        return (f"metaworld:{NAMESPACE}MT1", {**kwargs, "env_name": name}) if name else (env_id, kwargs)
+            return replace(one, env_id=f"metaworld:{one.env_id.removeprefix('metaworld:')}")
+        if not name:
+            return one
+        return replace(
+            one, env_id=f"metaworld:{NAMESPACE}MT1", env_kwargs={**one.env_kwargs, "env_name": name}
+        )
 
-    env_id, kwargs = made(task.env_id, task.env_kwargs)
-    variants = [made(variant.env_id, variant.env_kwargs) for variant in task.variants]
-    own = tuple(
-        replace(one, env_id=i, env_kwargs=k) for one, (i, k) in zip(task.variants, variants, strict=True)
-    )
-    return replace(task, env_id=env_id, env_kwargs=kwargs, variants=own)
+    whole: Task = made(task)
+    return replace(whole, variants=tuple(map(made, task.variants)))
 
 
 def policy_part(text: str) -> str:
@@ -241,26 +242,25 @@ def _header(docstring: str, provenance: Provenance, filename: str) -> str:
 def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, Any]:
     """How the file makes an action of what the policy returned, as the sandbox does.
 
-    ``kind`` is "box", "discrete", or "" for what stays as it is; ``stacks``: a batch of actions is one array, of such a
-    ``dtype`` and ``shape``; ``low`` and ``high``: bounds of a continuous space as short literals, empty without any.
+    ``kind`` is as it is `recorded`; of a "box" also ``dtype`` and ``shape``, ``low`` and ``high`` as short literals, and
+    whether it is ``bounded`` by these.
 
     Raises:
         ValueError: It is no record of a space.
     """
     import numpy as np
 
-    plain = {"kind": "", "stacks": True, "dtype": "", "shape": "", "low": "", "high": ""}
     if space is None:
-        return plain
+        return {"kind": "unknown", "bounded": False}
     known = space if isinstance(space, dict) else recorded(space)  # a Dict space is a mapping, too
     if known["kind"] != "box":
-        return plain | ({"kind": "discrete"} if known["kind"] == "discrete" else {"stacks": False})
+        return {"kind": known["kind"], "bounded": False}
     dtype = np.dtype(known["dtype"])
     low, high = (np.asarray(known[end], dtype) for end in ("low", "high"))
     if dtype.kind not in "biuf" or low.shape != high.shape:
         raise ValueError("this is no record of an action space")
-    array = plain | {"kind": "box", "dtype": dtype.name, "shape": repr(low.shape)}
-    return array | ({"low": _literal(low), "high": _literal(high)} if dtype.kind == "f" else {})
+    ends = {"low": _literal(low), "high": _literal(high), "bounded": dtype.kind == "f"}
+    return {"kind": "box", "dtype": dtype.name, "shape": low.shape, **ends}
 
 
 def _literal(bound: Any) -> str:

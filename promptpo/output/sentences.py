@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.run.preflight import SOURCES
-from promptpo.telling.feedback import number
+from promptpo.telling.feedback import number, with_noise
 from promptpo.telling.shortening import counted
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def texts() -> jinja2.Environment:
         autoescape=False,  # noqa: S701 - no HTML
     )
     environment.filters |= {"pyrepr": repr, "quoted": shlex.quote, "going_on": _going_on, "counted": counted}
+    environment.filters["with_noise"] = with_noise
     environment.filters["oneline"] = lambda text: " ".join(text.split())
     environment.filters["number"] = lambda value: "-" if value is None else number(value)
     environment.globals |= {"REFERENCES": REFERENCES, "NO_LIMIT": SOURCES["none"]}
@@ -58,7 +60,7 @@ def _raising(kind: Any) -> Any:
 
 def sentence(name: str, *given: Any) -> str:
     """What one of the macros says, in one line; empty where there is nothing to say."""
-    return " ".join(getattr(_macros(), name)(*given).split())
+    return re.sub(r"\s*\n\s*", " ", getattr(_macros(), name)(*given)).strip()
 
 
 def _going_on(sentence: Any) -> str:

@@ -27,13 +27,12 @@ def by_variant(task: Task, episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
         its = [episode for episode in episodes if task.index_of(episode.seed) == index]
         told: dict[str, Any] = {
             "variant": variant.name,
-            "env_id": variant.env_id,
             "env_kwargs": dict(variant.env_kwargs),
             **of_episodes(its),
-            "failed_episodes": sum(not episode.steps for episode in its),
         }
-        left_out = {"returns", *(name for name in ("env_id", "failed_episodes") if not told[name])}
-        rows.append({name: value for name, value in told.items() if name not in left_out})
+        del told["returns"]
+        more = {"env_id": variant.env_id, "failed_episodes": sum(not episode.steps for episode in its)}
+        rows.append(told | {name: value for name, value in more.items() if value})
     return {"by_variant": rows}
 
 

@@ -57,8 +57,5 @@ def highlighted(text: str, language: str = "python") -> Markup:
 
 def difference(before: str, after: str) -> Markup:
     """A unified difference; empty when the texts are equal."""
-    _, _, *lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)] or [
-        "",
-        "",
-    ]
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))[2:]
     return highlighted("\n".join(lines), "diff") if lines else Markup()
