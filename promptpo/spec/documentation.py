@@ -118,6 +118,7 @@ _OTHER = re.compile(
 )
 _FIELD = re.compile(r"(?m)^[ \t]*:(?:param|type|return|rtype|raise)\w*[^\n]*(?:\n[ \t]+\S[^\n]*)*")
 _ITEM = re.compile(r" *([-*+]|\d+[.)]) +(.*)")
+_DEFINED = re.compile(r"\s*\w+: ")
 
 
 def parse(text: str) -> Documentation:
@@ -165,7 +166,7 @@ def _section(lines: Sequence[str]) -> Section:
             told.append(f"{item[1][:-1]}. {item[2]}" if item[1][0].isdigit() else f"- {item[2]}")
         elif line.strip().startswith((">", "import ", "+-", "|")):
             continue
-        elif joins and line.strip() and not cells:
+        elif joins and line.strip() and not cells and not _DEFINED.match(line):
             told[-1] += f" {line.strip()}"
         elif not cells:
             told.append(line.strip())
