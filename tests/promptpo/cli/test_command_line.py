@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
+from tests.promptpo.commands import ended
 from tests.waiting import says, wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -28,8 +29,10 @@ def environment(**more: Any) -> Any:
     return {**kept, "PYTHONPATH": path, "COLUMNS": "100", **more}
 
 
-def promptpo(*arguments: Any, cwd: Any, **more: Any) -> Any:
-    """Run one command to its end."""
+def promptpo(*arguments: Any, cwd: Any, fresh: bool = False, **more: Any) -> Any:
+    """Run one command to its end; a fresh interpreter has imported nothing yet."""
+    if not fresh:
+        return ended(arguments, cwd=cwd, environment=environment(**more))
     return subprocess.run(
         [sys.executable, "-m", "promptpo", *arguments],
         cwd=cwd,
@@ -221,6 +224,7 @@ def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: s
         "--out",
         "r",
         cwd=tmp_path,
+        fresh=True,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
@@ -277,7 +281,7 @@ def test_mistakes_get_one_sentence(
 
 def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
     """The exit code and the sentence arrive outside; there is no traceback."""
-    done = promptpo("optimize", "CartPole-v1", "--rounds", "0", cwd=tmp_path)
+    done = promptpo("optimize", "CartPole-v1", "--rounds", "0", cwd=tmp_path, fresh=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("promptpo: ")
     assert len(done.stderr.splitlines()) == 1
