@@ -37,6 +37,35 @@ def begun(
     return process
 
 
+class Command:
+    """A command that runs, with what it prints in pipes; it is spoken to as a `subprocess.Popen` is."""
+
+    def __init__(
+        self, words: Sequence[str], *, cwd: Any, environment: Mapping[str, str], code: str = MAIN
+    ) -> None:
+        (out, to_out), (errors, to_errors) = os.pipe(), os.pipe()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        self._process = begun(code, words, [nothing, to_out, to_errors], cwd=cwd, environment=environment)
+        for file in (nothing, to_out, to_errors):
+            os.close(file)
+        self.stdout, self.stderr = os.fdopen(out), os.fdopen(errors)
+
+    def poll(self) -> int | None:
+        """Its exit code, once it has one."""
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        """What `kill` does."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def communicate(self, timeout: float) -> tuple[int | None, str, str]:
+        """Its exit code, and the rest of what it prints; no more than a pipe holds on standard error."""
+        printed = self.stdout.read(), self.stderr.read()
+        self._process.join(timeout)
+        return self.poll(), *printed
+
+
 def ended(words: Sequence[str], *, cwd: Any, environment: Mapping[str, str]) -> CompletedProcess[str]:
     """What the command printed, and its exit code."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, open(os.devnull) as nothing:  # noqa: PTH123
