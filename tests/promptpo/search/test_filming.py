@@ -235,11 +235,7 @@ def test_a_renderer_that_starts_slowly_leaves_no_picture_out() -> None:
 
     trajectory = Trajectory([], [0] * 70, [1.0] * 70)
     whole = Episode(1, 70.0, 70, False, True, None, 0, 0.0, trajectory)
-<<<<<<< HEAD
-    found = renderer._pictures(Late(0.0), whole, str, {"frames": 7, "width": 50, "seconds": 2})
-=======
-    found = renderer._pictures(Late(0.0), whole, 10.0, {"frames": 7, "width": 50, "seconds": 1})
->>>>>>> tst2
+    found = renderer._pictures(Late(0.0), whole, str, {"frames": 7, "width": 50, "seconds": 1})
     assert [step for step, *_ in found["frames"]] == [0, 10, 20, 30, 40, 50, 60, 70]
 
 
