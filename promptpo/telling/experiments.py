@@ -110,7 +110,7 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
         if each < limits.HEAD:
             left_out += 1
             continue
-        texts.append(whole_lines(_in_words(one), each, kept=FIT))
+        texts.append(_in_words(one, each))
         room -= len(texts[-1]) + 2
     last = [f"({left_out} earlier experiments are left out.)"] if left_out else []
     return "\n\n".join([TITLE, *texts, *last]) if texts else ""
@@ -141,8 +141,9 @@ def _took(one: Experiment) -> str:
     return f"{took}; {len(one.ends)} ended by termination, after {after} steps"
 
 
-def _in_words(one: Experiment) -> str:
-    """An experiment: what was tried out, and what it reported or why it did not."""
+def _in_words(one: Experiment, most: int) -> str:
+    """An experiment: what was tried out, and in so many characters what it reported or why it did not."""
     idea = _idea(one, 2 * limits.IDEA)  # it may say what columns of the report mean
     head = f"{one.id} ({_took(one)}){f': {idea}' if idea else ''}"
-    return f"{head}\n{one.report or f'It gave no report: {tidy(one.problem)}.'}"
+    report = one.report or f"It gave no report: {tidy(one.problem)}."
+    return f"{head}\n{whole_lines(report, most - len(head), kept=FIT)}"

@@ -74,7 +74,7 @@ def system_prompt(spec: TaskSpec, config: Config, *, played: bool = False) -> st
     success = "the share of episodes that succeed, then " if spec.reports_success else ""
     return render(
         "system",
-        **(task_of(spec) | {"spec": text.strip()}),
+        **(task_of(spec) | {"spec": text}),
         goal=f"{success}the sum of rewards",
         horizon=spec.horizon or spec.cut,
         tune=config.switches.tune and config.tune != "none",
@@ -89,10 +89,9 @@ def system_prompt(spec: TaskSpec, config: Config, *, played: bool = False) -> st
 
 def task_of(spec: TaskSpec) -> dict[str, str]:
     """The spec, and the forms of observations and actions, empty where the spec says them in the same words."""
-    said = " ".join(spec.text.split())
-    spaces = {"observation_form": spec.observation_space, "action_form": spec.action_space}
-    forms = {name: form_of(space) for name, space in spaces.items()}
-    return {"spec": spec.text.strip(), **{n: f * (" ".join(f.split()) not in said) for n, f in forms.items()}}
+    said, forms = " ".join(spec.text.split()), map(form_of, (spec.observation_space, spec.action_space))
+    seen, done = (form * (" ".join(form.split()) not in said) for form in forms)
+    return {"spec": spec.text, "observation_form": seen, "action_form": done}
 
 
 def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool = False) -> str:
