@@ -50,8 +50,11 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     before = sorted(after, key=lambda one: one[0].startswith("next_obs"))
     body, helpers = _with_marks(passed), list(_helpers(passed))
     head, shown = list[str](), "\n".join([*body, *helpers])
-    called = {one: level for one, level in lines.helpers.items() if re.search(rf"\b{one}\(", shown)}
-    words = {one: told for one, helper in called.items() if (told := _elsewhere(passed, helper))}
+    words = {
+        one: told
+        for one, helper in lines.helpers.items()
+        if (told := _elsewhere(passed, helper)) and re.search(rf"\b{one}\(", shown)
+    }
     chains = {path: chain for one in passed.reads for path, chain in one.items()}
     for one in [*level.arguments, *sorted(lines.cut), *chains]:
         chain = chains.get(one)
@@ -94,11 +97,11 @@ def _is_constant(chain: AttributeChain, values: list[Any]) -> bool:
     table = table_of(values)
     if table is None or table[0].size > FEW or not (table == table[0]).all():
         return False
-    name = re.fullmatch(r"\.(\w+)(?:\['\w+'\])*(\.\w+)?", chain.text)
-    computed = name is not None and isinstance(getattr(type(chain.root), name[1], None), property)
-    plain = name is not None and (not name[2] or isinstance(getattr(chain.root, name[1], None), type))
-    fixed = name is not None and plain and not computed and is_fixed(chain.root, name[1], ("reset", "_reset"))
-    return fixed or (not chain.own and ("." not in chain.text or isinstance(chain.root, ModuleType | type)))
+    if not chain.own and ("." not in chain.text or isinstance(chain.root, ModuleType | type)):
+        return True
+    name = re.fullmatch(r"\.(\w+)(?:\['\w+'\])*", chain.text)
+    kept = name is not None and not isinstance(getattr(type(chain.root), name[1], None), property)
+    return name is not None and kept and is_fixed(chain.root, name[1], ("reset", "_reset"))
 
 
 def _with_marks(passed: Proposal) -> list[str]:

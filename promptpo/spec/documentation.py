@@ -107,7 +107,7 @@ _TITLE = re.compile(r" *(\*\*)?([A-Z]\w*(?: \w+){0,2})(?(1)\*\*)? ?:(?(1)(?:\*\*
 _OTHER = re.compile(
     r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
 )
-_ITEM = re.compile(r" *([-*+]|\d+[.)]) +(.*)")
+_ITEM = re.compile(r" *(?:[-*+]|\d+[.)]) ")
 
 
 def parse(text: str) -> Documentation:
@@ -149,7 +149,7 @@ def _section(lines: Sequence[str]) -> Section:
             unit = next((text for title, text in zip(titles, cells, strict=False) if "unit" in title), "")
             tables[-1][1][int(cells[0])] = NamedNumber(cells[1], unit)
         elif item:
-            told.append(f"{item[1][:-1]}. {item[2]}" if item[1][0].isdigit() else f"- {item[2]}")
+            told.append(re.sub(r"^[*+](?= )", "-", line.strip()))
         elif joins and line.strip() and not cells:
             told[-1] += f" {line.strip()}"
         elif not cells:

@@ -116,7 +116,7 @@ def _leaf(
     path: str, key: str, space: AnySpace, section: Section, kept: Mapping[int, Sequence[str]]
 ) -> Iterator[Field]:
     """A space without parts: as one value, or number by number where it is a flat array."""
-    shape, name, whole = space.shape or (), identifier(key), not isinstance(space, spaces.Box)
+    shape, name = space.shape or (), identifier(key)
     if isinstance(space, spaces.Text):
         yield Field(name or "text", path, form="str")
     elif len(shape) == 1 and shape != (0,):
@@ -126,7 +126,7 @@ def _leaf(
         fallback = "image" if form and space.dtype == np.uint8 else "array" if form else "value"
         columns = kept.get(shape[1], ()) if len(shape) == 2 else ()  # noqa: PLR2004 - a table
         meaning = f"columns: {', '.join(columns)}" if columns else ""
-        yield Field(name or fallback, path, form=form, whole=whole, meaning=meaning)
+        yield Field(name or fallback, path, form=form, meaning=meaning)
 
 
 def widest(low: Any, high: Any) -> tuple[float, float]:
@@ -145,18 +145,18 @@ def _array(
     while start in rows:
         yield _from_row(f"{path}[{start}]", rows[start])
         start += 1
-    size, name, whole = low.size - start, identifier(key), not isinstance(space, spaces.Box)
+    size, name = low.size - start, identifier(key)
     ends = widest(low[start:], high[start:])
     alike = (low[start:] == ends[0]).all() and (high[start:] == ends[1]).all()
     if size > LISTED or (alike and not start and size > (1 if key else TOGETHER)):
-        form = f"{size} {'flags' if whole and ends == (0, 1) else 'numbers'}"
+        form = f"{size} numbers"
         part = f"{path}[{start}:]" if start else path
-        yield Field(name or "values", part, form=form, whole=whole)
+        yield Field(name or "values", part, form=form)
         return
     name = name or ("a" if path.startswith("action") else "x")
     for i in range(start, low.size):
         called = name if key and low.size == 1 else f"{name}_{i}"
-        yield Field(called, f"{path}[{i}]", whole=whole)
+        yield Field(called, f"{path}[{i}]")
 
 
 def _from_row(path: str, row: NamedNumber) -> Field:
@@ -227,7 +227,7 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
     ends, read = widest(low, high), [follow(expression, one) for one in values]
     kept = all(np.allclose(np.clip(one, low, high), one, rtol=TOLERANCE, atol=TOLERANCE) for one in read)
     declared = kept and all(map(math.isfinite, ends))
-    seen = [low, high] if declared else [] if item.whole else read
+    seen = [low, high] if declared else read
     table = np.array([np.ravel(one) for one in seen if np.size(one) <= SPANNED], dtype=float)
     if table.size and np.isfinite(table).all():
         spans = [widest(column, column) for column in table.T]

@@ -181,7 +181,7 @@ class _Branches(ast.NodeTransformer):
 
     def _decided(self, test: ast.expr) -> bool | None:
         me, owner = self._level.me, self._level.owner
-        kept = {f"{me}.{name}": value for name, value in vars(owner).items()} if me else {}
+        kept = {f"{me}.{name}": value for name, value in getattr(owner, "__dict__", {}).items()}
         fixed = all(
             isinstance(kept.get(one), bool | int | float | str | dict) and is_fixed(owner, one.split(".")[1])
             for one in read_in(test, me)

@@ -44,12 +44,8 @@ def told(text: str, limit: int, without: re.Pattern[str] | None = None) -> str:
     for line in _DEFAULT.sub("", text).splitlines():
         sentences = _SENTENCE.split(line.strip())
         said = " ".join(s for s in sentences if not (_ASIDE.search(s) or (without and without.search(s))))
-        lines += [said] if re.search(r"[^\W\d]", said.removeprefix("where")) else []
-    pairs = zip(lines, [*lines[1:], ""], strict=False)
-    return cut(
-        "\n".join(one for one, after in pairs if not one.endswith(":") or re.match(r"\s*[-+|\d]", after)),
-        limit,
-    )
+        lines += [said] if re.search(r"[^\W\d]", said) else []
+    return cut("\n".join(lines), limit)
 
 
 def cut(text: str, limit: int) -> str:

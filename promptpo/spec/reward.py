@@ -44,7 +44,7 @@ def reward_parts(
     """
     trial, spaces = observed.trial, (env.observation_space, env.action_space)
     text = told(extra.reward or docs["reward"].text or _told_reward(env, docs, parts.description), MOST_WORDS)
-    text, end, found = with_values(text, env.unwrapped), parts.end, dict[str, Code]()
+    text, found = with_values(text, env.unwrapped), dict[str, Code]()
     if not extra.reward and (code := coded(trial, "reward", MOST_CODE, spaces)) is not None:
         found["reward"] = code
         text = text if len(text) <= BESIDE else ""
@@ -62,8 +62,7 @@ def reward_parts(
                 for key, said in code.words.items()
             }  # a line of another function may read it at another time of a step
             found[name] = replace(code, words=words)
-            end = end if len(end) <= BESIDE else ""
-    return replace(parts, code=found, reward_text=text, end=end)
+    return replace(parts, code=found, reward_text=text)
 
 
 def with_values(text: str, owner: Any) -> str:
