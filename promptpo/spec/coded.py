@@ -15,16 +15,13 @@ from promptpo.envs.spaces import equal
 from promptpo.spec.documentation import first_line
 from promptpo.spec.names import is_fixed
 from promptpo.spec.parts import NOT_OBSERVED, Code
-from promptpo.spec.values import table_of
+from promptpo.spec.values import FEW, table_of
 
 if TYPE_CHECKING:
     from promptpo.spec.functions import Level
     from promptpo.spec.trial import AttributeChain, Proposal, SpecTrial
 
 MARK = "...  # lines are left out here"
-
-FEW = 24
-"""Numbers of a constant that are told."""
 
 SAYING = (ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.If, ast.IfExp)
 """What code has that says more than where a value is kept."""
@@ -61,7 +58,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
         further = "" if chain is None else r"|\(|\[[-\d:']|\.\w+\b(?!\()"
         if not re.search(rf"(?<![\w.]){re.escape(one)}(?!\w{further})", shown):
             continue
-        first, last = ([row.get(one, (None, None))[n] for row in passed.used] for n in (0, 1))
+        first, last, later = ([row.get(one, [None] * 3)[n] for row in passed.used] for n in range(3))
         start, end = trial.tied(first, before), trial.tied(last, after)
         if chain is None:
             found = start if one in level.arguments else end
@@ -70,14 +67,15 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
                 return None
             head += [f"{one} = {found.path}"] if found.path not in {"", one} else []
             words |= {one: NOT_OBSERVED} if found.hidden else {}
-        elif _is_constant(chain, last):
-            words[one] = str(np.vectorize(lambda one: float(f"{one:.6g}"))(last[0]).tolist())
+        elif told := _constant(chain, last):
+            words[one] = told
         elif end.path:
             same = all(map(equal, first, last))
             begun = f"{start.path} at the beginning of a step, " if start.path else ""
             words[one] = end.path if same else f"{begun}{end.path} at the end of a step"
         elif end.hidden:
-            words[one] = NOT_OBSERVED
+            path = trial.tied(later, after).path
+            words[one] = f"changes within a step, after which it is {path}" if path else NOT_OBSERVED
     used = " ".join([*head, *body])
     given = [one for one in ("obs", "action", "next_obs") if re.search(rf"\b{one}\b", used)]
     entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
@@ -92,16 +90,19 @@ def _says(passed: Proposal) -> bool:
     return any(isinstance(n, SAYING) for one in body for n in ast.walk(one))
 
 
-def _is_constant(chain: AttributeChain, values: list[Any]) -> bool:
-    """Whether what nothing but construction and resets sets always held the same few numbers."""
-    table = table_of(values)
-    if table is None or table[0].size > FEW or not (table == table[0]).all():
-        return False
-    if not chain.own and ("." not in chain.text or isinstance(chain.root, ModuleType | type)):
-        return True
-    name = re.fullmatch(r"\.(\w+)(?:\['\w+'\])*", chain.text)
-    kept = name is not None and not isinstance(getattr(type(chain.root), name[1], None), property)
-    return name is not None and kept and is_fixed(chain.root, name[1], ("reset", "_reset"))
+def _constant(chain: AttributeChain, values: list[Any]) -> str:
+    """The few numbers or words that always were what nothing but construction and resets sets; empty for all else."""
+    value, owner = values[0], chain.root
+    if value is None or np.size(value) > FEW or not all(equal(one, value) for one in values):
+        return ""
+    if chain.own or ("." in chain.text and not isinstance(owner, ModuleType | type)):
+        for name in re.findall(r"\.(\w+)", chain.text):
+            computed = isinstance(getattr(type(owner), name, None), property)
+            if computed or not is_fixed(owner, name, ("reset", "_reset")):
+                return ""
+            owner = getattr(owner, name)
+    numbers = isinstance(value, np.ndarray | np.generic)
+    return str(np.vectorize(lambda one: float(f"{one:.6g}"))(value).tolist() if numbers else value)
 
 
 def _with_marks(passed: Proposal) -> list[str]:

@@ -108,6 +108,7 @@ _OTHER = re.compile(
     r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
 )
 _ITEM = re.compile(r" *(?:[-*+]|\d+[.)]) ")
+_DEFINED = re.compile(r"\s*\w+: ")
 
 
 def parse(text: str) -> Documentation:
@@ -150,7 +151,7 @@ def _section(lines: Sequence[str]) -> Section:
             tables[-1][1][int(cells[0])] = NamedNumber(cells[1], unit)
         elif item:
             told.append(re.sub(r"^[*+](?= )", "-", line.strip()))
-        elif joins and line.strip() and not cells:
+        elif joins and line.strip() and not cells and not _DEFINED.match(line):
             told[-1] += f" {line.strip()}"
         elif not cells:
             told.append(line.strip())

@@ -194,13 +194,13 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
         told.append(dict(zip(values, env.get_action_meanings(), strict=True)))
     for attribute, value in _of_parts(env):
         held = getattr(value, "__dict__", {}) if "action" in attribute else {}
-        told += (
-            [value] if isinstance(value, dict) else [{n: name for name, n in held.items() if type(n) is int}]
-        )
-    kinds = [
+        if all(type(n) is int for n in held.values()):
+            told.append({n: name for name, n in held.items()})
+        told += [value] if isinstance(value, dict) else []
+    kinds: list[Any] = [
         one for one in vars(sys.modules[type(env).__module__]).values() if isinstance(one, enum.EnumMeta)
     ]
-    named: list[Any] = [{one.value: one.name for one in kind} for kind in kinds]
+    named = [{one.value: one.name for one in kind} for kind in kinds]
     enumerated = [one for one in named if list(one) == list(values)]
     told += enumerated if len(enumerated) == 1 else []
     fitting = (

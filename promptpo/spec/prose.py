@@ -9,7 +9,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
 
 _ASIDE = re.compile(
     r"-v\d\b|\b(?:in|on|for|since) v\d\b|render|visuali[sz]|gymnasium|\bargument section\b|=(?:True|False)\b|set to True|https?:|^Credits|^To play|"
-    r"\bBox\(|reward threshold|\b(?:introduced|refactored|described) (?:in|by|from)\b|first appeared|^Adapted from|^From \"|"
+    r"\bBox\(|reward threshold|\.xml\b|\b(?:introduced|refactored|described) (?:in|by|from)\b|first appeared|^Adapted from|^From \"|"
     r"\bbased on (?:the |\w+'s )?(?:\w+ )?(?:work|environment)|\b(?:two|environment) versions\b|`?info`? (?:also )?contains|"
     r"more information can be found|diagram below|can be initialized|id string|(?:computed|kinematics) internally|multivariate|learning algorithms|"
     r"\b(?:classical control|RL algorithms)\b|^The (?:observation|action) shape|^The observation space consists|"

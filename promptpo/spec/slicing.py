@@ -42,6 +42,8 @@ def sliced(level: Level, index: int) -> Sliced | None:
     for one in (n for n in ast.walk(node) if isinstance(n, ast.Return)):
         if not isinstance(one.value, ast.Tuple) or len(one.value.elts) <= index:
             return None
+        if ast.Starred in map(type, one.value.elts[: index + 1]):  # which element is which shows when it runs
+            return None
         ends.append(one.value.elts[0])
         one.value = one.value.elts[index]
     level = replace(level, node=node)

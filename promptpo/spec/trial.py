@@ -76,7 +76,7 @@ class Proposal:
         told: What the environment gave.
         given: What they gave.
         used: Of each step: argument, name that is cut, or chain such as ``env.data.qpos[0]`` to its value where the lines
-            read it first, and where they read it last.
+            read it first, where they read it last, and a chain's after the step.
     """
 
     def __init__(self, lines: Sliced) -> None:
@@ -103,7 +103,7 @@ class Proposal:
     def begin(self, names: Mapping[str, Any]) -> None:
         """The function is called."""
         given = {name: _kept(names[name]) for name in self.lines.level.arguments}
-        self._now, self._value = {name: [value, value] for name, value in given.items()}, None
+        self._now, self._value = {name: [value, value, None] for name, value in given.items()}, None
         self._waiting, self._running = 0, self._function(_View(self.lines.level.owner), **given)
         next(self._running)
 
@@ -112,7 +112,9 @@ class Proposal:
         while self._running is not None and self._at[self._waiting] <= line:
             try:
                 used = {name: _kept(names[name]) for name in self._cut[self._waiting]}
-                self.failed |= any(not equal(self._now.setdefault(n, [v, v])[0], v) for n, v in used.items())
+                self.failed |= any(
+                    not equal(self._now.setdefault(n, [v, v, None])[0], v) for n, v in used.items()
+                )
                 self._look(self._waiting)
                 self._waiting += 1
                 self._running.send(tuple(used.values()) or None)
@@ -125,11 +127,14 @@ class Proposal:
         """Note what the chains in a line hold now."""
         for path, chain in self.reads[number].items():
             value = _at(chain)
-            self._now.setdefault(path, [value, value])[1] = value
+            self._now.setdefault(path, [value, value, None])[1] = value
 
     def compare(self, told: Any, *, keeping: bool) -> None:
         """Hold what the last run gave beside what the environment returned."""
         if keeping:
+            chains = {path: chain for line in self.reads for path, chain in line.items()}
+            for path in chains.keys() & self._now.keys():
+                self._now[path][2] = _at(chains[path])
             self.used.append(self._now)
         try:
             self.given.append(float(np.asarray(self._value, dtype=float).reshape(())))
@@ -275,11 +280,14 @@ def _chains(lines: Sliced, statement: ast.stmt) -> Iterator[tuple[str, Attribute
 
 
 def _at(chain: AttributeChain) -> Any:
-    """The numbers that a chain holds now; None where it holds anything else."""
+    """The numbers that a chain holds now, or the list of words; None where it holds anything else."""
     try:
-        found = table_of([evaluated(f"root{chain.text}", {"root": chain.root})])
+        value = evaluated(f"root{chain.text}", {"root": chain.root})
+        found = table_of([value])
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return list(value)
     return None if found is None else found[0]
 
 
