@@ -46,6 +46,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     after = trial.sides(*spaces)
     before = sorted(after, key=lambda one: one[0].startswith("next_obs"))
     body, helpers = _with_marks(passed), list(_helpers(passed))
+    ends = {attribute: f"next_{path}" for path, attribute in trial.names(spaces[0]).items()}
     head, shown = list[str](), "\n".join([*body, *helpers])
     words = {
         one: told
@@ -58,7 +59,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
         further = "" if chain is None else r"|\(|\[[-\d:']|\.\w+\b(?!\()"
         if not re.search(rf"(?<![\w.]){re.escape(one)}(?!\w{further})", shown):
             continue
-        first, last, later = ([row.get(one, [None] * 3)[n] for row in passed.used] for n in range(3))
+        first, last = ([row.get(one, (None, None))[n] for row in passed.used] for n in (0, 1))
         start, end = trial.tied(first, before), trial.tied(last, after)
         if chain is None:
             found = start if one in level.arguments else end
@@ -74,8 +75,9 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
             begun = f"{start.path} at the beginning of a step, " if start.path else ""
             words[one] = end.path if same else f"{begun}{end.path} at the end of a step"
         elif end.hidden:
-            path = trial.tied(later, after).path
-            words[one] = f"changes within a step, after which it is {path}" if path else NOT_OBSERVED
+            whole = chain.text.partition("[")[0][1:]
+            after_it = f"changes within a step, after which {level.path}.{whole} is {ends.get(whole)}"
+            words[one] = after_it if chain.own and whole in ends else NOT_OBSERVED
     used = " ".join([*head, *body])
     given = [one for one in ("obs", "action", "next_obs") if re.search(rf"\b{one}\b", used)]
     entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])

@@ -69,7 +69,15 @@ class Section:
                 run, more = dict(found[at : at + len(values)]), found[at + len(values) :][:1]
                 if list(run) == list(values) and values.stop not in dict(more):
                     return run
-        return {}
+        lists = [one.split(",") for one in re.findall(r"\[([^\[\]]+)\]", self.text)]
+        fitting = [one for one in lists if len(one) == len(values) > BOUNDS and all(map(_NAME.match, one))]
+        return dict(zip(values, map(NamedNumber, fitting[0]), strict=True)) if len(fitting) == 1 else {}
+
+
+BOUNDS = 2
+"""A list of two names in brackets may be bounds."""
+
+_NAME = re.compile(r"\s*[A-Za-z]")
 
 
 _NUMBERED = (
@@ -107,6 +115,7 @@ _TITLE = re.compile(r" *(\*\*)?([A-Z]\w*(?: \w+){0,2})(?(1)\*\*)? ?:(?(1)(?:\*\*
 _OTHER = re.compile(
     r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
 )
+_FIELD = re.compile(r"(?m)^[ \t]*:(?:param|type|return|rtype|raise)\w*[^\n]*(?:\n[ \t]+\S[^\n]*)*")
 _ITEM = re.compile(r" *(?:[-*+]|\d+[.)]) ")
 _DEFINED = re.compile(r"\s*\w+: ")
 
@@ -114,7 +123,7 @@ _DEFINED = re.compile(r"\s*\w+: ")
 def parse(text: str) -> Documentation:
     """Read a docstring; text before the first title is part of the description."""
     lines = defaultdict[str, list[str]](list)
-    text = re.sub(r"(?ms)^ *```.*?(?:^ *```|\Z)", "", text)
+    text = re.sub(r"(?ms)^ *```.*?(?:^ *```|\Z)", "", _FIELD.sub("", text))
     marked = re.search(r"^ {0,3}#{1,6} ", text, re.MULTILINE)
     part, indent, blank = "description", -1, False
     for line in re.sub(r"(?m)^(\S[^\n]*)\n(?:-{3,}|={3,})$", r"# \1", text).splitlines():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from promptpo.spec.fields import (
     names_kept,
     with_range,
 )
-from promptpo.spec.parts import Field
+from promptpo.spec.parts import Field, identifier
 from promptpo.spec.prose import told
 from promptpo.spec.render import number
 
@@ -51,6 +51,7 @@ def with_observation(
         sources["State"] = "known"
     else:
         found = fields_of("obs", space, section, names_kept(env.unwrapped), observed.observations)
+        found = _named(found, observed.trial.names(space) if observed.trial is not None else {})
         kept = any(not _NAMELESS.match(item.name) for item in found)
         sources["State"] = (
             "documentation" if section.text or section.tables else "environment" if kept else "space"
@@ -65,6 +66,16 @@ def with_observation(
         observation=found,
         observation_note=text,
     )
+
+
+def _named(found: Sequence[Field], names: Mapping[str, str]) -> list[Field]:
+    """Numbers without a name under that of the one attribute that always held them."""
+    taken = {item.name for item in found}
+    free = {path: name for path, told in names.items() if (name := identifier(told)) and name not in taken}
+    return [
+        replace(item, name=free.get(item.path, item.name)) if _NAMELESS.match(item.name) else item
+        for item in found
+    ]
 
 
 def with_action(

@@ -10,6 +10,7 @@ import math
 import re
 import sys
 import textwrap
+from collections import Counter
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,6 +35,9 @@ CLOSE = 1e-4
 """Of the largest result the most, and of the median the median, by which arithmetic in 32 bits may be off."""
 
 PLAIN = (bool, int, float, str, list, tuple, dict, set, np.ndarray, np.generic)
+
+WIDEST = 8
+"""Numbers of an attribute that may name a part of the observation."""
 
 MOST_ROWS = 300
 """Steps whose variables are kept to compare them with observations."""
@@ -76,7 +80,7 @@ class Proposal:
         told: What the environment gave.
         given: What they gave.
         used: Of each step: argument, name that is cut, or chain such as ``env.data.qpos[0]`` to its value where the lines
-            read it first, where they read it last, and a chain's after the step.
+            read it first, and where they read it last.
     """
 
     def __init__(self, lines: Sliced) -> None:
@@ -103,7 +107,7 @@ class Proposal:
     def begin(self, names: Mapping[str, Any]) -> None:
         """The function is called."""
         given = {name: _kept(names[name]) for name in self.lines.level.arguments}
-        self._now, self._value = {name: [value, value, None] for name, value in given.items()}, None
+        self._now, self._value = {name: [value, value] for name, value in given.items()}, None
         self._waiting, self._running = 0, self._function(_View(self.lines.level.owner), **given)
         next(self._running)
 
@@ -112,9 +116,7 @@ class Proposal:
         while self._running is not None and self._at[self._waiting] <= line:
             try:
                 used = {name: _kept(names[name]) for name in self._cut[self._waiting]}
-                self.failed |= any(
-                    not equal(self._now.setdefault(n, [v, v, None])[0], v) for n, v in used.items()
-                )
+                self.failed |= any(not equal(self._now.setdefault(n, [v, v])[0], v) for n, v in used.items())
                 self._look(self._waiting)
                 self._waiting += 1
                 self._running.send(tuple(used.values()) or None)
@@ -127,14 +129,11 @@ class Proposal:
         """Note what the chains in a line hold now."""
         for path, chain in self.reads[number].items():
             value = _at(chain)
-            self._now.setdefault(path, [value, value, None])[1] = value
+            self._now.setdefault(path, [value, value])[1] = value
 
     def compare(self, told: Any, *, keeping: bool) -> None:
         """Hold what the last run gave beside what the environment returned."""
         if keeping:
-            chains = {path: chain for line in self.reads for path, chain in line.items()}
-            for path in chains.keys() & self._now.keys():
-                self._now[path][2] = _at(chains[path])
             self.used.append(self._now)
         try:
             self.given.append(float(np.asarray(self._value, dtype=float).reshape(())))
@@ -159,6 +158,7 @@ class SpecTrial:
         env: Unwrapped, after a reset.
         found: "reward", "terminated" and "truncated" to the proposals for them.
         rows: Observation, action and next observation of the steps that are kept.
+        own: The environment's attributes after each of them.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -166,7 +166,7 @@ class SpecTrial:
         self._level = step_of(env)
         lines = {n: sliced(self._level, i) for n, i in RESULTS.items()} if self._level is not None else {}
         self.found = {name: Proposal(one) for name, one in lines.items() if one is not None}
-        self.rows = list[tuple[Any, Any, Any]]()
+        self.rows, self.own = list[tuple[Any, Any, Any]](), list[dict[str, Any]]()
         self._returned: Any = ()
 
     @contextlib.contextmanager
@@ -219,6 +219,10 @@ class SpecTrial:
             one.compare(self._returned[RESULTS[name]], keeping=keeping)
         if keeping:
             self.rows.append((observation, action, following))
+            tables = {name: table_of([value]) for name, value in vars(self.env).items()}
+            self.own.append(
+                {n: one[0] for n, one in tables.items() if one is not None and one.size <= WIDEST}
+            )
 
     def passed(self, name: str) -> Proposal | None:
         """The proposal for a result, if it gave every recorded one; None where it did not."""
@@ -262,6 +266,14 @@ class SpecTrial:
         whole = {"action": actions, "next_obs": after}
         same = (path for path, seen in whole.items() if all(map(equal, values, seen)))
         return Tie(path) if (path := next(same, "")) else tie(values, sides)
+
+    def names(self, observation_space: Any) -> dict[str, str]:
+        """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
+        seen = columns(observation_space, [row[2] for row in self.rows], "obs")
+        names = {name for own in self.own for name in own}
+        ties = [(tie([own.get(name) for own in self.own], seen).path, name) for name in names]
+        often = Counter(path for path, _ in ties)
+        return {path: name for path, name in ties if path and " " not in path and often[path] == 1}
 
 
 def _chains(lines: Sliced, statement: ast.stmt) -> Iterator[tuple[str, AttributeChain]]:

@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 import promptpo
+from promptpo.api import configured
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -25,7 +26,6 @@ from promptpo.output.film.strip import strip
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.artifacts import PICTURES
-from promptpo.run.checking import config_of
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
@@ -90,7 +90,7 @@ def spec_of_pictures() -> TaskSpec:
 
 def filming(journal: Journal, camera: Any) -> Filming:
     """For a run on pictures."""
-    config = config_of(Task("Pictures-v0"), {})
+    config = configured(Task("Pictures-v0"), {})
     llm = ScriptedLLM([], sees=True)
     spender = Spender(llm, None, config, journal, Ledger(config.budget, journal.events))
     return Filming(SearchContext(spec_of_pictures(), config, spender, 100, camera), camera)
@@ -159,7 +159,7 @@ def test_equal_episodes_are_shown_once(journal: Journal) -> None:
 )
 def test_who_is_shown_pictures(sees: bool | None, frames: bool | None, pictures: bool) -> None:
     """By default models that are known to see; on demand those of which it is not known; never those that do not."""
-    config = config_of(Task("Pictures-v0"), {"frames": frames})
+    config = configured(Task("Pictures-v0"), {"frames": frames})
     assert config.shows_frames(ScriptedLLM([], sees=sees)) is pictures
 
 
@@ -259,7 +259,7 @@ def test_a_small_frame_is_enlarged() -> None:
 def test_frames_do_not_go_with_hidden_names() -> None:
     """What hides which environment it is refuses what shows it, in one sentence."""
     with pytest.raises(UsageError, match="--frames shows which environment it is"):
-        config_of(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
+        configured(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
 
 
 @pytest.mark.slow

@@ -40,12 +40,17 @@ def test_flags_stay_an_array() -> None:
 
 def test_names_in_a_docstring_are_taken() -> None:
     """The list of names tells what a number is called."""
+    assert "self.due_in = obs[2]" in spec("Depot").text
     counted = parse("Observation: 0: load, 1: speed, 2: what is due in")["observation"]
     assert [item.name for item in fields_of("obs", spaces.Box(0, 1, (3,)), counted)] == [
         "load",
         "speed",
         "what_due_in",
     ]
+    assert (
+        fields_of("obs", spaces.Box(0, 1, (2,)), parse("Observation: in [low, high]")["observation"])[0].name
+        == "x_0"
+    )
 
 
 def test_entries_of_a_dictionary_are_named_by_their_keys() -> None:
@@ -83,7 +88,7 @@ def test_arrays_are_told_number_by_number_where_they_are_seen_in_part_or_scaled(
     assert '# env.tank: np.array([next_obs["tank"][0], ...]).' in text
     assert '# env.dials: np.array([0.5 * next_obs["dials"][0] - 0.5, -1 * next_obs["dials"][1]]).' in text
     assert "# env.states: ['level', 'inflow']." in text
-    assert '# env.rest[1]: changes within a step, after which it is next_obs["rest"][1].' in text
+    assert '# env.rest[1]: changes within a step, after which env.rest is next_obs["rest"].' in text
     assert "    dials: what they say, turned and shifted\n    rest: what is left to fill" in text
 
 
