@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import enum
-import json
 import math
 import re
 import sys
@@ -20,7 +19,7 @@ from gymnasium import spaces
 from promptpo.envs.spaces import leaves
 from promptpo.spec.documentation import NamedNumber, Section
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
-from promptpo.spec.paths import follow, is_path, limits
+from promptpo.spec.paths import follow, is_path, limits, written
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
@@ -102,7 +101,7 @@ def fields_of(
     """
     found = list[tuple[str, Field]]()
     for keys, leaf in leaves(space):
-        path = root + "".join(f"[{json.dumps(key)}]" for key in keys)
+        path = written(root, keys)
         key = "_".join(map(str, keys if isinstance((*keys, "")[0], str) else ("part", *keys)))
         items = _leaf(path, key, leaf, section or Section(), kept or {})
         found += [(identifier(key), item) for item in items]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import re
 import textwrap
@@ -153,15 +152,13 @@ def _getter(level: Level, node: ast.AST) -> Level | None:
 
 def value_of(level: Level, expression: ast.expr) -> Any:
     """What a chain of attributes of a level's object or module stands for now; None where it is no such thing."""
-    if isinstance(expression, ast.Name):
-        if expression.id == level.me:
-            return level.owner
-        local = expression.id in locals_of(level.node)
-        return None if local else level.names.get(expression.id, getattr(builtins, expression.id, None))
-    if not isinstance(expression, ast.Attribute):
+    root = expression
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or (root.id != level.me and root.id in locals_of(level.node)):
         return None
     try:
-        return getattr(value_of(level, expression.value), expression.attr, None)
+        return evaluated(ast.unparse(expression), level.names, {level.me: level.owner})
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
 

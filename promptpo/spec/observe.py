@@ -26,10 +26,7 @@ SEEDS = (0, 1, 2, 3)
 STARTS = range(100, 140)
 """Seeds of more starts, to see more texts."""
 
-STEPS_PER_EPISODE = 50
-STEPS_PER_EPISODE_SLOW = 8
-SLOW_MODULES = ("highway_env", "gymnasium.envs.box2d.car_racing")
-"""Simulators that take a large part of a second for a step."""
+STEPS_PER_EPISODE, FEWEST_STEPS = 50, 8
 
 MOST_STEPS = 1000
 """About so many in all, however many variants a family has."""
@@ -145,10 +142,8 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
 
 def _observed(env: AnyEnv, name: str, *, checking: bool) -> Observed:
     started = time.perf_counter()
-    slow = type(env.unwrapped).__module__.startswith(SLOW_MODULES)
     seeds = _seeds(env)
-    limit = STEPS_PER_EPISODE_SLOW if slow else STEPS_PER_EPISODE
-    limit = max(STEPS_PER_EPISODE_SLOW, min(limit, MOST_STEPS // len(seeds)))
+    limit = max(FEWEST_STEPS, min(STEPS_PER_EPISODE, MOST_STEPS // len(seeds)))
     trial = None
     if checking:
         from promptpo.spec.trial import SpecTrial

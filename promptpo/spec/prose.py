@@ -23,6 +23,9 @@ TRUNCATION = re.compile(
 )
 """Sentences on how long an episode may become, which episodes tell."""
 
+_HEAD_OF_NOTHING = re.compile(r"[^.\n]*:$(?!\n\s*[-+|\d])", re.MULTILINE)
+"""A sentence before a list that is left out."""
+
 _DEFAULT = re.compile(r"\s*\((?:the )?defaults?\b[^()]*\)", re.IGNORECASE)
 
 
@@ -45,7 +48,8 @@ def told(text: str, limit: int, without: re.Pattern[str] | None = None) -> str:
         sentences = _SENTENCE.split(line.strip())
         said = " ".join(s for s in sentences if not (_ASIDE.search(s) or (without and without.search(s))))
         lines += [said] if re.search(r"[^\W\d]", said) else []
-    return cut("\n".join(lines), limit)
+    said = _HEAD_OF_NOTHING.sub("", "\n".join(lines))
+    return cut(re.sub(r"\n+", "\n", said).strip(), limit)
 
 
 def cut(text: str, limit: int) -> str:
