@@ -255,3 +255,8 @@ def test_actions_are_named_by_an_object_that_is_kept() -> None:
     named = {one.name: one.value for one in choices_of(Hoist("actions"), Hoist.action_space, Section())}
     assert named == {"LIFT": 0, "LOWER": 1, "LET_GO": 2}
     assert not choices_of(Hoist("counters"), Hoist.action_space, Section())
+
+
+def test_actions_are_not_named_by_what_another_class_of_the_module_uses() -> None:
+    """An enumeration of as many values stands beside it."""
+    assert "WAIT" not in spec("Silo").text
