@@ -62,7 +62,8 @@ def _words(env: gymnasium.Env[Any, Any]) -> dict[str, str]:
     names = {name for name in _names(env, common) if name.lower() not in words["neutral"]}
     own = {w: "object" for name in names for w in _split(name) if w not in common and len(w) >= SHORTEST}
     system = dict.fromkeys(map(str.lower, names), "system")
-    return {**system, **own, **words["neutral"], **known(env).neutral}
+    neutral: dict[str, str] = words["neutral"]
+    return {**system, **own, **neutral, **known(env).neutral}
 
 
 def _names(env: gymnasium.Env[Any, Any], common: set[str]) -> set[str]:
