@@ -13,7 +13,7 @@ import numpy as np
 
 from promptpo.envs.spaces import equal
 from promptpo.spec.documentation import first_line
-from promptpo.spec.names import is_fixed
+from promptpo.spec.names import is_fixed, stored_in
 from promptpo.spec.parts import NOT_OBSERVED, Code
 from promptpo.spec.values import FEW, table_of
 
@@ -46,7 +46,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     after = trial.sides(*spaces)
     before = sorted(after, key=lambda one: one[0].startswith("next_obs"))
     body, helpers = _with_marks(passed), list(_helpers(passed))
-    ends = {attribute: f"next_{path}" for path, attribute in trial.names(spaces[0]).items()}
+    ends = {attribute: path for path, attribute in trial.names(spaces[0]).items()}
     head, shown = list[str](), "\n".join([*body, *helpers])
     words = {
         one: told
@@ -70,6 +70,9 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
             words |= {one: NOT_OBSERVED} if found.hidden else {}
         elif told := _constant(chain, last):
             words[one] = told
+        elif (whole := _changing(passed, one, chain)) in ends and (end.hidden or end.path.startswith("obs")):
+            seen = ends[whole]
+            words[one] = f"read while {level.path}.{whole} changes from {seen} to next_{seen}"
         elif end.path:
             same = all(map(equal, first, last))
             begun = f"{start.path} at the beginning of a step, " if start.path else ""
@@ -92,6 +95,16 @@ def _says(passed: Proposal) -> bool:
     return any(isinstance(n, SAYING) for one in body for n in ast.walk(one))
 
 
+def _changing(passed: Proposal, path: str, chain: AttributeChain) -> str:
+    """The attribute that a path of code begins with, where the function has changed it when it is first read; empty where not."""
+    level, whole = passed.lines.level, chain.text.partition("[")[0]
+    at = next(
+        line.lineno for line, reads in zip(passed.lines.body, passed.reads, strict=True) if path in reads
+    )
+    stored = {name for one in level.node.body if one.lineno < at for name in stored_in(one)}
+    return whole[1:] if chain.own and f"{level.me}{whole}" in stored else ""
+
+
 def _constant(chain: AttributeChain, values: list[Any]) -> str:
     """The few numbers or words that always were what nothing but construction and resets sets; empty for all else."""
     value, owner = values[0], chain.root
@@ -111,11 +124,11 @@ def _with_marks(passed: Proposal) -> list[str]:
     """The lines as text, with a mark where others are left out before a line that looks something up."""
     level, lines = passed.lines.level, list[str]()
     kept = [getattr(one, "lineno", 0) for one in passed.lines.body]
-    left_out = {one.lineno for one in level.node.body} - set(kept)
-    for n, one in enumerate(passed.lines.body):
-        between = range(kept[n - 1], kept[n]) if n else ()
-        lines += [MARK] if passed.reads[n] and left_out & set(between) else []
+    left_out, since = {one.lineno for one in level.node.body} - set(kept), kept[0]
+    for at, one, reads in zip(kept, passed.lines.body, passed.reads, strict=True):
+        lines += [MARK] if reads and left_out & set(range(since, at)) else []
         lines += _text(level, one).splitlines()
+        since = at if reads else since
     return lines
 
 
