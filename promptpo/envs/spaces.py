@@ -54,10 +54,6 @@ def form_of(space: AnySpace) -> str:
             return f"np.ndarray of zeros and ones, shape {space.shape}"
         case spaces.Text():
             return "str"
-        case spaces.Dict() if all(isinstance(item, spaces.Box) for item in space.values()):
-            shapes = ", ".join(f'"{key}" {item.shape}' for key, item in space.items())
-            dtypes = {str(item.dtype) for item in space.values()}
-            return f"dict of np.ndarray: {shapes}, {'/'.join(sorted(dtypes))}"
         case spaces.Dict():
             return "dict with " + ", ".join(f'"{key}": {form_of(item)}' for key, item in space.items())
         case spaces.Tuple():

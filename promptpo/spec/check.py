@@ -129,31 +129,27 @@ def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
             message = f"{said.name}: the lower bound {low:g} is above the upper bound {high:g}."
             yield Contradiction(said.line, message)
     for (low, high), (least, most) in zip(() if said.seen else said.ranges, spans, strict=False):
-        slack = [TOLERANCE * (1 + abs(low)), TOLERANCE * (1 + abs(high))]
-        told = f"{least:.6g} .. {most:.6g}"
-        if own.seen and (least < low - slack[0] or most > high + slack[1]):
-            yield Contradiction(
-                said.line, f"{said.name} was observed in {told}, outside {low:g} .. {high:g}."
-            )
-        elif not own.seen and not np.allclose((least, most), (low, high), rtol=TOLERANCE, atol=1e-6):
-            yield Contradiction(said.line, f"{said.name} lies in {told}, not in {low:g} .. {high:g}.")
+        below, above = (TOLERANCE * (1 + abs(one)) for one in (low, high))
+        outside = least < low - below or most > high + above
+        other = not np.allclose((least, most), (low, high), rtol=TOLERANCE, atol=1e-6)
+        if outside if own.seen else other:
+            where = f"{'was observed' if own.seen else 'lies'} in {least:.6g} .. {most:.6g}"
+            yield Contradiction(said.line, f"{said.name} {where}, not in {low:g} .. {high:g}.")
 
 
 def _choices(part: SpecClass | None, space: AnySpace) -> Iterator[Contradiction]:
-    """The numbered values of a discrete action, and the example."""
-    if part is None:
-        return
+    """The numbered values of a discrete action."""
+    constants = part.constants if part is not None else ()
     if not isinstance(space, spaces.Discrete):
-        for one in part.constants[:1]:
+        for one in constants[:1]:
             message = f"the action is no choice of numbered values: it is {type(space).__name__}."
             yield Contradiction(one.line, message)
         return
     first, last = int(space.start), int(space.start + space.n - 1)
-    example = re.search(r"for\s+example\s+(-?\d+)\.?(?:\s|$)", part.docstring)
-    told = [(f"{one.name} =", one.value, one.line) for one in part.constants]
-    for name, value, line in [*told, *([("the example", int(example[1]), part.line)] if example else [])]:
-        if value not in range(first, last + 1):
-            yield Contradiction(line, f"{name} {value} is no action: actions are {first} .. {last}.")
+    for one in constants:
+        if one.value not in range(first, last + 1):
+            message = f"{one.name} = {one.value} is no action: actions are {first} .. {last}."
+            yield Contradiction(one.line, message)
 
 
 def _episode(reading: Reading, spec: TaskSpec) -> Iterator[Contradiction]:

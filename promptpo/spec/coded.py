@@ -48,8 +48,11 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     body, helpers = _with_marks(passed), list(_helpers(passed))
     ends = {attribute: path for path, attribute in trial.names(spaces[0]).items()}
     head, shown = list[str](), "\n".join([*body, *helpers])
-    called = {one: level for one, level in lines.helpers.items() if re.search(rf"\b{one}\(", shown)}
-    words = {one: told for one, helper in called.items() if (told := _elsewhere(passed, helper))}
+    words = {
+        one: told
+        for one, helper in lines.helpers.items()
+        if (told := _elsewhere(passed, helper)) and re.search(rf"\b{one}\(", shown)
+    }
     chains = {path: chain for one in passed.reads for path, chain in one.items()}
     for one in [*level.arguments, *sorted(lines.cut), *chains]:
         chain = chains.get(one)
@@ -75,7 +78,9 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
             begun = f"{start.path} at the beginning of a step, " if start.path else ""
             words[one] = end.path if same else f"{begun}{end.path} at the end of a step"
         elif end.hidden:
-            words[one] = NOT_OBSERVED
+            whole = chain.text.partition("[")[0][1:]
+            after_it = f"changes within a step, after which {level.path}.{whole} is {ends.get(whole)}"
+            words[one] = after_it if chain.own and whole in ends else NOT_OBSERVED
     used = " ".join([*head, *body])
     given = [one for one in ("obs", "action", "next_obs") if re.search(rf"\b{one}\b", used)]
     entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
@@ -102,21 +107,17 @@ def _changing(passed: Proposal, path: str, chain: AttributeChain) -> str:
 
 def _constant(chain: AttributeChain, values: list[Any]) -> str:
     """The few numbers or words that always were what nothing but construction and resets sets; empty for all else."""
-    if not all(equal(one, values[0]) for one in values) or values[0] is None or np.size(values[0]) > FEW:
+    value, owner = values[0], chain.root
+    if value is None or np.size(value) > FEW or not all(equal(one, value) for one in values):
         return ""
-    owner, fixed = (
-        chain.root,
-        not chain.own and ("." not in chain.text or isinstance(chain.root, ModuleType | type)),
-    )
-    if not fixed:
+    if chain.own or ("." in chain.text and not isinstance(owner, ModuleType | type)):
         for name in re.findall(r"\.(\w+)", chain.text):
-            if isinstance(getattr(type(owner), name, None), property) or not is_fixed(
-                owner, name, ("reset", "_reset")
-            ):
+            computed = isinstance(getattr(type(owner), name, None), property)
+            if computed or not is_fixed(owner, name, ("reset", "_reset")):
                 return ""
             owner = getattr(owner, name)
-    words = isinstance(values[0], list)
-    return str(values[0] if words else np.vectorize(lambda one: float(f"{one:.6g}"))(values[0]).tolist())
+    numbers = isinstance(value, np.ndarray | np.generic)
+    return str(np.vectorize(lambda one: float(f"{one:.6g}"))(value).tolist() if numbers else value)
 
 
 def _with_marks(passed: Proposal) -> list[str]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.family import AnyEnv, ShownVariant
+from promptpo.envs.family import AnyEnv
 from promptpo.errors import UsageError
 from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
@@ -29,8 +29,7 @@ from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.task_spec import TaskSpec
 from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merged, read_spec_file
-from promptpo.spec.variants import variants_of, with_number, without_number
-from promptpo.spec.wrapped import with_wrappers
+from promptpo.spec.variants import variants_of
 from promptpo_sandbox.rewards import numbers_in
 
 if TYPE_CHECKING:
@@ -39,6 +38,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION, PROSE = 600, 600
 """Characters of what the task is about, and of how an episode begins and ends."""
+
+WRAPPED = """\
+The wrappers around the environment may change observations and rewards; meanings and code are those of the environment inside."""
 
 
 def describe(
@@ -111,23 +113,22 @@ def describe_env(
     """
     observed = observe(env, task.name, checking=code)
     spec = outlined(env, task, observed)
-    shown = env if isinstance(env, ShownVariant) else None
-    within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
-    parts, sources = _parts(within, task, spec, seen, clip_actions=clip_actions)
-    parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
-    variants = variants_of(within, task, reveal)
+    parts, sources = _parts(env, task, spec, observed, clip_actions=clip_actions)
+    if task.wrappers:
+        parts = replace(parts, observation_note=f"{WRAPPED}\n{parts.observation_note}".rstrip())
+    parts = without_own_reward(with_pictures(parts, env, observed), task.reward)
+    variants = variants_of(env, task, reveal)
     parts = replace(parts, blocks={**parts.blocks, **variants})
     if reveal == "bare":
-        parts = replace(bare(parts, within), blocks=variants)
+        parts = replace(bare(parts, env), blocks=variants)
     elif reveal == "anonymous":
         parts = replace(parts, title="", description="")
     else:  # texts often say what it is all about
-        parts = with_texts(parts, within.observation_space, seen)
+        parts = with_texts(parts, env.observation_space, observed)
         parts = replace(parts, blocks={**parts.blocks, **body_of(env.unwrapped)})
-    parts = parts if shown is None else with_number(parts, shown)
     text = render(parts)
     if reveal == "anonymous":
-        text = anonymous(text, within)
+        text = anonymous(text, env)
     elif reveal == "source":
         text = f"{text.rstrip()}\n\n\n{source_block(env.unwrapped)}\n"
     checks = tuple(checks_of(parts, spec, observed, sources))
@@ -142,7 +143,7 @@ def describe_env(
         sources=sources,
         gaps=gaps_in(spec, sources),
         info=_numbers_of_info(observed),
-        first_frames=first_frames(within, seen) if reveal in {"source", "named"} else (),
+        first_frames=first_frames(env, observed) if reveal in {"source", "named"} else (),
         checks=checks,
     )
     return spec, observed

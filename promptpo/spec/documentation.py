@@ -116,7 +116,7 @@ _OTHER = re.compile(
     r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
 )
 _FIELD = re.compile(r"(?m)^[ \t]*:(?:param|type|return|rtype|raise)\w*[^\n]*(?:\n[ \t]+\S[^\n]*)*")
-_ITEM = re.compile(r" *([-*+]|\d+[.)]) +(.*)")
+_ITEM = re.compile(r" *(?:[-*+]|\d+[.)]) ")
 _DEFINED = re.compile(r"\s*\w+: ")
 
 
@@ -159,7 +159,7 @@ def _section(lines: Sequence[str]) -> Section:
             unit = next((text for title, text in zip(titles, cells, strict=False) if "unit" in title), "")
             tables[-1][1][int(cells[0])] = NamedNumber(cells[1], unit)
         elif item:
-            told.append(f"{item[1][:-1]}. {item[2]}" if item[1][0].isdigit() else f"- {item[2]}")
+            told.append(re.sub(r"^[*+](?= )", "-", line.strip()))
         elif joins and line.strip() and not cells and not _DEFINED.match(line):
             told[-1] += f" {line.strip()}"
         elif not cells:

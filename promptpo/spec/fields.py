@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import enum
-import json
 import math
 import re
 import sys
@@ -20,7 +19,7 @@ from gymnasium import spaces
 from promptpo.envs.spaces import leaves
 from promptpo.spec.documentation import NamedNumber, Section
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
-from promptpo.spec.paths import follow, is_path, limits
+from promptpo.spec.paths import follow, is_path, limits, written
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
@@ -102,7 +101,7 @@ def fields_of(
     """
     found = list[tuple[str, Field]]()
     for keys, leaf in leaves(space):
-        path = root + "".join(f"[{json.dumps(key)}]" for key in keys)
+        path = written(root, keys)
         key = "_".join(map(str, keys if isinstance((*keys, "")[0], str) else ("part", *keys)))
         items = _leaf(path, key, leaf, section or Section(), kept or {})
         found += [(identifier(key), item) for item in items]
@@ -116,7 +115,7 @@ def _leaf(
     path: str, key: str, space: AnySpace, section: Section, kept: Mapping[int, Sequence[str]]
 ) -> Iterator[Field]:
     """A space without parts: as one value, or number by number where it is a flat array."""
-    shape, name, whole = space.shape or (), identifier(key), not isinstance(space, spaces.Box)
+    shape, name = space.shape or (), identifier(key)
     if isinstance(space, spaces.Text):
         yield Field(name or "text", path, form="str")
     elif len(shape) == 1 and shape != (0,):
@@ -126,7 +125,7 @@ def _leaf(
         fallback = "image" if form and space.dtype == np.uint8 else "array" if form else "value"
         columns = kept.get(shape[1], ()) if len(shape) == 2 else ()  # noqa: PLR2004 - a table
         meaning = f"columns: {', '.join(columns)}" if columns else ""
-        yield Field(name or fallback, path, form=form, whole=whole, meaning=meaning)
+        yield Field(name or fallback, path, form=form, meaning=meaning)
 
 
 def widest(low: Any, high: Any) -> tuple[float, float]:
@@ -145,18 +144,18 @@ def _array(
     while start in rows:
         yield _from_row(f"{path}[{start}]", rows[start])
         start += 1
-    size, name, whole = low.size - start, identifier(key), not isinstance(space, spaces.Box)
+    size, name = low.size - start, identifier(key)
     ends = widest(low[start:], high[start:])
     alike = (low[start:] == ends[0]).all() and (high[start:] == ends[1]).all()
     if size > LISTED or (alike and not start and size > (1 if key else TOGETHER)):
-        form = f"{size} {'flags' if whole and ends == (0, 1) else 'numbers'}"
+        form = f"{size} numbers"
         part = f"{path}[{start}:]" if start else path
-        yield Field(name or "values", part, form=form, whole=whole)
+        yield Field(name or "values", part, form=form)
         return
     name = name or ("a" if path.startswith("action") else "x")
     for i in range(start, low.size):
         called = name if key and low.size == 1 else f"{name}_{i}"
-        yield Field(called, f"{path}[{i}]", whole=whole)
+        yield Field(called, f"{path}[{i}]")
 
 
 def _from_row(path: str, row: NamedNumber) -> Field:
@@ -188,17 +187,21 @@ def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
 
 
 def _own_choices(env: Any, values: range) -> dict[int, str]:
-    """Choices by ``get_action_meanings``, a dictionary or an object on actions that is kept, or the one enumeration that fits."""
+    """Choices by ``get_action_meanings``, a dictionary or an object on actions that is kept, or the one enumeration that is used."""
     told = list[Any]()
     with contextlib.suppress(Exception):  # a foreign method: without names it goes on as well
         told.append(dict(zip(values, env.get_action_meanings(), strict=True)))
     for attribute, value in _of_parts(env):
         held = getattr(value, "__dict__", {}) if "action" in attribute else {}
-        told += (
-            [value] if isinstance(value, dict) else [{n: name for name, n in held.items() if type(n) is int}]
-        )
+        if all(type(n) is int for n in held.values()):
+            told.append({n: name for name, n in held.items()})
+        told += [value] if isinstance(value, dict) else []
+    codes = (getattr(one, "__code__", None) for one in vars(type(env)).values())
+    used = {name for code in codes if code for name in code.co_names}
     kinds: list[Any] = [
-        one for one in vars(sys.modules[type(env).__module__]).values() if isinstance(one, enum.EnumMeta)
+        one
+        for name, one in vars(sys.modules[type(env).__module__]).items()
+        if name in used and isinstance(one, enum.EnumMeta)
     ]
     named = [{one.value: one.name for one in kind} for kind in kinds]
     enumerated = [one for one in named if list(one) == list(values)]
@@ -227,7 +230,7 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
     ends, read = widest(low, high), [follow(expression, one) for one in values]
     kept = all(np.allclose(np.clip(one, low, high), one, rtol=TOLERANCE, atol=TOLERANCE) for one in read)
     declared = kept and all(map(math.isfinite, ends))
-    seen = [low, high] if declared else [] if item.whole else read
+    seen = [low, high] if declared else read
     table = np.array([np.ravel(one) for one in seen if np.size(one) <= SPANNED], dtype=float)
     if table.size and np.isfinite(table).all():
         spans = [widest(column, column) for column in table.T]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import re
 import textwrap
@@ -153,15 +152,13 @@ def _getter(level: Level, node: ast.AST) -> Level | None:
 
 def value_of(level: Level, expression: ast.expr) -> Any:
     """What a chain of attributes of a level's object or module stands for now; None where it is no such thing."""
-    if isinstance(expression, ast.Name):
-        if expression.id == level.me:
-            return level.owner
-        local = expression.id in locals_of(level.node)
-        return None if local else level.names.get(expression.id, getattr(builtins, expression.id, None))
-    if not isinstance(expression, ast.Attribute):
+    root = expression
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or (root.id != level.me and root.id in locals_of(level.node)):
         return None
     try:
-        return getattr(value_of(level, expression.value), expression.attr, None)
+        return evaluated(ast.unparse(expression), level.names, {level.me: level.owner})
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
 
@@ -181,7 +178,7 @@ class _Branches(ast.NodeTransformer):
 
     def _decided(self, test: ast.expr) -> bool | None:
         me, owner = self._level.me, self._level.owner
-        kept = {f"{me}.{name}": value for name, value in vars(owner).items()} if me else {}
+        kept = {f"{me}.{name}": value for name, value in getattr(owner, "__dict__", {}).items()}
         fixed = all(
             isinstance(kept.get(one), bool | int | float | str | dict) and is_fixed(owner, one.split(".")[1])
             for one in read_in(test, me)

@@ -108,7 +108,7 @@ _LINE = re.compile(
 def fields(table: str) -> tuple[Field, ...]:
     """Fields from lines such as ``angle = obs[4]; -1 .. 1; rad; of the hull, 0 is upright``.
 
-    Bounds, unit and meaning may be missing; fields whose path computes with ``//`` or ``%`` are whole numbers.
+    Bounds, unit and meaning may be missing.
     """
     found = []
     for line in filter(None, table.splitlines()):
@@ -116,6 +116,6 @@ def fields(table: str) -> tuple[Field, ...]:
         if match is None:
             raise ValueError(line)
         name, path, low, high, unit, meaning = match.groups(default="")
-        spans, whole = [(float(low), float(high))] if low else (), "//" in path or "%" in path
-        found.append(Field(name, path, unit=unit, meaning=meaning, whole=whole, spans=spans))
+        spans = [(float(low), float(high))] if low else ()
+        found.append(Field(name, path, unit=unit, meaning=meaning, spans=spans))
     return tuple(found)

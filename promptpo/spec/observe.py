@@ -26,10 +26,7 @@ SEEDS = (0, 1, 2, 3)
 STARTS = range(100, 140)
 """Seeds of more starts, to see more texts."""
 
-STEPS_PER_EPISODE = 50
-STEPS_PER_EPISODE_SLOW = 8
-SLOW_MODULES = ("highway_env", "gymnasium.envs.box2d.car_racing")
-"""Simulators that take a large part of a second for a step."""
+STEPS_PER_EPISODE, FEWEST_STEPS = 50, 8
 
 MOST_STEPS = 1000
 """About so many in all, however many variants a family has."""
@@ -145,10 +142,8 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
 
 def _observed(env: AnyEnv, name: str, *, checking: bool) -> Observed:
     started = time.perf_counter()
-    slow = type(env.unwrapped).__module__.startswith(SLOW_MODULES)
     seeds = _seeds(env)
-    limit = STEPS_PER_EPISODE_SLOW if slow else STEPS_PER_EPISODE
-    limit = max(STEPS_PER_EPISODE_SLOW, min(limit, MOST_STEPS // len(seeds)))
+    limit = max(FEWEST_STEPS, min(STEPS_PER_EPISODE, MOST_STEPS // len(seeds)))
     trial = None
     if checking:
         from promptpo.spec.trial import SpecTrial
@@ -291,12 +286,10 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         return Seeding(steps=len(begun), warnings=(warning,))
     if not observed.one_start or family_of(env) is not None:
         return Seeding(steps=len(begun))
-    if not _alike(env, SEEDS[1], begun, task.name):
-        return Seeding(steps=2 * len(begun))
     whole = _soon(steps_of(env, SEEDS[0], task.name))
-    known = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
-    steps = 2 * len(begun) + len(whole) * (3 if known else 1)
-    if not known or not all(_alike(env, seed, whole, task.name) for seed in SEEDS[1:3]):
+    ended = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
+    steps = len(begun) + 3 * len(whole)
+    if not ended or not all(_alike(env, seed, whole, task.name) for seed in SEEDS[1:3]):
         return Seeding(steps=steps)
     warning = (
         f"{task.name}: its seed changes nothing, all episodes of a policy are the same, so only a few are played, and "

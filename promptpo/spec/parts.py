@@ -21,7 +21,6 @@ class Field:
         unit: For example "rad/s"; empty where there is none.
         meaning: What it stands for; empty where the name says it.
         form: What it is where it is no number, for example "uint8 array of shape (7, 7, 3)".
-        whole: Whether it takes whole numbers only.
         spans: Smallest and largest value of all its numbers, or of each of a few; empty where nothing bounds them.
         seen: Whether these are observed rather than declared.
     """
@@ -31,7 +30,6 @@ class Field:
     unit: str = ""
     meaning: str = ""
     form: str = ""
-    whole: bool = False
     spans: Sequence[tuple[float, float]] = ()
     seen: bool = False
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,11 @@ OF_PATHS = (ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.Name, ast.Una
 
 class PathError(ValueError):
     """An expression that does not fit the space; the text is one sentence."""
+
+
+def written(root: str, keys: Sequence[str | int]) -> str:
+    """The Python that reads what is inside a value: ``obs["goal"][0]``."""
+    return root + "".join(f"[{json.dumps(key)}]" for key in keys)
 
 
 def is_path(expression: ast.expr) -> bool:
@@ -46,9 +53,9 @@ def follow(expression: ast.expr, value: Any) -> Any:
             raise IndexError
         return whole[key]
     except (LookupError, TypeError, ValueError):
-        keys = f"it has the keys {', '.join(map(repr, whole))}" if isinstance(whole, dict) else ""
-        has = keys or (f"there are {len(whole)} parts" if parts else "there is one value, which has no parts")
-        raise PathError(f"{told} does not exist: {has}.") from None
+        keys = f"the keys {', '.join(map(repr, whole))}" if isinstance(whole, dict) else ""
+        has = keys or f"{len(whole) if parts else 'no'} parts"
+        raise PathError(f"{told} does not exist: it has {has}.") from None
 
 
 def _key(node: ast.expr) -> Any:

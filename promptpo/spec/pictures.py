@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field, Parts
 
-BLOCK = "FIRST_FRAME"
-
 MOST_COLOURS, MOST_PIECES = 10, 3
 """Colours that are told, those of the largest areas first, and the pieces of each."""
 
@@ -37,13 +35,8 @@ def with_pictures(parts: Parts, env: AnyEnv, observed: Observed) -> Parts:
     fields = [
         _explained(item, by_path[item.path]) if item.path in by_path else item for item in parts.observation
     ]
-    blocks = {
-        f"{BLOCK}_{n + 1}" if n else BLOCK: "\n".join(
-            _lines(picture, picture.latest(observed.observations[0]))
-        )
-        for n, picture in enumerate(found)
-    }
-    return replace(parts, observation=fields, blocks=dict(parts.blocks) | blocks)
+    lines = [line for picture in found for line in _lines(picture, picture.latest(observed.observations[0]))]
+    return replace(parts, observation=fields, blocks={**parts.blocks, "FIRST_FRAME": "\n".join(lines)})
 
 
 def first_frames(env: AnyEnv, observed: Observed) -> tuple[tuple[str, bytes], ...]:

@@ -9,7 +9,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z(])")
 
 _ASIDE = re.compile(
     r"-v\d\b|\b(?:in|on|for|since) v\d\b|render|visuali[sz]|gymnasium|\bargument section\b|=(?:True|False)\b|set to True|https?:|^Credits|^To play|"
-    r"\bBox\(|reward threshold|\b(?:introduced|refactored|described) (?:in|by|from)\b|first appeared|^Adapted from|^From \"|"
+    r"\bBox\(|reward threshold|\.xml\b|\b(?:introduced|refactored|described) (?:in|by|from)\b|first appeared|^Adapted from|^From \"|"
     r"\bbased on (?:the |\w+'s )?(?:\w+ )?(?:work|environment)|\b(?:two|environment) versions\b|`?info`? (?:also )?contains|"
     r"more information can be found|diagram below|can be initialized|id string|(?:computed|kinematics) internally|multivariate|learning algorithms|"
     r"\b(?:classical control|RL algorithms)\b|^The (?:observation|action) shape|^The observation space consists|"
@@ -22,6 +22,9 @@ TRUNCATION = re.compile(
     r"[Tt]runcat|[Ll]ength of the episode|Episode length|duration of an episode|Timeout|time ?limit"
 )
 """Sentences on how long an episode may become, which episodes tell."""
+
+_HEAD_OF_NOTHING = re.compile(r"[^.\n]*:$(?!\n\s*[-+|\d])", re.MULTILINE)
+"""A sentence before a list that is left out."""
 
 _DEFAULT = re.compile(r"\s*\((?:the )?defaults?\b[^()]*\)", re.IGNORECASE)
 
@@ -44,12 +47,9 @@ def told(text: str, limit: int, without: re.Pattern[str] | None = None) -> str:
     for line in _DEFAULT.sub("", text).splitlines():
         sentences = _SENTENCE.split(line.strip())
         said = " ".join(s for s in sentences if not (_ASIDE.search(s) or (without and without.search(s))))
-        lines += [said] if re.search(r"[^\W\d]", said.removeprefix("where")) else []
-    pairs = zip(lines, [*lines[1:], ""], strict=False)
-    return cut(
-        "\n".join(one for one, after in pairs if not one.endswith(":") or re.match(r"\s*[-+|\d]", after)),
-        limit,
-    )
+        lines += [said] if re.search(r"[^\W\d]", said) else []
+    said = _HEAD_OF_NOTHING.sub("", "\n".join(lines))
+    return cut(re.sub(r"\n+", "\n", said).strip(), limit)
 
 
 def cut(text: str, limit: int) -> str:

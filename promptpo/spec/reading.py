@@ -151,16 +151,9 @@ def names_of(text: str) -> Mapping[str, str]:
 
 
 def comments_of(text: str) -> dict[int, str]:
-    """Line to the comment on it, whole-line comments joined onto the first line of code below them."""
-    found: dict[int, str] = {}
-    waiting: list[str] = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            waiting.append(token.string.lstrip("# ").strip())
-        if waiting and token.line.strip()[:1] not in {"", "#"}:
-            found[token.start[0]] = " ".join(waiting)
-            waiting = []
-    return found
+    """Line to the comment on it."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return {one.start[0]: one.string.lstrip("# ").strip() for one in tokens if one.type == tokenize.COMMENT}
 
 
 def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> SpecClass:

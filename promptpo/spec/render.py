@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -29,16 +28,9 @@ def render(parts: Parts) -> str:
         _reward(parts),
         _episode(parts),
     ]
-    body = "\n\n\n".join(filter(None, blocks))
-    imports = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\.", body)]
-    title = _docstring(
-        f"Task: {parts.title}." if parts.title else "A control task.", parts.description, indent=0
-    )
-    head = "\n\n".join(filter(None, [title, "\n".join(imports)]))
-    return f"{head}\n\n\n{body}\n"
-
-
-_IMPORTS = {"math": "import math", "np": "import numpy as np"}
+    title = f"Task: {parts.title}." if parts.title else "A control task."
+    head = _docstring(title, parts.description, indent=0)
+    return "\n\n\n".join(filter(None, [head, *blocks])) + "\n"
 
 
 def _docstring(first: str, rest: str, *, indent: int = 4) -> str:

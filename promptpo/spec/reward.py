@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.coded import coded
 from promptpo.spec.names import is_fixed
-from promptpo.spec.parts import Code
 from promptpo.spec.prose import sentences_of, told
 from promptpo.spec.render import span
 
@@ -43,10 +42,11 @@ def reward_parts(
     Where there is neither, the range of the rewards that were seen.
     """
     trial, spaces = observed.trial, (env.observation_space, env.action_space)
-    text = told(extra.reward or docs["reward"].text or _told_reward(env, docs, parts.description), MOST_WORDS)
-    text, end, found = with_values(text, env.unwrapped), parts.end, dict[str, Code]()
-    if not extra.reward and (code := coded(trial, "reward", MOST_CODE, spaces)) is not None:
-        found["reward"] = code
+    text = told(extra.reward or docs["reward"].text or _told_reward(env), MOST_WORDS)
+    text = with_values(text, env.unwrapped)
+    code = coded(trial, "reward", MOST_CODE, spaces) if not extra.reward else None
+    if code is not None:
+        parts = replace(parts, code={"reward": code})
         text = text if len(text) <= BESIDE else ""
         sources["reward"] = "source and documentation" if text else "source"
     else:
@@ -56,35 +56,33 @@ def reward_parts(
         text = text or unknown
     for name in () if extra.end else ("terminated", "truncated")[: 2 if parts.horizon is None else 1]:
         if (code := coded(trial, name, MOST_ENDING, spaces)) is not None:
-            known = {key: said for one in found.values() for key, said in one.words.items()}
+            known = parts.words  # a line of another function may read it at another time of a step
             words = {
                 key if known.get(key, said) == said else f"{key} in {name}": said
                 for key, said in code.words.items()
-            }  # a line of another function may read it at another time of a step
-            found[name] = replace(code, words=words)
-            end = end if len(end) <= BESIDE else ""
-    return replace(parts, code=found, reward_text=text, end=end)
+            }
+            end = parts.end if len(parts.end) <= BESIDE else ""
+            parts = replace(parts, code={**parts.code, name: replace(code, words=words)}, end=end)
+    return replace(parts, reward_text=text)
 
 
 def with_values(text: str, owner: Any) -> str:
     """Prose followed by the values of the parameters of an environment that it names: "reset_noise_scale = 0.1"."""
-    names = dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text))
-    kept = {name: one for name in names for one in (name, f"_{name}") if one in vars(owner)}
-    told = {name: vars(owner)[one] for name, one in kept.items() if is_fixed(owner, one)}
-    plain = {
-        name: value for name, value in told.items() if isinstance(value, bool | int | float | tuple | list)
-    }
-    return "\n".join([text, *(f"{name} = {value}" for name, value in plain.items())])
+    told = [text]
+    for name in dict.fromkeys(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)):
+        for kept in (name, f"_{name}"):
+            value = vars(owner).get(kept)
+            if isinstance(value, bool | int | float | tuple | list) and is_fixed(owner, kept):
+                told.append(f"{name} = {value}")
+    return "\n".join(told)
 
 
 _TITLES = re.compile(r"^\s*(?::\w+|Args:|Parameters|Returns:$)", re.MULTILINE)
 
 
-def _told_reward(env: gymnasium.Env[Any, Any], docs: Documentation, known: str) -> str:
-    """Sentences on the reward that are not `known`, where no section is about it: of ``step`` and of what computes it."""
+def _told_reward(env: gymnasium.Env[Any, Any]) -> str:
+    """Sentences on the reward, where no section is about it: of ``step`` and of what computes it."""
     names = ("step", "_reward", "_get_reward", "compute_reward", "_compute_reward")
     methods = [getattr(env.unwrapped, name) for name in names if hasattr(env.unwrapped, name)]
-    texts = [_TITLES.split(one.__doc__ or "")[0] for one in methods]
-    sentences = [s for text in (*texts, docs["description"].text) for s in sentences_of(text)]
-    earned = (s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE) and s not in known)
-    return " ".join(dict.fromkeys(earned))
+    sentences = [s for one in methods for s in sentences_of(_TITLES.split(one.__doc__ or "")[0])]
+    return " ".join(dict.fromkeys(s for s in sentences if re.search(r"\breward|\bpenal", s, re.IGNORECASE)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
 
+from promptpo.envs.family import AnyEnv, ShownVariant
 from promptpo.envs.spaces import form_of, leaves
 from promptpo.spec.fields import (
     choices_of,
@@ -22,7 +23,6 @@ from promptpo.spec.prose import told
 from promptpo.spec.render import number
 
 if TYPE_CHECKING:
-    from promptpo.envs.family import AnyEnv
     from promptpo.spec.documentation import Documentation
     from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
@@ -44,7 +44,8 @@ def with_observation(
 ) -> Parts:
     """The parts with what a policy sees."""
     space, section = env.observation_space, docs["observation"]
-    wrapped = space.shape != env.unwrapped.observation_space.shape  # tables of the class do not fit
+    inner = env.unwrapped.observation_space
+    wrapped = space.shape != inner.shape or isinstance(env, ShownVariant)  # tables of the class do not fit
     if extra.observation and not wrapped:
         found = [with_range(item, space, observed.observations) for item in extra.observation]
         sources["State"] = "known"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from gymnasium import spaces
 
 from promptpo.envs.spaces import at, leaves
+from promptpo.spec.paths import written
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
@@ -27,13 +27,14 @@ def with_texts(parts: Parts, space: AnySpace, observed: Observed) -> Parts:
     """The parts with what the texts in the observation are like."""
     paths = [path for path, leaf in leaves(space) if isinstance(leaf, spaces.Text)]
     seen = [*observed.observations, *observed.starts]
-    blocks = dict(parts.blocks)
-    for n, path in enumerate(paths):
+    lines = list[str]()
+    for path in paths:
         texts = list(dict.fromkeys(str(at(observation, path)) for observation in seen))
-        expression = "obs" + "".join(f"[{json.dumps(key)}]" for key in path)
-        head = f"{expression}: {len(texts)} different texts among {len(seen)} observations"
-        blocks[f"TEXTS_{n + 1}" if len(paths) > 1 else "TEXTS"] = "\n".join([head, *_told(texts)])
-    return replace(parts, blocks=blocks)
+        lines += [
+            f"{written('obs', path)}: {len(texts)} different texts among {len(seen)} observations",
+            *_told(texts),
+        ]
+    return replace(parts, blocks={**parts.blocks, "TEXTS": "\n".join(lines)}) if lines else parts
 
 
 def _told(texts: Sequence[str]) -> Iterator[str]:

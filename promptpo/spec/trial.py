@@ -11,10 +11,10 @@ import re
 import sys
 import textwrap
 from collections import Counter
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from gymnasium import spaces
 
 from promptpo.envs.spaces import equal
 from promptpo.spec.functions import helpers_of, step_of
@@ -238,25 +238,25 @@ class SpecTrial:
 
         def held(side: ast.expr) -> list[float]:
             path = re.sub(rf"\b{level.me}\b", level.path, ast.unparse(side))
-            number = side.value if isinstance(side, ast.Constant) else None
-            tables = (table_of([row.get(path, [number])[0]]) for row in rows)
-            return [math.nan if one is None else float(one.sum()) for one in tables]
+            number = [side.value if isinstance(side, ast.Constant) else None]
+            values = [row.get(path, number)[0] for row in rows]
+            return values if all(isinstance(one, Real) for one in values) else []
 
         for node in (n for line in passed.lines.body for n in ast.walk(line)):
             match node:
                 case ast.Compare(counter, [ast.GtE() | ast.Gt() as op], [limit]):
                     counted, most = held(counter), set(held(limit))
                     follows = all(two in {one + 1, 1} for one, two in itertools.pairwise([0.0, *counted]))
-                    if follows and len(most) == 1 and math.isfinite(sum(most)):
-                        return int(most.pop()) + isinstance(op, ast.Gt)
+                    if follows and counted and len(most) == 1:
+                        return int(*most) + isinstance(op, ast.Gt)
         return None
 
     def sides(self, observation_space: Any, action_space: Any) -> Columns:
         """What a policy saw after each step, saw before it, and did."""
         before, actions, after = zip(*self.rows, strict=True)
         return [
-            *columns(observation_space, _within(observation_space, after), "next_obs"),
-            *columns(observation_space, _within(observation_space, before), "obs"),
+            *columns(observation_space, after, "next_obs"),
+            *columns(observation_space, before, "obs"),
             *columns(action_space, actions, "action"),
         ]
 
@@ -269,17 +269,11 @@ class SpecTrial:
 
     def names(self, observation_space: Any) -> dict[str, str]:
         """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
-        seen = columns(observation_space, _within(observation_space, [row[2] for row in self.rows]), "obs")
+        seen = columns(observation_space, [row[2] for row in self.rows], "obs")
         names = {name for own in self.own for name in own}
         ties = [(tie([own.get(name) for own in self.own], seen).path, name) for name in names]
         often = Counter(path for path, _ in ties)
         return {path: name for path, name in ties if path and " " not in path and often[path] == 1}
-
-
-def _within(space: Any, values: Sequence[Any]) -> Sequence[Any]:
-    """Observations without the number of their variant, where the space has none."""
-    shown = isinstance(values[0], dict) and not isinstance(space, spaces.Dict)
-    return [one["observation"] for one in values] if shown else values
 
 
 def _chains(lines: Sliced, statement: ast.stmt) -> Iterator[tuple[str, AttributeChain]]:

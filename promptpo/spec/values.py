@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from promptpo.envs.spaces import AnySpace, at, leaves
+from promptpo.spec.paths import written
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,9 +49,8 @@ def columns(space: AnySpace, values: Sequence[Any], root: str) -> Columns:
     for path, leaf in leaves(space):
         inner = [at(value, path) for value in values]
         if inner and not isinstance(inner[0], str) and np.ndim(inner[0]) <= 1:
-            keys = "".join(f"[{json.dumps(key)}]" for key in path)
             rows = np.array([np.ravel(value) for value in inner], dtype=float)
-            found.append((f"{root}{keys}", rows, leaf.shape in {(), None}))
+            found.append((written(root, path), rows, leaf.shape in {(), None}))
     return found
 
 

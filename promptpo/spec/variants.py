@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptpo.envs.family import AnyEnv, ShownVariant, family_of
-from promptpo.envs.spaces import form_of
+from promptpo.envs.family import AnyEnv, family_of
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.parts import Field
 from promptpo.spec.prose import cut
 from promptpo.spec.render import WIDTH
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Reveal, Task
-    from promptpo.spec.observe import Observed
-    from promptpo.spec.parts import Parts
 
 LONGEST = 160
 """Characters that tell what one of several environments is about."""
@@ -56,38 +51,3 @@ def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
             lines.append(f"{i}: {variant.name}{about and f': {cut(about, LONGEST)}'}")
     lines += [f"{n} in all"] if n > len(shown) else []
     return {VARIANTS: "\n".join(lines)}
-
-
-def without_number(observed: Observed) -> Observed:
-    """The observations of a family that shows the number of the variant, without it."""
-    inner = [
-        replace(
-            step,
-            observation=step.observation["observation"],
-            next_observation=step.next_observation["observation"],
-        )
-        for step in observed.steps
-    ]
-    return replace(observed, steps=inner)
-
-
-def with_number(parts: Parts, env: ShownVariant) -> Parts:
-    """The parts of a description of what is beside the number of the variant, with that number."""
-    moved = [
-        replace(item, path=re.sub(r"\bobs\b", 'obs["observation"]', item.path)) for item in parts.observation
-    ]
-    last = env.observation_space["variant"].n - 1  # type: ignore[index] # a Dict, see there
-    shown = Field(
-        "variant",
-        'obs["variant"]',
-        spans=[(0, last)],
-        whole=True,
-        meaning="number of the variant; see VARIANTS",
-    )
-    told = 'In `reward`, obs and next_obs are what is at "observation".' if parts.code else ""
-    return replace(
-        parts,
-        observation=[*moved, shown],
-        observation_note="\n".join(filter(None, [parts.observation_note, told])),
-        observation_form=form_of(env.observation_space),
-    )

@@ -130,7 +130,7 @@ def test_a_shown_variant_stands_beside_the_observation() -> None:
     assert [env.reset(seed=seed)[0]["variant"] for seed in (0, 1, 4, 7)] == [0, 1, 0, 1]
     text = describe(task).text
     assert 'obs["variant"] says which one it is.' in text
-    assert 'self.at = obs["observation"][0]' in text
+    assert 'self.observation = obs["observation"]' in text
     compile(text, "spec", "exec")
 
 

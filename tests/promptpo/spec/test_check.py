@@ -69,12 +69,6 @@ PLANTED = {
         "action[1] does not exist",
     ),
     "a wrong action bound": ("Pendulum-v1", r"-2 \.\. 2", "-1 .. 1", "torque lies in -2 .. 2"),
-    "an example that is no action": (
-        "CartPole-v1",
-        "for example 0",
-        "for example 2",
-        "the example 2 is no action",
-    ),
     "a wrong horizon": ("CartPole-v1", '"max_steps": 500', '"max_steps": 200', "at most 500 steps, not 200"),
     "a wrong threshold": ("CartPole-v1", "475", "490", "solved from 475.0, not from 490"),
     "a misspelt key": ("CartPole-v1", '"max_steps"', '"max_step"', "no key 'max_step'"),

@@ -35,7 +35,7 @@ def spec(name: Any, **options: Any) -> Any:
 
 def test_flags_stay_an_array() -> None:
     """Many numbers with the same bounds share a line."""
-    assert "self.values = obs  # 0 .. 1; 24 flags" in spec("Lamps").text
+    assert "self.values = obs  # 0 .. 1; 24 numbers" in spec("Lamps").text
 
 
 def test_names_in_a_docstring_are_taken() -> None:
@@ -57,7 +57,7 @@ def test_entries_of_a_dictionary_are_named_by_their_keys() -> None:
     """And a few flags under one key are one line."""
     text = spec("Plant").text
     assert 'self.vent_2 = obs["vent_2"]' in text
-    assert 'self.alarms = obs["alarms"]  # 0 .. 1; 2 flags' in text
+    assert 'self.alarms = obs["alarms"]  # 0 .. 1; 2 numbers' in text
     assert "self.a_0 = action[0]  # 0 .. 2" in text  # no name that an observation may have too
     assert check_spec(text, Task(f"{HERE}:Stranger/Plant-v0")) == []
 
@@ -255,3 +255,8 @@ def test_actions_are_named_by_an_object_that_is_kept() -> None:
     named = {one.name: one.value for one in choices_of(Hoist("actions"), Hoist.action_space, Section())}
     assert named == {"LIFT": 0, "LOWER": 1, "LET_GO": 2}
     assert not choices_of(Hoist("counters"), Hoist.action_space, Section())
+
+
+def test_actions_are_not_named_by_what_another_class_of_the_module_uses() -> None:
+    """An enumeration of as many values stands beside it."""
+    assert "WAIT" not in spec("Silo").text
