@@ -14,8 +14,7 @@ from promptpo.output.report.scores import counted
 from promptpo.run.config import Config
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds
-from promptpo.run.state import RunState, read_state
-from promptpo.run.state_values import CandidateState, Spent
+from promptpo.run.state import CandidateState, RunState, Spent, read_state
 from promptpo.search.final_test import Outcome
 
 
