@@ -10,7 +10,7 @@ from typing import Any
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import PromptPOError
 from promptpo.files import write_atomically
-from promptpo.output.film.strip import camera
+from promptpo.output.film.strip import film_strip
 from promptpo.output.observer import Observer
 from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.control import Control
@@ -106,7 +106,7 @@ def fulfilled(outcome: Outcome) -> dict[str, Any]:
 
 async def _filmed(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
     """Pictures of its best, median and worst episode, each a file of the run; why there are none where there are none."""
-    taken, pictures, directory = camera(context.config.task), [], context.journal.directory
+    pictures, directory = [], context.journal.directory
     try:
         episodes = await shown_episodes(context, outcome)
         for name, role in ROLES.items():
@@ -115,7 +115,7 @@ async def _filmed(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
             file.unlink(missing_ok=True)
             if episode is None:
                 continue
-            png, _ = await asyncio.to_thread(taken, episode)
+            png, _ = await asyncio.to_thread(film_strip, context.config.task, episode)
             with writing(directory):
                 write_atomically(file, png)
             pictures.append(

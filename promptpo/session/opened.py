@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,9 +42,9 @@ def context_of(spec: TaskSpec, config: Config, spender: Spender) -> SearchContex
     """
     filmed = None
     if config.shows_frames(spender.llm):
-        from promptpo.output.film.strip import camera
+        from promptpo.output.film.strip import film_strip
 
-        filmed = camera(config.task)
+        filmed = partial(film_strip, config.task)
     return SearchContext(spec, config, spender, Preflight(spec, config, spender.llm).horizon, filmed)
 
 

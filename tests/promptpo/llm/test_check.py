@@ -43,7 +43,7 @@ class Lists:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         self.address = f"http://127.0.0.1:{self.server.server_port}/v1"
 
 

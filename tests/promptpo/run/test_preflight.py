@@ -192,13 +192,13 @@ def test_what_stays_unknown_is_named() -> None:
         return TaskSpec("", space, spaces.Discrete(n), None, None, reports_success=False)
 
     sources = {"State": "space", "Action": "space", "reward": "nothing found"}
-    assert gaps_in(spec(box, 3), sources, named_actions=False) == (
+    assert gaps_in(spec(box, 3), sources) == (
         "what the numbers of the observation mean",
         "what each of the 3 actions does",
         "what is rewarded",
     )
     known = {"State": "documentation", "Action": "documentation", "reward": "source"}
-    assert not gaps_in(spec(spaces.Dict({"a": box}), 2), known, named_actions=True)
+    assert not gaps_in(spec(spaces.Dict({"a": box}), 2), known)
 
 
 def test_a_documented_environment_has_no_gaps() -> None:

@@ -98,7 +98,7 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Any:
     config = configured(
         Task("CartPole-v1"),
         {"candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "stop_at": 501.0,
-         "rounds": 2, "max_steps": 2_000},
+         "rounds": 2, "max_steps": 1_400},
     )  # fmt: skip
     spec = session.described(config)
     monkeypatch.setattr(session, "make_executor", lambda *_: FakeExecutor(play, call=lambda _: "told"))
