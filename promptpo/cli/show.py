@@ -20,7 +20,7 @@ from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
 from promptpo.run.origin import changed_files
-from promptpo.run.state_values import CandidateState
+from promptpo.run.state import CandidateState
 from promptpo.telling import experiments
 from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line
 from promptpo_sandbox.text import clean_line, clean_lines

@@ -19,7 +19,7 @@ from promptpo.output.run_view import read_view
 from promptpo.run.config import Config
 from promptpo.run.models import writer_of
 from promptpo.run.origin import made_here, signed
-from promptpo.run.state_values import CandidateState
+from promptpo.run.state import CandidateState
 
 HISTORY = (
     "candidate", "round", "parents", "outcome", "mean_return", "standard_error", "episodes", "tuned",

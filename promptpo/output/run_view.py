@@ -14,8 +14,7 @@ from promptpo.output.sentences import REFERENCES
 from promptpo.run.config import Config
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds
-from promptpo.run.state import RunState, read_state
-from promptpo.run.state_values import CandidateState
+from promptpo.run.state import CandidateState, RunState, read_state
 from promptpo.search.final_test import Outcome
 
 

@@ -11,6 +11,7 @@ from promptpo.run.config import MOST_TRAINED, MOST_VALIDATED, Config
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
+    from promptpo.run.recipe import Recipe
 
 
 Purpose = Literal["training", "validation", "tuning", "experiments", "references", "teacher", "goal", "world"]
@@ -173,33 +174,13 @@ LEAST_CALLS = 10
 """Where fewer calls are allowed, all of them go into policies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """What experiments may take.
-
-    Attributes:
-        episodes: Of each at most.
-        steps: Of each in all its episodes, at most, those of a version that was repaired included.
-        rounds: Of the run; all but the first and the last may bring one more.
-    """
-
-    episodes: int
-    steps: int
-    rounds: int
-
-    @property
-    def experiments(self) -> int:
-        """How many there may be in the whole run."""
-        return FIRST + max(0, self.rounds - 2)
-
-    @property
-    def all_steps(self) -> int:
-        """Environment steps of all of them, at most."""
-        return self.experiments * self.steps
+def experiments(rounds: int) -> int:
+    """How many experiments there may be in a run: before the first round, and one in each but the first and the last."""
+    return FIRST + max(0, rounds - 2)
 
 
-def allowance(config: Config, llm: LLM) -> Allowance | None:
-    """What experiments may take in a run; None where none are offered.
+def allowance(config: Config, llm: LLM) -> Recipe | None:
+    """What experiments may take in a run, as the recipe with the steps of each decided; None where none are offered.
 
     Args:
         config: What decides the run.
@@ -208,14 +189,12 @@ def allowance(config: Config, llm: LLM) -> Allowance | None:
     recipe, budget = config.switches, config.budget
     if not recipe.probe or not llm.language_model or "probe" not in llm.purposes:
         return None
-    wished = bool({"probe", "probe_steps"} & set(config.recipe_options))
-    found = Allowance(recipe.probe_episodes, recipe.probe_steps, budget.rounds)
-    if wished:
-        return found
+    if {"probe", "probe_steps"} & set(config.recipe_options):
+        return recipe
     if budget.calls is not None and budget.calls < LEAST_CALLS:
         return None
-    steps = units("experiments", budget.steps, found.experiments, found.steps)
-    return replace(found, steps=steps) if steps else None
+    steps = units("experiments", budget.steps, experiments(budget.rounds), recipe.probe_steps)
+    return replace(recipe, probe_steps=steps) if steps else None
 
 
 def with_episodes(

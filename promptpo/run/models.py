@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptpo.run.state import RunState
-    from promptpo.run.state_values import CandidateState
+    from promptpo.run.state import CandidateState, RunState
 
 
 def asked(call: Mapping[str, Any]) -> str:

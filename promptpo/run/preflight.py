@@ -15,6 +15,7 @@ from promptpo.run.budget import (
     Purpose,
     allotted,
     allowance,
+    experiments,
     horizon_within,
     in_words,
 )
@@ -90,7 +91,7 @@ class Preflight:
         return {
             "training": rounds * config.candidates * config.train_episodes * horizon,
             "validation": config.score_episodes * looks * horizon,
-            "experiments": tried_out.all_steps if tried_out else 0,
+            "experiments": experiments(rounds) * tried_out.probe_steps if tried_out else 0,
             **{purpose: allotted(purpose, steps, each) or 0 for purpose, each in aside.items() if each},
         }
 
@@ -106,9 +107,8 @@ class Preflight:
         calls = rounds * config.candidates * (1 + again + repairs)
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
         calls += (rounds - 1) * (recipe.reflection and "reflection" in purposes)
-        tried_out = allowance(config, self.llm)
-        if tried_out is not None:
-            calls += 1 + tried_out.experiments * min(1, repairs)
+        if allowance(config, self.llm) is not None:
+            calls += 1 + experiments(rounds) * min(1, repairs)
         if config.goal and config.task.reward is None:
             calls += 1 + repairs + GOAL_CALLS
         return calls if config.budget.calls is None else min(calls, config.budget.calls)

@@ -16,7 +16,7 @@ from promptpo.llm.base import Message
 from promptpo.program import Program
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import extremes
-from promptpo.run.budget import FIRST, Allowance
+from promptpo.run.budget import FIRST
 from promptpo.run.control import together
 from promptpo.run.journal import from_json
 from promptpo.run.records import Candidate, Experiment
@@ -26,6 +26,7 @@ from promptpo.telling.shortening import between_words
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
+    from promptpo.run.recipe import Recipe
     from promptpo.search.context import SearchContext
     from promptpo.telling.plan import Plan, RunStatus
     from promptpo_sandbox import Episode
@@ -91,10 +92,10 @@ class Experimenter(Feature):
         features: See each rollout.
     """
 
-    def __init__(self, context: SearchContext, allowed: Allowance, features: Feature) -> None:
+    def __init__(self, context: SearchContext, allowed: Recipe, features: Feature) -> None:
         self._spec, self._spender, self._horizon = context.spec, context.spender, context.horizon
         self._journal, self._seeds, self._features = context.journal, context.seeds, features
-        config, self._allowed = context.config, allowed
+        config, self._allowed, self._rounds = context.config, allowed, context.config.budget.rounds
         self._repairs = min(1, config.repairs)
         self._later = config.switches.history != "winners"
         self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
@@ -107,7 +108,7 @@ class Experimenter(Feature):
         """
         if not self._later or not 1 < plan.round < where.rounds:
             return None
-        if where.steps_left is not None and where.steps_left < 2 * self._allowed.steps:
+        if where.steps_left is not None and where.steps_left < 2 * self._allowed.probe_steps:
             return None
         self._offered.add(plan.round)
         return PromptSection(experiment=experiment_prompts.in_words(self._allowed, self._horizon))
@@ -123,7 +124,7 @@ class Experimenter(Feature):
         late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
         if late:
             return
-        question = experiment_prompts.request(self._spec, self._allowed)
+        question = experiment_prompts.request(self._spec, self._rounds)
         try:
             completion = await self._spender.ask(
                 ASKED, "probe", [Message("user", question)], system=self._system
@@ -200,10 +201,10 @@ class Experimenter(Feature):
     async def _play(self, trial: _Trial) -> _Fault | None:
         """Its episodes one after the other: whole ones, or as many as it says, each with an equal part of the steps that are left."""
         trial.episodes = ()
-        most = self._allowed.episodes
+        most = self._allowed.probe_episodes
         count = experiments.episodes_in(trial.source, most)
         for n, seed in enumerate(self._seeds.train(count or most)):
-            left = self._allowed.steps - trial.steps
+            left = self._allowed.probe_steps - trial.steps
             if left <= 0:
                 break
             longest = min(self._horizon, max(1, left // (count - n)) if count else left)
@@ -242,7 +243,7 @@ class Experimenter(Feature):
         return fault
 
     def _may_repair(self, trial: _Trial) -> bool:
-        enough = trial.played or trial.steps < self._allowed.steps
+        enough = trial.played or trial.steps < self._allowed.probe_steps
         return trial.repairs < self._repairs and self._spender.can("repair") and enough
 
     async def _repaired(self, trial: _Trial, fault: _Fault) -> bool:

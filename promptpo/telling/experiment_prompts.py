@@ -13,11 +13,11 @@ from promptpo.telling.limits import PICTURE, REPORT
 from promptpo.telling.prompting import form_of_trajectory, render, task_of
 
 if TYPE_CHECKING:
-    from promptpo.run.budget import Allowance
+    from promptpo.run.recipe import Recipe
     from promptpo.spec import TaskSpec
 
 
-def system_prompt(spec: TaskSpec, allowed: Allowance, horizon: int) -> str:
+def system_prompt(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
     """The system prompt of requests for experiments: the task, the contract, the allowance, an example.
 
     Args:
@@ -36,15 +36,15 @@ def system_prompt(spec: TaskSpec, allowed: Allowance, horizon: int) -> str:
     )
 
 
-def request(spec: TaskSpec, allowed: Allowance) -> str:
-    """The request before the first round."""
-    return render("probe", most=FIRST, later=allowed.rounds > 2, gaps=spec.gaps)  # noqa: PLR2004 - none before the last
+def request(spec: TaskSpec, rounds: int) -> str:
+    """The request before the first of so many rounds."""
+    return render("probe", most=FIRST, later=rounds > 2, gaps=spec.gaps)  # noqa: PLR2004 - none before the last
 
 
-def in_words(allowed: Allowance, horizon: int) -> str:
+def in_words(allowed: Recipe, horizon: int) -> str:
     """What an experiment may take, where no episode is longer than `horizon` steps."""
     return (
-        f"one episode after the other, at most {allowed.episodes} and none longer than {horizon:,} steps, until {allowed.steps:,} steps "
+        f"one episode after the other, at most {allowed.probe_episodes} and none longer than {horizon:,} steps, until {allowed.probe_steps:,} steps "
         f"are spent; with a line `EPISODES = n` it plays n, each with an equal part of the steps"
     )
 

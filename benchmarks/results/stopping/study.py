@@ -15,7 +15,6 @@ from pathlib import Path
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.run.config import load_config
-from promptpo.run.evidence import Evidence
 from promptpo.run.journal import read_events
 from promptpo.run.state import RunState
 from promptpo.run.history import History

@@ -18,7 +18,7 @@ from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.output.run_view import RunView
-    from promptpo.run.state_values import CandidateState
+    from promptpo.run.state import CandidateState
 
 SIZE = (480.0, 250.0)
 """Width and height of a chart in its own units; the page scales it to the column."""

@@ -25,7 +25,7 @@ from promptpo.output.report.templates import rendered
 from promptpo.output.run_view import RunView
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
-from promptpo.run.state_values import CandidateState
+from promptpo.run.state import CandidateState
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:

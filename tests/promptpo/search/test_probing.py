@@ -19,6 +19,7 @@ from promptpo.output.report.page import write_report
 from promptpo.rollouts import LocalExecutor, Settings
 from promptpo.run.artifacts import UNTOLD
 from promptpo.run.budget import allowance
+from promptpo.run.budget import experiments as experiments_in
 from promptpo.run.config import Budget, Config
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
@@ -445,17 +446,17 @@ def test_who_is_offered_experiments() -> None:
         return allowance(config, model or ScriptedLLM([], purposes=ALL_PURPOSES))
 
     whole = of()
-    assert (whole.episodes, whole.steps, whole.experiments, whole.all_steps) == (10, 1000, 6, 6000)
+    assert (whole.probe_episodes, whole.probe_steps, experiments_in(5)) == (10, 1000, 6)
     assert of(budget={"steps": None}) == whole
-    assert of(budget={"steps": 60_000}).all_steps == 3_000
+    assert of(budget={"steps": 60_000}).probe_steps == 500
     assert of(budget={"steps": 11_000}) is None
     assert of(budget={"steps": 11_000}, recipe_options={"probe": True}) == whole
-    assert of(recipe_options={"probe_steps": 3000}).steps == 3000
+    assert of(recipe_options={"probe_steps": 3000}).probe_steps == 3000
     assert of(budget={"calls": 9}) is None
     assert of(recipe_options={"probe": False}) is None
     assert of(recipe="paper") is None
     assert of(recipe="evolve") is None
-    assert of(recipe="model") == whole
+    assert of(recipe="model").probe_steps == 1000
     assert of(ScriptedLLM([])) is None
     assert of(SearchLLM()) is None
 
