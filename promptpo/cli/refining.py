@@ -58,10 +58,10 @@ def refine_after(
     from dataclasses import replace
 
     from promptpo.display.saying import say
-    from promptpo.output.outcome import refined_in_words
     from promptpo.output.refined import add_refined, folder_of
     from promptpo.output.report.page import write_report
-    from promptpo.output.report.result import REPORT
+    from promptpo.output.report.result import REFINED, REPORT
+    from promptpo.output.sentences import sentence
     from promptpo.run.config import CONFIG, load_config
 
     folder = folder_of(result)
@@ -81,5 +81,5 @@ def refine_after(
     content = add_refined(result)
     write_report(result.directory, out=result.directory / REPORT, episode=False)
     if not quiet:
-        say(refined_in_words(content))
+        say(sentence("refined", content[REFINED]))
     return replace(result, data=content)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.task import label_of
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
-from promptpo.output.baseline_run import BaselineRun, acting_in_words, read_run
-from promptpo.output.importance import importance_in_words, importance_json
-from promptpo.output.outcome import ending, many, spent_steps, with_error
-from promptpo.output.report.result import rewarded_in_words
-from promptpo.output.report.scores import finite, score_in_words, table
+from promptpo.output.baseline_run import BaselineRun, read_run
+from promptpo.output.importance import importance_json
+from promptpo.output.outcome import ending, many, spent_steps, table, with_error
+from promptpo.output.report.scores import finite
 from promptpo.output.run_view import RunView, read_view
+from promptpo.output.sentences import sentence
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
@@ -65,8 +65,9 @@ def _of_search(view: RunView) -> list[str]:
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = brought(state)
     lines += [f"  {in_words(one)}" for one in models if len(models) > 1]
-    numbers = importance_in_words(view.best.attempt.candidate) if view.best is not None else ""
-    return [*lines, *_world(view), *filter(None, [changed_files(config.task, config.files), numbers])]
+    numbers = importance_json(view.best.attempt.candidate) if view.best is not None else None
+    more = changed_files(config.task, config.files), sentence("importance", numbers)
+    return [*lines, *_world(view), *filter(None, more)]
 
 
 def _of_baseline(run: BaselineRun) -> list[str]:
@@ -81,7 +82,8 @@ def _of_baseline(run: BaselineRun) -> list[str]:
         lines.append(f"  {point.steps:>12,.0f}  {mean}")
     seconds, agent = told.get("wall_seconds"), run.directory / BEST_AGENT
     took = "" if seconds is None else f"  Seconds: {seconds:,.1f}."
-    lines += ["", f"Steps: {spent_steps(told['steps'])}.{took}", *acting_in_words(told), *_added(told)]
+    lines += ["", f"Steps: {spent_steps(told['steps'])}.{took}"]
+    lines += [*filter(None, [sentence("acting", told)]), *_added(told)]
     if agent.is_file():
         command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(told['env_id'])}"
         lines.append(f"Play it, which loads the agent: {command}")
@@ -192,7 +194,7 @@ def candidate_in_full(run: Path, candidate: str) -> str:
             attempt.prose,
             attempt.feedback,
             *attempt.notes,
-            importance_in_words(attempt.candidate),
+            sentence("importance", importance_json(attempt.candidate)),
             attempt.evaluation.detail,
             attempt.candidate.source,
         ]
@@ -207,8 +209,8 @@ def played(result: EvaluatedPolicy) -> str:
     lines += [f"    {line}" for line in evaluation.detail.rstrip().splitlines()]
     if evaluation.episodes:
         told = result.as_json()
-        score = f"{label_of(result.env_id)}: mean return {score_in_words(told)}"
-        lines += filter(None, [rewarded_in_words(told)])
+        score = f"{label_of(result.env_id)}: mean return {sentence('score', told)}"
+        lines += filter(None, [sentence("rewarded", told)])
         lines.append(f"{score}; {evaluation.steps:,} steps in {result.seconds:.1f} s")
         lines += table(told.get("by_variant", ()))
     if result.video is not None:

@@ -20,7 +20,7 @@ import numpy as np
 from gymnasium import error
 from gymnasium.envs.registration import EnvSpec
 
-from promptpo.envs.extras import BY_ENTRY_POINT, PACKAGES, Extra, extra_for, meant, of_meta_world
+from promptpo.envs.extras import PACKAGES, Extra, extra_for, meant, of_meta_world
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
 from promptpo.envs.task import OBJECTS
 from promptpo.errors import (
@@ -112,7 +112,7 @@ def _built(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
 
         meta_world_task = meta_world.task_name(task.env_id, task.env_kwargs)
         if meta_world_task is not None:
-            _import_package("metaworld", task.env_id)
+            _import_package(PACKAGES[0], task.env_id)
             with _one_sentence(task):
                 return meta_world.make(meta_world_task, task, render_mode)
     env_id = _found(task.env_id)
@@ -168,7 +168,7 @@ def _import_registering(name: str) -> None:
     """Import the package that registers an id, by the id's look, or else all of these that are installed."""
     extra = extra_for(name)
     if extra is not None:
-        _import_package(extra.module, name)
+        _import_package(extra, name)
     for installed in PACKAGES if extra is None else ():
         if importlib.util.find_spec(installed.module):
             _import_quietly(installed.module, name)
@@ -331,32 +331,25 @@ def _import_quietly(module: str, name: str) -> None:
         sys.stderr.write(said.getvalue())
 
 
-def _import_package(module: str, env_id: str) -> None:
+def _import_package(extra: Extra, env_id: str) -> None:
     try:
-        _import_quietly(module, env_id.rpartition(":")[2])
+        _import_quietly(extra.module, env_id.rpartition(":")[2])
     except ImportError as fault:
-        extra = next(e for e in PACKAGES if e.module == module)
-        raise MissingExtraError(_install(env_id, extra)) from fault
+        raise MissingExtraError(
+            f'{env_id} needs {extra.package}, which is not installed: pip install "promptpo[{extra.name}]"'
+        ) from fault
 
 
 def _missing(task: Task, fault: Exception) -> MissingExtraError:
-    spec = gymnasium.registry.get(task.env_id.rpartition(":")[2])
-    entry_point = spec.entry_point if spec is not None and isinstance(spec.entry_point, str) else ""
-    newest = _versions(spec.id)[-1] if spec is not None else ""
-    if spec is not None and newest != spec.id:
+    name = task.env_id.rpartition(":")[2]
+    newest = _versions(name)[-1] if name in gymnasium.registry else name
+    if newest != name:
         return MissingExtraError(
             f"{task.env_id} is an old version that the installed packages no longer run; use {newest}."
         )
-    for prefix, extra in BY_ENTRY_POINT.items():
-        if entry_point.startswith(prefix) and importlib.util.find_spec(extra.module) is None:
-            return MissingExtraError(_install(task.env_id, extra))
     return MissingExtraError(
         f"the environment {task.name} needs a package that is not installed: {_first_line(fault)}"
     )
-
-
-def _install(env_id: str, extra: Extra) -> str:
-    return f'{env_id} needs {extra.package}, which is not installed: pip install "promptpo[{extra.name}]"'
 
 
 def _unknown(name: str) -> str:

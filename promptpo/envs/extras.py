@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Extra:
         name: The extra of promptpo that installs it.
         package: Its name as people know it.
         module: What to import so that its ids are registered.
-        ids: Matches the ids that it registers; none where Gymnasium knows them.
+        ids: Matches the ids that it registers.
     """
 
     name: str
     package: str
     module: str
-    ids: re.Pattern[str] = re.compile(r"$^")
+    ids: re.Pattern[str]
 
 
 PACKAGES = (
@@ -48,13 +48,6 @@ PACKAGES = (
     ),
 )
 """Packages whose environments Gymnasium knows only after an import."""
-
-BY_ENTRY_POINT: Mapping[str, Extra] = {
-    "gymnasium.envs.box2d": Extra("box2d", "Box2D", "Box2D"),
-    "gymnasium.envs.mujoco": Extra("mujoco", "MuJoCo", "mujoco"),
-    "gymnasium_robotics": next(e for e in PACKAGES if e.name == "robotics"),
-}
-"""Packages that environments known to Gymnasium turn out to need when they are built."""
 
 
 def of_meta_world(env_id: str) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage, counted
-from promptpo.llm.sdk import Reply, SDKProvider
+from promptpo.llm.provider import Reply
+from promptpo.llm.sdk import SDKProvider
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Message, Request

@@ -8,12 +8,12 @@ import os
 import shlex
 import shutil
 import signal
-import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Usage, estimated_usage
+from promptpo.llm.base import estimated_usage
+from promptpo.llm.provider import Provider, Reply
 from promptpo_sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from promptpo.llm.prices import Pricing
 
 TIMEOUT_SECONDS = 600.0
-EMPTY_RETRIES = 2
-"""Further tries after an answer without text."""
-
 MOST_BYTES = 1 << 22
 """Of an answer."""
 
@@ -31,46 +28,17 @@ GRACE_SECONDS = 2.0
 _EXCERPT = 200
 
 
-class TextProvider(ABC):
-    """Answers text by text; tokens are estimated, since nobody counts them.
-
-    Args:
-        name: What ``--model`` would say.
-        price: What a call costs, where the user states it.
-    """
-
-    purposes = ALL_PURPOSES
-    language_model = True
-    sees: bool | None = None
-
-    def __init__(self, name: str, price: Pricing | None) -> None:
-        self.name = self._model = name
-        self.price, self.price_known = price, price is not None
+class TextProvider(Provider):
+    """Answers text by text; tokens are estimated, since nobody counts them."""
 
     @abstractmethod
     async def _answer(self, request: Request, text: str) -> str:
         """The answer to a request, which is a text too."""
 
-    async def complete(self, request: Request) -> Completion:
-        """Answer one request; an empty answer is asked for again, twice at most.
-
-        Raises:
-            ProviderError: It cannot be answered.
-        """
-        started, asked = time.perf_counter(), clean(as_text(request))
-        text, usage = "", Usage()
-        for _ in range(1 + EMPTY_RETRIES):
-            text = await self._answer(request, asked)
-            usage += estimated_usage(request, text)
-            if text.strip():
-                break
-        cost = self.price.cost(usage) if self.price else None
-        return Completion(
-            text, self._model, usage=usage, cost_usd=cost, seconds=time.perf_counter() - started
-        )
-
-    async def aclose(self) -> None:  # noqa: B027 - most hold nothing
-        """Release what it holds; calling it twice is harmless."""
+    async def _ask(self, request: Request, limit: int) -> Reply:
+        del limit
+        text = await self._answer(request, clean(as_text(request)))
+        return Reply(text, self.model, "stop", estimated_usage(request, text))
 
 
 class CommandLLM(TextProvider):
@@ -98,7 +66,7 @@ class CommandLLM(TextProvider):
             raise UsageError(f"cannot read the command in exec:{command}: {error}.") from error
         if not self._argv or shutil.which(self._argv[0]) is None:
             raise UsageError(f"exec:{command} names a program that does not exist; write its path.")
-        super().__init__(f"exec:{command}", price)
+        super().__init__(f"exec:{command}", f"exec:{command}", price)
         self._timeout = timeout
 
     async def _answer(self, request: Request, text: str) -> str:

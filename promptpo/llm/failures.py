@@ -48,20 +48,20 @@ _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
 _SENTENCES = {
-    "slow": "no answer from {address} within {timeout:g} s, several times over.",
-    "connection": "cannot reach {address} ({said}); check the network, start the server, or correct --base-url.",
-    "key": "refused the key in {key_variable}; set it to a valid one ({said}).",
-    "money": "the account of {key_variable} has no credit or quota left; top it up ({said}).",
-    "forbidden": "the key in {key_variable} may not use {model} ({said}).",
-    "unknown": "{address} knows no model {model!r}; name another with --model {provider}:NAME, or correct --base-url "
+    "slow": "no answer from {service.address} within {service.timeout:g} s, several times over.",
+    "connection": "cannot reach {service.address} ({said}); check the network, start the server, or correct --base-url.",
+    "key": "refused the key in {service.key_variable}; set it to a valid one ({said}).",
+    "money": "the account of {service.key_variable} has no credit or quota left; top it up ({said}).",
+    "forbidden": "the key in {service.key_variable} may not use {service.model} ({said}).",
+    "unknown": "{service.address} knows no model {service.model!r}; name another with --model {service.provider}:NAME, or correct --base-url "
     "({said}).",
-    "long": "prompt and answer do not fit into the context of {model}; lower --max-prompt-tokens or "
+    "long": "prompt and answer do not fit into the context of {service.model}; lower --max-prompt-tokens or "
     "--max-output-tokens, which promptpo resume takes too ({said}).",
-    "rate": "the rate limit of {model} still holds after several tries; wait, or ask for fewer candidates at once "
+    "rate": "the rate limit of {service.model} still holds after several tries; wait, or ask for fewer candidates at once "
     "({said}).",
-    "failed": "{address} failed with status {status}, several times over ({said}).",
-    "rejected": "{address} rejected the request with status {status}: {said}",
-    "other": "{address} sent something that is not an answer ({said}); is it the right --base-url? For openai it "
+    "failed": "{service.address} failed with status {status}, several times over ({said}).",
+    "rejected": "{service.address} rejected the request with status {status}: {said}",
+    "other": "{service.address} sent something that is not an answer ({said}); is it the right --base-url? For openai it "
     "usually ends in /v1.",
 }
 _FATAL = frozenset({"key", "money", "forbidden", "unknown"})
@@ -139,22 +139,21 @@ def refused_pictures(error: Any) -> bool:
     return getattr(error, "status_code", None) in _REFUSES_PICTURES and bool(_PICTURES.search(said))
 
 
-def explain(error: Any, key: str, *, provider: str, **words: object) -> ProviderError:
+def explain(error: Any, service: Any, key: str) -> ProviderError:
     """One sentence that says what happened and what to do.
 
     Args:
         error: An ``APIError`` of the SDK, or whatever reading a response raised that is not one.
+        service: The provider that was asked.
         key: The key, so that it can be struck out of what a server says.
-        provider: As in ``--model provider:MODEL``.
-        **words: How the service is spoken of: ``model``, ``key_variable``, ``address`` and ``timeout`` in seconds.
 
     Returns:
         The error to raise; `FatalProviderError` where no later call can succeed either.
     """
     kind, status = _kind(error), getattr(error, "status_code", None)
     said = _server_message(error) if status else str(getattr(error, "__cause__", None) or error)
-    told = _SENTENCES[kind].format(provider=provider, said=_excerpt(said, key), status=status, **words)
-    sentence = f"{provider} {told}" if kind == "key" else f"{provider}: {told}"
+    told = _SENTENCES[kind].format(service=service, said=_excerpt(said, key), status=status)
+    sentence = f"{service.provider} {told}" if kind == "key" else f"{service.provider}: {told}"
     return FatalProviderError(sentence) if kind in _FATAL else ProviderError(sentence)
 
 

@@ -114,8 +114,10 @@ class InboxLLM(TextProvider):
         self._directory = Path(directory).expanduser().absolute()
         if self._directory.exists() and not self._directory.is_dir():
             raise UsageError(f"{self._directory} is no directory; name a directory for the requests.")
-        super().__init__(f"inbox:{self._directory}", price)  # absolute: a run can be resumed from anywhere
-        self._run, self._model = run, "inbox"
+        super().__init__(
+            f"inbox:{self._directory}", "inbox", price
+        )  # absolute: a run can be resumed from anywhere
+        self._run = run
         self._lock: int | None = None
 
     async def _answer(self, request: Request, text: str) -> str:
@@ -126,11 +128,11 @@ class InboxLLM(TextProvider):
             FatalProviderError: The directory cannot be written, or is gone.
         """
         try:
-            return await _answer_to(self._ask(request, text))
+            return await _answer_to(self._question(request, text))
         except OSError as error:
             raise FatalProviderError(f"cannot use the inbox {self._directory}: {error.strerror}.") from error
 
-    def _ask(self, request: Request, text: str) -> WaitingRequest:
+    def _question(self, request: Request, text: str) -> WaitingRequest:
         """The question's files, written where they are not there yet."""
         self._directory.mkdir(parents=True, exist_ok=True)
         if self._lock is None:

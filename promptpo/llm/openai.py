@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptpo.llm.base import Usage, counted
-from promptpo.llm.sdk import Reply, SDKProvider
+from promptpo.llm.provider import Reply
+from promptpo.llm.sdk import SDKProvider
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Message, Request

@@ -11,17 +11,16 @@ import importlib
 import json
 import logging
 import os
-import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, replace
-from functools import cached_property, reduce
+from dataclasses import astuple, replace
+from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage, estimated_usage, known_to_see
+from promptpo.llm.base import Request, Usage, estimated_usage, known_to_see
 from promptpo.llm.failures import (
     explain,
     public_address,
@@ -30,15 +29,13 @@ from promptpo.llm.failures import (
     refused_setting,
 )
 from promptpo.llm.prices import price_of
+from promptpo.llm.provider import Provider, Reply
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from promptpo.llm.prices import Pricing
-
-ROOM_FACTOR = 4
-"""How much the token limit grows when reasoning has used all of it and no answer came."""
 
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
@@ -60,26 +57,7 @@ TOGETHER: Mapping[str, frozenset[str]] = {
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One response of a service.
-
-    Attributes:
-        text: Its visible text.
-        model: The model that the service says answered.
-        finish: Why it ended.
-        usage: Its tokens.
-        logprobs: Likeliest first tokens with their log-probabilities; empty where they were not given.
-    """
-
-    text: str
-    model: str
-    finish: Finish
-    usage: Usage
-    logprobs: Mapping[str, float] = field(default_factory=dict)
-
-
-class SDKProvider(ABC):
+class SDKProvider(Provider):
     """An `LLM` behind an official asynchronous client.
 
     Subclasses name the service and speak its wire format.
@@ -110,11 +88,6 @@ class SDKProvider(ABC):
     """Seconds until the client gives a request up."""
     max_retries: ClassVar[int] = 4
     """How often it retries one."""
-    empty_retries: ClassVar[int] = 2
-    """Further tries after an answer without text, or after a stream that broke before any."""
-
-    purposes = ALL_PURPOSES
-    language_model = True
     takes_effort = True
 
     def __init__(
@@ -125,16 +98,12 @@ class SDKProvider(ABC):
         price: Pricing | None = None,
         asked: bool = True,
     ) -> None:
-        self.name, self.model = f"{self.provider}:{model}", model
         address = base_url or os.environ.get(self.address_variable, "")
         self._address = address.rstrip("/").removesuffix(self.own_path) or None
         self._official = urlsplit(self._address or f"//{self.official_host}").hostname == self.official_host
-        self.price = price or self._price_of(model)
-        self.price_known = self.price is not None
+        super().__init__(f"{self.provider}:{model}", model, price or self._price_of(model))
         self.sees = known_to_see(self.provider, model)
         self._refused: set[str] = set()
-        self._told: set[str] = set()
-        self._room = 1
         if asked:
             self._key  # noqa: B018 - a missing key is told before any work is done
 
@@ -148,8 +117,7 @@ class SDKProvider(ABC):
         return public_address(self._address or f"https://{self.official_host}/")
 
     def _explained(self, error: Exception) -> ProviderError:
-        words = ("provider", "model", "key_variable", "address", "timeout")
-        return explain(error, self._key, **{word: getattr(self, word) for word in words})
+        return explain(error, self, self._key)
 
     @property
     def _sdk(self) -> ModuleType:
@@ -220,20 +188,24 @@ class SDKProvider(ABC):
         Raises:
             ProviderError: The key is refused, nobody answers, or the service knows no such model.
         """
-        client = self._client.with_options(timeout=CHECK_SECONDS, max_retries=1)
-        listed, failure = [self.model], None
+        client, failure = self._client.with_options(timeout=CHECK_SECONDS, max_retries=1), None
+        listed: list[str] = []
         try:
             if self._official:
                 await client.models.retrieve(self.model)
-            else:
-                listed = [str(one.id) async for one in client.models.list()]
+                return ""
+            listed = [str(one.id) async for one in client.models.list()]
         except self._sdk.APIError as error:
-            listed = listed if self._official else []
             # What else a server of one's own answers says nothing: many have no such list.
-            if getattr(error, "status_code", None) in {None, 401, 403, *([UNKNOWN] if listed else [])}:
+            if getattr(error, "status_code", None) in {
+                None,
+                401,
+                403,
+                *([UNKNOWN] if self._official else []),
+            }:
                 failure = self._explained(error)
         except (AttributeError, TypeError, ValueError):
-            listed = []  # a list in another form
+            return None  # a list in another form
         if failure is not None:  # outside of the except block: the SDK's exception holds the key
             raise failure
         if not listed:
@@ -242,57 +214,6 @@ class SDKProvider(ABC):
             return ""
         known = clean_name(", ".join(sorted(listed)[:MOST_NAMES]))
         return f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}."
-
-    async def complete(self, request: Request) -> Completion:
-        """Answer one request.
-
-        An answer without text is asked for again, twice at most. Where reasoning has used up the token
-        limit, with a larger limit, which later calls keep. The usage of all tries is counted; if none has
-        text, the completion is empty.
-
-        Raises:
-            ProviderError: It cannot be answered.
-        """
-        started = time.perf_counter()
-        if self.sees is False:
-            request = request.without_stills()
-        replies: list[Reply] = []
-        for _ in range(1 + self.empty_retries):
-            try:
-                reply = await self._ask(request, request.max_output_tokens * self._room)
-            except ProviderError:
-                if not replies:
-                    raise
-                # The empty answer stands, so that what it cost is counted; the larger limit may be at fault.
-                self._room = 1
-                break
-            replies.append(reply)
-            if reply.text.strip() or reply.finish == "refusal":
-                break
-            if reply.finish == "length":
-                self._room = ROOM_FACTOR
-        last = replies[-1]
-        if last.finish == "length" and not last.text.strip():
-            self._warn_once(
-                "was cut off at the token limit while it was still thinking (%s tokens, no text); "
-                "raise --max-output-tokens or lower --effort.",
-                f"{last.usage.reasoning_tokens or last.usage.output_tokens:,}",
-            )
-        return Completion(
-            text=last.text,
-            model=last.model,
-            finish=last.finish,
-            usage=reduce(Usage.__add__, (reply.usage for reply in replies)),
-            cost_usd=self._cost(replies),
-            seconds=time.perf_counter() - started,
-            logprobs=last.logprobs,
-        )
-
-    def _warn_once(self, words: str, *given: object) -> None:
-        """Say something of the model that holds for all its calls."""
-        if words not in self._told:
-            self._told.add(words)
-            logger.warning(f"%s {words}", clean_name(self.name), *given)  # noqa: G004 - the sentence is ours
 
     def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:
         """The settings of a call, without those that the model has refused, and which it may still refuse.
@@ -381,11 +302,6 @@ class SDKProvider(ABC):
         reply = _bounded(reply)
         # some compatible servers do not count
         return reply if reply.usage.total else replace(reply, usage=estimated_usage(request, reply.text))
-
-    def _cost(self, replies: list[Reply]) -> float | None:
-        priced = [(self.price or self._price_of(reply.model), reply.usage) for reply in replies]
-        costs = [price.cost(usage) if price else None for price, usage in priced]
-        return None if None in costs else sum(filter(None, costs))
 
 
 def _bounded(reply: Reply) -> Reply:

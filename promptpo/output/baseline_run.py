@@ -19,7 +19,6 @@ from promptpo.run.config import CONFIG
 from promptpo.run.journal import JOURNAL, adapter
 from promptpo.run.origin import SETTINGS
 from promptpo.run.records import Seeds
-from promptpo.telling.feedback import number
 
 CHECKPOINTS, RECORD = "checkpoints", "record.json"
 
@@ -148,23 +147,3 @@ def _so_far(settings: Json, record: Json) -> dict[str, Any]:
         "curve": record.get("curve"),
         "finished": False,
     }
-
-
-def acting_in_words(content: Json) -> list[str]:
-    """What an episode took, and what a program took, a line each; empty where nothing says it."""
-    agent = content.get("per_episode")
-    if not agent:
-        return []
-    lines = [f"An episode took {_took(agent)}."]
-    program = content.get("program")
-    if program:
-        mean = program.get("mean_return")
-        score = f", held-out return {number(mean)}" if mean is not None else ""
-        lines.append(f"The program {program['policy']} takes {_took(program['per_episode'])}{score}.")
-    return lines
-
-
-def _took(spent: Json) -> str:
-    usd = spent["cost_usd"]
-    price = "an unknown price" if usd is None else "$0" if not usd else f"${usd:.4g}"
-    return f"{spent['calls']:,.4g} call{'' if spent['calls'] == 1 else 's'}, {spent['seconds']:,.3g} s and {price}"

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import of_meta_world
@@ -16,17 +15,15 @@ from promptpo.envs.spaces import recorded
 from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.choose import public
-from promptpo.output.report.result import failures_in_words, references_in_words
-from promptpo.output.report.scores import score_in_words
+from promptpo.output.sentences import sentence, texts
 from promptpo.program import Program
 from promptpo.run.records import Seeds
 from promptpo.version import __version__
 from promptpo_sandbox import Limits, check_source
-from promptpo_sandbox.text import clean_line, clean_lines
+from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
     import gymnasium
-    import jinja2
 
     from promptpo.envs.task import RewardProgram, Task
 
@@ -89,17 +86,21 @@ def exported(
     if provenance.task.reward is not None:
         gated(provenance.task.reward.source)
     program, task = Program.parse(source).inlined, portable(provenance.task)
-    added = _template().render(
-        program=program,
-        contract=program.contract,
-        task=task,
-        action=_action(action_space),
-        env_kwargs=json.dumps(dict(task.env_kwargs), default=str),
-        built=task.is_family or bool(task.wrappers) or _is_built(task.env_id),
-        wrappers=[str(wrapping) for wrapping in task.wrappers],
-        variants=json.dumps([asdict(variant) for variant in task.family], default=str),
-        files=dict(provenance.files),
-        reward=_as_text(task.reward.source) if task.reward is not None else "",
+    added = (
+        texts()
+        .get_template("policy.py.j2")
+        .render(
+            program=program,
+            contract=program.contract,
+            task=task,
+            action=_action(action_space),
+            env_kwargs=json.dumps(dict(task.env_kwargs), default=str),
+            built=task.is_family or bool(task.wrappers) or _is_built(task.env_id),
+            wrappers=[str(wrapping) for wrapping in task.wrappers],
+            variants=json.dumps([asdict(variant) for variant in task.family], default=str),
+            files=dict(provenance.files),
+            reward=_as_text(task.reward.source) if task.reward is not None else "",
+        )
     )
     program = beside(program, added)
     header = _header(program.docstring, provenance, filename)
@@ -125,23 +126,24 @@ def gated(source: str) -> None:
 def portable(task: Task) -> Task:
     """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
 
-    def made(env_id: str, kwargs: Json) -> tuple[str, Json]:
-        if not of_meta_world(env_id):
-            return env_id, kwargs
+    def made(one: Any) -> Any:
+        """The task or one of its variants."""
+        if not of_meta_world(one.env_id):
+            return one
         from promptpo.envs.meta_world import NAMESPACE, task_name
 
         try:
-            name = task_name(env_id, kwargs)
+            name = task_name(one.env_id, one.env_kwargs)
         except UsageError:  # its variants say which task
-            return f"metaworld:{env_id.removeprefix('metaworld:')}", kwargs
-        return (f"metaworld:{NAMESPACE}MT1", {**kwargs, "env_name": name}) if name else (env_id, kwargs)
+            return replace(one, env_id=f"metaworld:{one.env_id.removeprefix('metaworld:')}")
+        if not name:
+            return one
+        return replace(
+            one, env_id=f"metaworld:{NAMESPACE}MT1", env_kwargs={**one.env_kwargs, "env_name": name}
+        )
 
-    env_id, kwargs = made(task.env_id, task.env_kwargs)
-    variants = [made(variant.env_id, variant.env_kwargs) for variant in task.variants]
-    own = tuple(
-        replace(one, env_id=i, env_kwargs=k) for one, (i, k) in zip(task.variants, variants, strict=True)
-    )
-    return replace(task, env_id=env_id, env_kwargs=kwargs, variants=own)
+    whole: Task = made(task)
+    return replace(whole, variants=tuple(map(made, task.variants)))
 
 
 def policy_part(text: str) -> str:
@@ -224,81 +226,41 @@ def beside(program: Program, added: str) -> Program:
     return program
 
 
-@cache
-def _template() -> jinja2.Template:
-    import jinja2
-
-    env = jinja2.Environment(
-        loader=jinja2.PackageLoader("promptpo.output", "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Python, not HTML
-    )
-    env.filters["pyrepr"] = repr
-    return env.get_template("policy.py.j2")
-
-
 def _header(docstring: str, provenance: Provenance, filename: str) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
-    parts = [
-        clean_line(f"Policy for {provenance.task.name}, written by {public(provenance.model)}."),
-        _facts(provenance),
-        "This code passed promptpo's static gate, which is no sandbox; `promptpo play` and `promptpo evaluate` run it confined.",
-        f"To play it (needs gymnasium): python {clean_line(filename)} --episodes 10 --seed 0",
-        clean_lines(*docstring.split("\n")),
-    ]
-    return "\n\n".join(part for part in parts if part).replace("\\", "\\\\").replace('"""', "'''")
-
-
-def _facts(provenance: Provenance) -> str:
     result = provenance.result if provenance.result.get("test") else {}
-    test, reward = result.get("test") or {}, provenance.task.reward
-    own, score, seeds = (
-        test.get("env_mean_return"),
-        score_in_words(test),
-        Seeds().test(test.get("episodes", 1)),
-    )
-    theirs = f"; the environment's own mean return is {own:.6g}" if own is not None else ""
-    goal = " ".join(reward.goal.split()) if reward else ""
-    marks = references_in_words(result.get("references") or {})
-    when = f"promptpo {__version__}, {datetime.now(UTC):%Y-%m-%d}"
-    lines: list[Any] = [
-        goal and f"The goal: {goal}.",
-        score and f"Held-out mean return {score}, seeds {seeds[0]} to {seeds[-1]}.",
-        failures_in_words(test),
-        reward and f"Returns are by the program REWARD below{theirs}.",
-        marks and f"On the same seeds {marks}.",
-        result.get("verdict"),
-        f"Candidate {provenance.candidate} of run {provenance.run_id}, {when}.",
-    ]
-    return clean_lines(*filter(None, lines))
+    test = result.get("test") or {}
+    header = texts().get_template("header.txt.j2").render(
+        of=provenance, writer=public(provenance.model), filename=filename, docstring=docstring,
+        test=test, score=sentence("score", test), failures=sentence("failures", test),
+        marks=sentence("references", result.get("references")), verdict=result.get("verdict"),
+        seeds=Seeds().test(test.get("episodes", 1)), version=__version__, today=f"{datetime.now(UTC):%Y-%m-%d}",
+    )  # fmt: skip
+    return clean_lines(*header.split("\n")).replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, Any]:
     """How the file makes an action of what the policy returned, as the sandbox does.
 
-    ``kind`` is "box", "discrete", or "" for what stays as it is; ``stacks``: a batch of actions is one array, of such a
-    ``dtype`` and ``shape``; ``low`` and ``high``: bounds of a continuous space as short literals, empty without any.
+    ``kind`` is as it is `recorded`; of a "box" also ``dtype`` and ``shape``, ``low`` and ``high`` as short literals, and
+    whether it is ``bounded`` by these.
 
     Raises:
         ValueError: It is no record of a space.
     """
     import numpy as np
 
-    plain = {"kind": "", "stacks": True, "dtype": "", "shape": "", "low": "", "high": ""}
     if space is None:
-        return plain
+        return {"kind": "unknown", "bounded": False}
     known = space if isinstance(space, dict) else recorded(space)  # a Dict space is a mapping, too
     if known["kind"] != "box":
-        return plain | ({"kind": "discrete"} if known["kind"] == "discrete" else {"stacks": False})
+        return {"kind": known["kind"], "bounded": False}
     dtype = np.dtype(known["dtype"])
     low, high = (np.asarray(known[end], dtype) for end in ("low", "high"))
     if dtype.kind not in "biuf" or low.shape != high.shape:
         raise ValueError("this is no record of an action space")
-    array = plain | {"kind": "box", "dtype": dtype.name, "shape": repr(low.shape)}
-    return array | ({"low": _literal(low), "high": _literal(high)} if dtype.kind == "f" else {})
+    ends = {"low": _literal(low), "high": _literal(high), "bounded": dtype.kind == "f"}
+    return {"kind": "box", "dtype": dtype.name, "shape": low.shape, **ends}
 
 
 def _literal(bound: Any) -> str:

@@ -10,9 +10,6 @@ from promptpo.program.blocks import blocks, size
 if TYPE_CHECKING:
     from promptpo.run.records import Candidate
 
-NAMED = 8
-"""Parameters that a line of text names."""
-
 
 def importance_json(candidate: Candidate) -> dict[str, Any] | None:
     """The ``parameters`` that tuning tried, those that mattered most first, and the ``episodes`` that this is read from.
@@ -35,15 +32,3 @@ def importance_json(candidate: Candidate) -> dict[str, Any] | None:
         return None
     episodes = max(one.episodes for one in known.values())
     return {"episodes": episodes, "parameters": sorted(found, key=lambda one: -one["share"])}
-
-
-def importance_in_words(candidate: Candidate) -> str:
-    """The same as a sentence; empty where nothing is known."""
-    known = importance_json(candidate)
-    if known is None:
-        return ""
-    named = [one for one in known["parameters"] if one["share"] > 0 or one["at_bound"]][:NAMED]
-    bounds = [one["at_bound"] and f" (at its {one['at_bound']} bound)" for one in named]
-    told = [f"{one['name']} {one['share']:.0%}{bound}" for one, bound in zip(named, bounds, strict=True)]
-    text = ", ".join(told) or "none of them clearly"
-    return f"Which numbers moved the return in {known['episodes']:,} tuning episodes: {text}."

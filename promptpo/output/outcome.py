@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from promptpo.files import Json
 from promptpo.output.exporting import BEST
-from promptpo.output.report.result import (
-    REFINED,
-    REPORT,
-    cut_in_words,
-    failures_in_words,
-    fidelity_in_words,
-    goal_in_words,
-    one_episode_in_words,
-    references_in_words,
-    rewarded_in_words,
-)
-from promptpo.output.report.scores import score_in_words, table
+from promptpo.output.report.result import REFINED, REPORT
+from promptpo.output.sentences import sentence
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.feedback import episodes_in_words, with_noise
@@ -37,18 +27,24 @@ def came_out(data: Json, directory: Path) -> list[str]:
     test, best = data.get("test") or {}, data.get("best") or {}
     whose = f", candidate {best['candidate']}" if best.get("candidate") else ""
     whose += f", the agent after {best['steps']:,} steps" if best.get("steps") else ""
-    beyond, lines = test.get("held_out") or {}, []
-    for what, part in (("Held-out return", test), ("On variants held out from training", beyond)):
-        score = score_in_words(part)
-        said = f"{what} {score}{whose if part is test else ''}." if score else ""
-        lines += [f"{said} {failures_in_words(part)}".strip(), *table(part.get("by_variant", ()))]
+    beyond = test.get("held_out") or {}
+    lines = [sentence("tested", "Held-out return", test, whose), *table(test.get("by_variant", ()))]
+    lines += [sentence("tested", "On variants held out from training", beyond)]
+    lines += table(beyond.get("by_variant", ()))
     lines = list(filter(None, lines)) or ["Nothing was tested."]
     return [*lines, *caveats(data, directory)]
 
 
+def table(rows: Sequence[Json]) -> list[str]:
+    """The scores of a family's variants, as lines of a small table of text."""
+    width = max((len(row["variant"]) for row in rows), default=0)
+    return [f"  {row['variant']:<{width}}  {sentence('score', row) or 'nothing ran'}" for row in rows]
+
+
 def caveats(data: Json, directory: Path) -> list[str]:
     """What the returns of a result are not, a line each."""
-    told = rewarded_in_words(data.get("test")), cut_in_words(data, directory), one_episode_in_words(data)
+    test, ahead = data.get("test"), data.get("preflight")
+    told = sentence("rewarded", test), sentence("cut", ahead, test, directory), sentence("one_episode", ahead)
     return list(filter(None, told))
 
 
@@ -64,9 +60,9 @@ WHENCE = {
 
 def worth(data: Json) -> list[str]:
     """What a result is worth, for a goal, after a teacher and as the start of a network, a line each."""
-    fidelity = fidelity_in_words((data.get("teacher") or {}).get("fidelity"))
-    told = data.get("verdict"), goal_in_words(data), fidelity, refined_in_words(data)
-    return list(filter(None, told))
+    fidelity = sentence("fidelity", (data.get("teacher") or {}).get("fidelity"))
+    refined = sentence("refined", data.get(REFINED))
+    return list(filter(None, [data.get("verdict"), sentence("goal", data.get("goal")), fidelity, refined]))
 
 
 def ending(data: Json, directory: Path) -> list[str]:
@@ -77,21 +73,6 @@ def ending(data: Json, directory: Path) -> list[str]:
     lines += HOW if stopped == NOTHING_BETTER else ()
     lines += [*came_out(data, directory), *worth(data)]
     return [*lines, WHENCE[origin]] if origin in WHENCE else lines
-
-
-def refined_in_words(result: Json | None) -> str:
-    """What refining brought, in sentences; empty where the run was not refined."""
-    found = (result or {}).get(REFINED)
-    if not isinstance(found, Mapping):
-        return ""
-    test, steps = found["test"], found["steps"]
-    if not found["better"]:
-        return f"Refined for {steps['train']:,} steps: no network was better on validation episodes than the program."
-    what = "A network that acts alone" if found["alone"] else "The program with a network on top"
-    return (
-        f"Refined with {found['algorithm']} for {steps['train']:,} steps. {what} has a held-out return of "
-        f"{score_in_words(test)}, {steps['total']:,} steps in all. It is in {found['policy']}."
-    )
 
 
 def many(count: int, one: str, more: str) -> str:
@@ -116,7 +97,7 @@ HOW = (
 
 def outcome(data: Json, directory: Path) -> str:
     """The result of a run in a few lines."""
-    lines, marks = ending(data, directory), references_in_words(data.get("references") or {})
+    lines, marks = ending(data, directory), sentence("references", data.get("references"))
     if data["best"] is None:
         return clean_lines(*lines, f"See what happened with: promptpo show {directory}")
     lines += [f"On the same seeds {marks}."] * bool(marks)

@@ -14,6 +14,7 @@ from gymnasium.vector.utils import batch_space, iterate
 
 from promptpo.envs.objects import EnvLike
 from promptpo.envs.objects import task_of as task_named
+from promptpo.envs.spaces import at, leaves
 from promptpo.envs.task import Task
 from promptpo.errors import PolicyFailedError as PolicyFailedError  # noqa: PLC0414 - still importable from here
 from promptpo.files import StrPath, read_text
@@ -189,11 +190,8 @@ def _close(policies: AskedPolicies, box: Sandbox) -> None:
 
 def _is_single(space: gymnasium.Space[Any], observation: Any) -> bool:
     """Whether it is one observation and not a batch."""
-    if isinstance(space, gymnasium.spaces.Dict) and space.spaces:
-        key, inner = next(iter(space.spaces.items()))
-        return _is_single(inner, observation[key])
-    if isinstance(space, gymnasium.spaces.Tuple) and space.spaces:
-        return _is_single(space.spaces[0], observation[0])
-    if isinstance(space, gymnasium.spaces.Text):
-        return isinstance(observation, str)
-    return space.shape is None or np.ndim(observation) == len(space.shape)
+    path, leaf = next(leaves(space), ((), gymnasium.spaces.Dict()))
+    value = at(observation, path)
+    if isinstance(leaf, gymnasium.spaces.Text):
+        return isinstance(value, str)
+    return leaf.shape is None or np.ndim(value) == len(leaf.shape)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
 from promptpo.llm.choose import SEARCH
-from promptpo.output.report.result import REFERENCES, RESULT, result
+from promptpo.output.report.result import RESULT, result
 from promptpo.output.report.scores import counted
+from promptpo.output.sentences import REFERENCES
 from promptpo.run.config import Config
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds
 from promptpo.run.state import RunState, read_state
-from promptpo.run.state_values import CandidateState, Spent
+from promptpo.run.state_values import CandidateState
 from promptpo.search.final_test import Outcome
 
 
@@ -51,18 +51,6 @@ class RunView:
         return self.state.candidate((self.result["best"] or {}).get("candidate", ""))
 
     @property
-    def so_far(self) -> list[tuple[Spent, float]]:
-        """How the best improved: by training episodes until the first was judged, then by all that is known of it."""
-        judged = [(spent, one.mean_return) for spent, one in self.state.best_so_far]
-        until = judged[0][0].steps if judged else math.inf
-        found: list[tuple[Spent, float]] = []
-        for one in sorted(self.candidates, key=lambda one: one.spent.steps):
-            mean = one.attempt.evaluation.mean_return
-            if one.ran and one.spent.steps < until and (not found or mean > found[-1][1]):
-                found.append((one.spent, mean))
-        return found + judged
-
-    @property
     def finished(self) -> bool:
         """Whether it has ended and has a result."""
         return self.result is not None and self.state.finished
@@ -70,7 +58,7 @@ class RunView:
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
         """(environment steps, mean return of the best so far) each time it changed."""
-        return tuple((float(at.steps), mean) for at, mean in self.so_far)
+        return tuple((float(at.steps), one.mean_return) for at, one in self.state.best_so_far)
 
     @property
     def content(self) -> Json:
@@ -95,7 +83,7 @@ class RunView:
     @property
     def references(self) -> dict[str, Evidence]:
         """Episodes of the marks, by what they are in words: on test seeds where they were played there, else before."""
-        found = self.state.references
+        found = self.state.history.marks
         names = sorted({key.removesuffix(REFERENCE_TEST) for key in found})  # not as they came in
         played = {name: (found.get(f"{name}{REFERENCE_TEST}") or found[name]).episodes for name in names}
         return {REFERENCES.get(name, name): Evidence.of(episodes) for name, episodes in played.items()}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Self
 from urllib.parse import parse_qs
 
 from promptpo.version import __version__
@@ -52,8 +52,8 @@ class PageServer(ThreadingHTTPServer):
         seconds: int = 5,
         take: Callable[[str, str], bool] | None = None,
     ) -> None:
-        super().__init__((ADDRESS, port), _Handler)
-        self.draw, self.seconds, self.take = draw, seconds, take
+        super().__init__((ADDRESS, port), _Questions if take else _Page)
+        self.draw, self.seconds, self.take = draw, seconds, take or (lambda _secret, _word: False)
 
     @property
     def url(self) -> str:
@@ -69,61 +69,61 @@ class PageServer(ThreadingHTTPServer):
         self.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers for the one page, to who asks for this address by its own name."""
+class _Page(BaseHTTPRequestHandler):
+    """Shows the one page to who asks for this address by its own name; every method but GET is unknown."""
 
     server: PageServer
     server_version = f"promptpo/{__version__}"
     sys_version = ""
     timeout = 30
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("do_"):
-            return self._answer
-        raise AttributeError(name)
-
-    def _answer(self) -> None:
-        methods = ["GET", "HEAD", *(["POST"] if self.server.take else [])]
-        hosts = self.headers.get_all("Host") or []
-        if self.command not in methods:
-            self._send(HTTPStatus.METHOD_NOT_ALLOWED, "This is read-only.\n", {"Allow": ", ".join(methods)})
-            self.close_connection = True  # what it sent is not read
-        elif len(hosts) != 1 or not _OWN_NAME.fullmatch(hosts[0]):
-            # a page elsewhere whose name has been pointed here must not read it
-            self._send(HTTPStatus.MISDIRECTED_REQUEST, "This is not served under that name.\n")
-        elif self.path != "/":
-            self._send(HTTPStatus.NOT_FOUND, "There is one page here: /\n")
-        elif self.command == "POST":
-            self._take()
-        else:
+    def do_GET(self) -> None:
+        """Draw the page."""
+        if self._is_meant():
             text, going_on = self.server.draw()
             again = {"Refresh": str(self.server.seconds)} if going_on else {}
             self._send(HTTPStatus.OK, text, {"Content-Type": "text/html; charset=utf-8", **again})
 
-    def _take(self) -> None:
-        """An answer; the browser is sent back to the page."""
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > MOST_BYTES:
-            self._send(HTTPStatus.BAD_REQUEST, "This is no answer.\n")
-            self.close_connection = True
-            return
-        given: Any = parse_qs(self.rfile.read(int(length)).decode("ascii", "replace"))
-        secret, word = (given.get(name, [""])[0] for name in ("secret", "word"))
-        if self.server.take is not None and self.server.take(secret, word):
-            self._send(HTTPStatus.SEE_OTHER, "Thank you.\n", {"Location": "/"})
+    def _is_meant(self) -> bool:
+        """Whether this page is asked for; else that is answered."""
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) != 1 or not _OWN_NAME.fullmatch(hosts[0]):
+            # a page elsewhere whose name has been pointed here must not read it
+            self._send(HTTPStatus.MISDIRECTED_REQUEST, "This is not served under that name.\n")
+        elif self.path != "/":
+            self._send(HTTPStatus.NOT_FOUND, "There is one page here: /\n")
         else:
-            self._send(HTTPStatus.CONFLICT, "This pair is answered; load the page again.\n")
+            return True
+        return False
 
-    def _send(self, status: HTTPStatus, text: str, headers: dict[str, str] | None = None) -> None:
+    def _send(self, status: HTTPStatus, text: str, headers: Mapping[str, str] | None = None) -> None:
         """Send one whole answer."""
         data = text.encode()
         self.send_response(status)
         told = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(data)), **HEADERS}
-        for name, value in (told | (headers or {})).items():
+        for name, value in (told | dict(headers or {})).items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
+        self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in http.server
         """Requests are not printed."""
+
+
+class _Questions(_Page):
+    """Takes answers besides, from who has read the page."""
+
+    def do_POST(self) -> None:
+        """Take an answer; the browser is sent back to the page."""
+        if not self._is_meant():
+            return
+        length = self.headers.get("Content-Length", "")
+        if not length.isdigit() or int(length) > MOST_BYTES:
+            self._send(HTTPStatus.BAD_REQUEST, "This is no answer.\n")
+            return
+        given = parse_qs(self.rfile.read(int(length)).decode("ascii", "replace"))
+        secret, word = (given.get(name, [""])[0] for name in ("secret", "word"))
+        if self.server.take(secret, word):
+            self._send(HTTPStatus.SEE_OTHER, "Thank you.\n", {"Location": "/"})
+        else:
+            self._send(HTTPStatus.CONFLICT, "This pair is answered; load the page again.\n")

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.output.report.result import MARKS, REFERENCES, TEACHER
+from promptpo.output.sentences import REFERENCES, sentence
 from promptpo.run.evidence import Difference, Evidence
-from promptpo.telling.feedback import number, with_noise
+from promptpo.run.records import TEACHER
+from promptpo.search.references import MARKS
+from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.run.state import RunState
@@ -60,29 +62,15 @@ class Facts:
 
 def verdict(facts: Facts) -> str:
     """What came of it, why, and what to do: one to three sentences."""
-    test, told = facts.test, [_untested(facts)]
+    test, told = facts.test, []
+    if facts.wanted and facts.best:
+        missing = " and ".join(REFERENCES[name] for name in MARKS if name not in facts.references)
+        told.append(sentence("untested", facts, missing))
     if test is not None and test.episodes:
         told += _standing(facts, test)
     elif test is not None or not facts.best:
-        told.append(_nothing_ran(facts))
+        told.append(sentence("nothing_ran", facts))
     return " ".join(filter(None, told))
-
-
-def _untested(facts: Facts) -> str:
-    """What was not tested since somebody ended the run; empty where all was."""
-    if not facts.wanted or not facts.best:
-        return ""
-    done = len(facts.test.episodes) + facts.failed if facts.test is not None else 0
-    missing = " and ".join(REFERENCES[name] for name in MARKS if name not in facts.references)
-    if facts.test is None:
-        what = f"{facts.best} is the best so far by its training and validation episodes, and was not tested"
-    elif done < facts.wanted:
-        what = f"Only {done} of {facts.wanted} test episodes were played"
-    elif missing:
-        what = f"{missing.capitalize()} were not played on the test seeds"
-    else:
-        return ""
-    return f"{what}, since the run was ended; promptpo resume goes on."
 
 
 def facts_of(
@@ -100,7 +88,9 @@ def facts_of(
     best, test, references = outcome.best, outcome.test, outcome.references
     # what a policy of this run was not able to is not told by the teacher
     marks = [
-        one for name, one in [*state.references.items(), *references.items()] if not name.startswith(TEACHER)
+        one
+        for name, one in [*state.history.marks.items(), *references.items()]
+        if not name.startswith(TEACHER)
     ]
     looked = [one.evidence.episodes for one in state.candidates if one.ran]
     looked += [one.episodes for one in (*marks, test) if one is not None]
@@ -116,30 +106,12 @@ def facts_of(
         tried=len(state.candidates),
         flat=returns.pop() if len(returns) == 1 and len(looked) > 1 else None,
         never_succeeded=successes == {False},
-        constant=state.constant_actions.get(best.candidate.digest, "") if best else "",
+        constant=best.diagnosis.constant if best else "",
         out_of_steps="environment steps" in outcome.stop,
         best=best.id if best else "",
         given=bool(state.config.start),
         wanted=state.planned_test if ended else 0,
     )
-
-
-def _nothing_ran(facts: Facts) -> str:
-    if facts.test is not None or facts.failed:
-        return "The best policy failed in every test episode; see the error with promptpo show, and give the run more rounds."
-    if facts.tried:
-        why = (
-            f"all of {facts.tried} failed; see the errors with promptpo show, then describe what is misread "
-            "(--hint, or an edited --spec), allow more --repairs, or take a stronger model."
-        )
-    elif facts.out_of_steps:
-        why = (
-            "the steps of the budget ended before one had played its training episodes; raise --max-steps, or set "
-            "fewer --episodes or a shorter --max-episode-steps."
-        )
-    else:
-        why = "none was written before the run ended; go on with promptpo resume."
-    return f"No policy ran: {why}"
 
 
 def _standing(facts: Facts, test: Evidence) -> list[str]:
@@ -168,17 +140,12 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
     if TEACHER in known:
         told.append(f"{_beside(TEACHER, facts, test, pairs[TEACHER])}.")
         good = good and pairs[TEACHER].verdict >= 0
-    return told if good else [*told, _advice(facts)]
+    return told if good else [*told, sentence("advice", facts)]
 
 
 def _beside(name: str, facts: Facts, test: Evidence, pair: Difference) -> str:
     """A comparison in pairs, in words."""
-    how = {1: "Better than", 0: "No better than", -1: "Worse than"}[pair.verdict]
-    error, theirs = with_noise(pair.mean, pair.standard_error), facts.references[name].mean_return
-    return (
-        f"{how} {REFERENCES[name]}: {number(test.mean_return)} against {number(theirs)} "
-        f"(difference {error} over {len(pair.returns)} shared episodes)"
-    )
+    return sentence("beside", name, test, facts.references[name], pair)
 
 
 def _solved(facts: Facts, test: Evidence) -> str:
@@ -189,25 +156,3 @@ def _solved(facts: Facts, test: Evidence) -> str:
     if not facts.failed and rate is not None and rate >= ALMOST_ALL:
         return f"Solved: success in {rate:.0%} of the test episodes"
     return ""
-
-
-def _advice(facts: Facts) -> str:
-    """What stood in the way, the one thing that explains most, with what to do."""
-    limit, hint = "", "say in words how the task is done (--hint)"
-    if not facts.language_model:
-        limit = "Program search knows nothing of the task. "
-        hint = "use a language model (--model), which can be told how (--hint)"
-    if facts.flat is not None:
-        return (
-            f"Every episode of every policy earned {number(facts.flat)}, so nothing told them apart: {hint}, "
-            "give the environment a reward that shows progress, or allow longer episodes (--max-episode-steps)."
-        )
-    if facts.constant and not facts.never_succeeded:
-        return f"It gives the same action in every step ({facts.constant}): {hint}, or allow more --rounds."
-    if facts.out_of_steps and not facts.never_succeeded:
-        return "The step budget ended the search: raise --max-steps (promptpo resume goes on), or set a shorter --max-episode-steps."
-    why = (
-        f"No episode of any policy succeeded. {limit}To help" if facts.never_succeeded else f"{limit}To go on"
-    )
-    own = "" if facts.given else ", start from a controller of your own (--start)"
-    return f"{why}, {hint}{own}, or raise --max-steps."

@@ -10,6 +10,7 @@ from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json
 from promptpo.output.exporting import beside, gated
 from promptpo.output.run_view import RunView
+from promptpo.output.sentences import texts
 from promptpo.program import Program
 from promptpo.program.program import is_plain_expression
 from promptpo.run.journal import JOURNAL, Event, read_events
@@ -17,57 +18,6 @@ from promptpo.world.words import in_words, use_in_words
 from promptpo_sandbox.text import clean
 
 MODEL = "model.py"
-
-_STEP = '''
-
-# What can be done with it: one step from an observation
-
-
-def step(obs, action, rng=None):
-    """What the model predicts for one step: (observation, reward, terminated)."""
-    import numpy as np
-
-    return World({values}obs, rng or np.random.default_rng()).step(action)
-'''
-
-_ENVIRONMENT = '''
-
-# The same as an environment; needs gymnasium
-
-
-import gymnasium
-from gymnasium import spaces
-
-STARTS = {starts}
-
-
-class WorldEnv(gymnasium.Env):
-    """Episodes in the model: they start where recorded episodes did and last {horizon} steps at most.
-
-    What is learnt here is worth what the model is worth; try it in the real environment.
-    """
-
-    def __init__(self):
-        import numpy as np
-
-        self.observation_space = {observation}
-        self.action_space = {action}
-        self.world, self.steps = None, 0
-
-    def reset(self, *, seed=None, options=None):
-        import numpy as np
-
-        super().reset(seed=seed)
-        start = STARTS[int(self.np_random.integers(len(STARTS)))]
-        obs = {start}
-        self.world, self.steps = World({values}obs, self.np_random), 0
-        return obs, {{}}
-
-    def step(self, action):
-        obs, reward, terminated = self.world.step(action)
-        self.steps += 1
-        return obs, float(reward), bool(terminated), self.steps >= {horizon} and not terminated, {{}}
-'''
 
 
 def use_of_world(view: RunView) -> str:
@@ -93,16 +43,16 @@ def usable_world(worlds: Sequence[Event]) -> Json | None:
     return found[-1] if found else None
 
 
-def model_module(data: Json, task: str, more: str = "") -> str:
-    """A world model as an ordinary module with a function ``step``, and with `more` behind it."""
+def model_module(data: Json, task: str, environment: Json | None = None) -> str:
+    """A world model as an ordinary module with a function ``step``; with an environment, too, where that is described."""
     program = Program.parse(data["source"])
-    added = _STEP.format(values=_values(program)) + more
+    values = f"{program.given()}, " if program.params else ""
+    added = texts().get_template("world.py.j2").render(values=values, environment=environment)
     program = beside(program, added)
     head = [f"A world model of {task}, learnt by promptpo from {data['steps']:,} recorded steps.", ""]
-    head += in_words(data["score"])
+    head += [*in_words(data["score"]), "", program.docstring]
     docstring = clean("\n".join(head)).replace("\\", "/").replace('"""', "'''")
-    about = program.docstring.replace('"""', "'''").replace("\\", "/")
-    return f'"""{docstring}\n\n{about}\n"""\n\n{program.without_docstring.strip()}\n{added}'
+    return f'"""{docstring}\n"""\n\n{program.without_docstring.strip()}\n{added}'
 
 
 def environment_module(data: Json, task: str) -> str:
@@ -112,21 +62,20 @@ def environment_module(data: Json, task: str) -> str:
         RunError: Its observations or actions are not of a kind that can be written down here, or the gate refuses it.
     """
     gated(data["source"])
-    observation, action, start = _written(data)
+    spaces, start = dict(zip(("observation", "action"), data["written"], strict=True)), data["start"]
+    if not all(is_plain_expression(text) for text in (*spaces.values(), start) if text):
+        raise RunError("the world model is not exported: its spaces are no plain expressions.")
     starts = [one for one in data["starts"] if one is not None]
-    if not observation or not action or not starts:
+    if not all(spaces.values()) or not starts:
         raise RunError(
             "only models of observations and actions that are arrays or single numbers are exported as environments."
         )
-    more = _ENVIRONMENT.format(
-        starts=json.dumps(starts, allow_nan=False),
-        horizon=int(data["horizon"]),
-        observation=observation,
-        action=action,
-        start=start,
-        values=_values(Program.parse(data["source"])),
-    )
-    return model_module(data, task, more)
+    described = {
+        "starts": json.dumps(starts, allow_nan=False),
+        "start": start,
+        "horizon": int(data["horizon"]),
+    }
+    return model_module(data, task, spaces | described)
 
 
 def exported_world(run: Path, task: str) -> str:
@@ -141,16 +90,3 @@ def exported_world(run: Path, task: str) -> str:
             f"{run} has no world model that was good enough to be used; what --recipe model learnt of the task is told by: promptpo show {run}"
         )
     return environment_module(data, task)
-
-
-def _values(program: Program) -> str:
-    return f"{program.given()}, " if program.params else ""
-
-
-def _written(data: Json) -> tuple[str, str, str]:
-    """Expressions of both spaces and of an observation to start from."""
-    observation, action = data["written"]
-    for text in (observation, action, data["start"]):
-        if text and not is_plain_expression(text):
-            raise RunError("the world model is not exported: its spaces are no plain expressions.")
-    return observation, action, data["start"]

@@ -14,17 +14,14 @@ import numpy as np
 from promptpo.envs.spaces import equal
 from promptpo.spec.documentation import first_line
 from promptpo.spec.names import is_fixed
-from promptpo.spec.parts import Code
-from promptpo.spec.values import table_of
+from promptpo.spec.parts import NOT_OBSERVED, Code
+from promptpo.spec.values import FEW, table_of
 
 if TYPE_CHECKING:
     from promptpo.spec.functions import Level
     from promptpo.spec.trial import AttributeChain, Proposal, SpecTrial
 
 MARK = "...  # lines are left out here"
-
-FEW = 24
-"""Numbers of a constant that are told."""
 
 SAYING = (ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.If, ast.IfExp)
 """What code has that says more than where a value is kept."""
@@ -49,7 +46,8 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     after = trial.sides(*spaces)
     before = sorted(after, key=lambda one: one[0].startswith("next_obs"))
     body, helpers = _with_marks(passed), list(_helpers(passed))
-    head, hidden, shown = list[str](), list[str](), "\n".join([*body, *helpers])
+    ends = {attribute: f"next_{path}" for path, attribute in trial.names(spaces[0]).items()}
+    head, shown = list[str](), "\n".join([*body, *helpers])
     called = {one: level for one, level in lines.helpers.items() if re.search(rf"\b{one}\(", shown)}
     words = {one: told for one, helper in called.items() if (told := _elsewhere(passed, helper))}
     chains = {path: chain for one in passed.reads for path, chain in one.items()}
@@ -66,46 +64,48 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
             if unsure and not found.path and one != "info":
                 return None
             head += [f"{one} = {found.path}"] if found.path not in {"", one} else []
-            hidden += [one] if found.hidden else []
-        elif _is_constant(chain, last):
-            words[one] = str(np.vectorize(lambda one: float(f"{one:.6g}"))(last[0]).tolist())
+            words |= {one: NOT_OBSERVED} if found.hidden else {}
+        elif told := _constant(chain, last):
+            words[one] = told
         elif end.path:
             same = all(map(equal, first, last))
             begun = f"{start.path} at the beginning of a step, " if start.path else ""
             words[one] = end.path if same else f"{begun}{end.path} at the end of a step"
+        elif end.hidden and chain.own and (whole := chain.text.partition("[")[0][1:]) in ends:
+            words[one] = f"changes within a step, after which {level.path}.{whole} is {ends[whole]}"
         elif end.hidden:
-            hidden.append(one)
+            words[one] = NOT_OBSERVED
     used = " ".join([*head, *body])
     given = [one for one in ("obs", "action", "next_obs") if re.search(rf"\b{one}\b", used)]
     entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
     functions = [entry, *helpers]
-    named = {*words, *hidden}
-    parts = {one for one in named if "[" in one and one.partition("[")[0] in named}
-    words = {one: text for one, text in words.items() if one not in parts}
-    hidden = [one for one in hidden if one not in parts]
-    return Code(functions, words, hidden) if sum(map(len, functions)) <= room else None
+    words = {one: said for one, said in words.items() if "[" not in one or one.partition("[")[0] not in words}
+    return Code(functions, words) if sum(map(len, functions)) <= room else None
 
 
 def _says(passed: Proposal) -> bool:
     """Whether lines say more than that they hand on what they look up."""
     body = [*passed.lines.body, *(one.node for one in passed.lines.helpers.values())]
-    last = passed.lines.body[-1]
-    constant = (
-        isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and bool(last.value.value)
+    return any(isinstance(n, SAYING) for one in body for n in ast.walk(one))
+
+
+def _constant(chain: AttributeChain, values: list[Any]) -> str:
+    """The few numbers or words that always were what nothing but construction and resets sets; empty for all else."""
+    if not all(equal(one, values[0]) for one in values) or values[0] is None or np.size(values[0]) > FEW:
+        return ""
+    owner, fixed = (
+        chain.root,
+        not chain.own and ("." not in chain.text or isinstance(chain.root, ModuleType | type)),
     )
-    return constant or any(isinstance(n, SAYING) for one in body for n in ast.walk(one))
-
-
-def _is_constant(chain: AttributeChain, values: list[Any]) -> bool:
-    """Whether what nothing but construction and resets sets always held the same few numbers."""
-    table = table_of(values)
-    if table is None or table[0].size > FEW or not (table == table[0]).all():
-        return False
-    name = re.fullmatch(r"\.(\w+)(?:\['\w+'\])*(\.\w+)?", chain.text)
-    computed = name is not None and isinstance(getattr(type(chain.root), name[1], None), property)
-    plain = name is not None and (not name[2] or isinstance(getattr(chain.root, name[1], None), type))
-    fixed = name is not None and plain and not computed and is_fixed(chain.root, name[1], ("reset", "_reset"))
-    return fixed or (not chain.own and ("." not in chain.text or isinstance(chain.root, ModuleType | type)))
+    if not fixed:
+        for name in re.findall(r"\.(\w+)", chain.text):
+            if isinstance(getattr(type(owner), name, None), property) or not is_fixed(
+                owner, name, ("reset", "_reset")
+            ):
+                return ""
+            owner = getattr(owner, name)
+    words = isinstance(values[0], list)
+    return str(values[0] if words else np.vectorize(lambda one: float(f"{one:.6g}"))(values[0]).tolist())
 
 
 def _with_marks(passed: Proposal) -> list[str]:

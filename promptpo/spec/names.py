@@ -74,7 +74,9 @@ def is_fixed(owner: Any, name: str, also: tuple[str, ...] = ()) -> bool:
     """
     kind: Any = type(owner)
     varies = isinstance(owner, gymnasium.Env) and name in differing(owner)
-    return not varies and name not in changed_attributes(kind, ("__init__", "configure", *also))
+    return not varies and name not in changed_attributes(
+        kind, ("__init__", "__post_init__", "configure", *also)
+    )
 
 
 @cache

@@ -298,11 +298,14 @@ def _chains(lines: Sliced, statement: ast.stmt) -> Iterator[tuple[str, Attribute
 
 
 def _at(chain: AttributeChain) -> Any:
-    """The numbers that a chain holds now; None where it holds anything else."""
+    """The numbers that a chain holds now, or the list of words; None where it holds anything else."""
     try:
-        found = table_of([evaluated(f"root{chain.text}", {"root": chain.root})])
+        value = evaluated(f"root{chain.text}", {"root": chain.root})
+        found = table_of([value])
     except Exception:  # noqa: BLE001 - a property of a foreign class: anything can come out of it
         return None
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return list(value)
     return None if found is None else found[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 LARGEST = 400
 """Numbers of a variable that are compared with what is seen."""
+
+FEW = 24
+"""Numbers of a variable that are told one by one."""
+
+UNKNOWN = "..."
+"""Stands for the numbers of a variable that are not known, where others are."""
 
 FEWEST = 3
 """Different values from which on two numbers that lie on a line are copies of each other."""
@@ -77,12 +84,21 @@ def tie(values: Sequence[Any], sides: Columns) -> Tie:
                 part = f"[{start}:{start + size}]" if listed else f"[{start}]"
                 return Tie(path if whole else f"{path}{part}")
     lines = [_on_a_line(column, sides) for column in table.T]
-    scaled = lines[0] if not listed and lines[0] is not None else ""
-    return Tie(scaled, bool(changes.all()) and not any(one is not None for one in lines))
+    hidden = bool(changes.all()) and not any(lines)
+    sure = [one for one in lines if one is not None and one[1]]
+    if not listed:
+        return Tie(sure[0][0] if sure else "", hidden)
+    told = [
+        one[0] if one and (all(lines) or (one in sure and " " not in one[0])) else UNKNOWN for one in lines
+    ]
+    known = size <= FEW and set(told) != {UNKNOWN}
+    return Tie(
+        re.sub(r"(?<=\.\.\.)(, \.\.\.)+]", "]", f"np.array([{', '.join(told)}])") if known else "", hidden
+    )
 
 
-def _on_a_line(y: NDArray[Any], sides: Columns) -> str | None:
-    """How a number is computed from one that is seen, empty where too few values say so; None where it lies on no line."""
+def _on_a_line(y: NDArray[Any], sides: Columns) -> tuple[str, bool] | None:
+    """How a number is computed from one that is seen, and whether enough values say so; None where it lies on no line."""
     for path, rows, single in sides:
         for n, x in enumerate(rows.T):
             if np.ptp(y) <= 1e-9 * np.abs(y).max() or not 0 < np.ptp(x) < np.inf:  # NaN in observations too
@@ -90,10 +106,9 @@ def _on_a_line(y: NDArray[Any], sides: Columns) -> str | None:
             slope, offset = map(float, np.polyfit(x, y, 1))
             if not np.allclose(slope * x + offset, y, rtol=0, atol=1e-4 * float(np.ptp(y)) + 1e-9):
                 continue
-            if len(np.unique(x)) < FEWEST:
-                return ""
             factor, added = f"{slope:.6g}", f" {'-' if offset < 0 else '+'} {abs(offset):.6g}"
             told = abs(offset) > 1e-6 * float(np.abs(y).max())
             place = path if single else f"{path}[{n}]"
-            return f"{'' if factor == '1' else f'{factor} * '}{place}{added if told else ''}"
+            line = f"{'' if factor == '1' else f'{factor} * '}{place}{added if told else ''}"
+            return line, len(np.unique(x)) >= FEWEST
     return None

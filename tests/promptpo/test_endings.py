@@ -12,7 +12,8 @@ from promptpo.errors import ProviderError
 from promptpo.llm.base import Completion, FatalProviderError, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.exporting import Provenance, exported
-from promptpo.output.report.result import failures_in_words, scored
+from promptpo.output.report.result import scored
+from promptpo.output.sentences import sentence
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Seeds
 from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize, read_run
@@ -197,7 +198,7 @@ def test_a_policy_that_fails_in_every_test_episode_has_a_result() -> None:
     test = scored(crashed, Task("E"), horizon=20, seeds=Seeds().test)
     assert test is not None
     assert (test["mean_return"], test["episodes"], test["failed_episodes"]) == (None, 10, 10)
-    said = failures_in_words(test)
+    said = sentence("failures", test)
     assert said == "The policy failed in 10 of 10 test episodes: line 3: ValueError: too far right"
     facts = Provenance(Task("E"), "m", "r", "c", {"test": test})
     assert "failed in 10 of 10" in exported("class Policy: ...", facts, action_space=None)

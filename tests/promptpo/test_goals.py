@@ -23,8 +23,8 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
 from promptpo.output.outcome import outcome
 from promptpo.output.report.page import page
-from promptpo.output.report.result import goal_in_words
 from promptpo.output.run_view import read_view
+from promptpo.output.sentences import sentence
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.checking import checked
 from promptpo.run.config import load_config
@@ -139,8 +139,6 @@ def test_the_first_policy_is_a_candidate(done: tuple[Any, Judge]) -> None:
     """What was paid for to judge the reward is tried like the others, and not taken for the user's."""
     config = load_config(done[0].directory / "config.toml")
     assert (len(config.start), config.written) == (1, 1)
-    assert config.is_written("r0c1")
-    assert not config.is_written("r0c2")
     assert read_view(done[0].directory).state.candidate("r0c1") is not None
 
 
@@ -217,7 +215,7 @@ def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
     episodes = tuple(EpisodeRecord(n, 1.0 * n, 9, success, terminated=True) for n, success in enumerate(said))
     winner = Outcome(History(), None, None, Evaluation("ok", episodes, 27, failed=1), "")
     goal = {"text": GOAL, "asked": "partly", "because": "It falls.", **fulfilled(winner)}
-    assert told in goal_in_words({"goal": goal})
+    assert told in sentence("goal", goal)
     chosen = _chosen(winner)
     assert chosen == {TYPICAL: 1, WORST: 0, FINEST: 2}
 
@@ -426,7 +424,7 @@ def test_a_judge_that_sees_is_shown_strips(tmp_path: Path, monkeypatch: pytest.M
     """One for each episode that is compared, and for those of the best at the end; nobody else is shown any."""
     for part in ("output.film.strip", "session.goals"):
         monkeypatch.setattr(
-            f"promptpo.{part}.camera", lambda _task: lambda e: (png(e.steps % 250), (0, e.steps))
+            f"promptpo.{part}.film_strip", lambda _task, e: (png(e.steps % 250), (0, e.steps))
         )
     model = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT})
     llm = ScriptedLLM(model, sees=True)

@@ -29,7 +29,7 @@ def llm_agent(
     It sees the spec, the last steps and a description of each action. Nothing is learnt; what it costs by
     episode stands beside what a program costs.
     """
-    from promptpo.output.baseline_run import acting_in_words
+    from promptpo.output.sentences import sentence
     from promptpo_baselines.icpi.engines.choose import check_engine, is_paid
     from promptpo_baselines.llm_agent.estimate import estimate
     from promptpo_baselines.llm_agent.run import AgentConfig, prepare, run
@@ -58,4 +58,4 @@ def llm_agent(
     if answers["unreadable"]:
         unread = f"{answers['unreadable']} of {answers['calls']} answers could not be read"
         said.append(f"{unread}; {answers['drawn']} actions were drawn at random instead")
-    place.show(content, directory, summary(content, directory, *said, *acting_in_words(content)))
+    place.show(content, directory, summary(content, directory, *said, sentence("acting", content)))

@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 if TYPE_CHECKING:
     import gymnasium
-    from numpy.typing import NDArray
 
 FREE, SLIDE = 0, 2
 """MuJoCo's numbers of these kinds of joints."""
-FREE_CAMERA = -1
 UPRIGHT = 0.5
 """Of a sliding joint's axis: one with more goes up and down."""
 
 
-class Following:
-    """Follows the body of a MuJoCo environment, whose own camera stays where the episode began.
+def follow(env: gymnasium.Env[Any, Any]) -> Callable[[], str]:
+    """What has MuJoCo's camera go along with the body, where it would stay where the episode began.
 
     Where the environment names a camera, or its body has nowhere to go, nothing is changed.
 
     Args:
-        env: With Gymnasium's renderer for MuJoCo, or any other.
+        env: With Gymnasium's renderer for MuJoCo, or any other; reset.
+
+    Returns:
+        To be called before every frame: turns the camera and says where the body is, in metres; empty where it has
+        nowhere to go.
     """
+    renderer: Any = getattr(env.unwrapped, "mujoco_renderer", None)
+    root = None if renderer is None else _walker(renderer.model)
+    if root is None:
+        return str
+    camera = renderer._get_viewer("rgb_array").cam  # noqa: SLF001 - it has no public way to it
+    ahead = camera.lookat[:2] - renderer.data.xpos[root][:2]
 
-    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
-        self._renderer: Any = getattr(env.unwrapped, "mujoco_renderer", None)
-        self._root = None if self._renderer is None else _walker(self._renderer.model)
-        self._offset: NDArray[np.float64] | None = None
+    def turn() -> str:
+        place = renderer.data.xpos[root][:2]
+        camera.lookat[:2] = place + ahead  # a camera of the model's own looks elsewhere all the same
+        return "x = {:.2f}, y = {:.2f}".format(*place)
 
-    def move(self, mode: str) -> None:
-        """Before a frame: look where the body is, as seen from there as the first frame is.
-
-        Args:
-            mode: The environment's `render_mode`.
-        """
-        position = self._position()
-        if position is None or self._renderer.camera_id != FREE_CAMERA:
-            return
-        camera = self._renderer._get_viewer(mode).cam  # noqa: SLF001 - it has no public way to it
-        if self._offset is None:
-            self._offset = np.array(camera.lookat) - position
-        camera.lookat[:2] = (self._offset + position)[:2]
-
-    def place(self) -> str:
-        """Where the body is, in metres; empty where it has nowhere to go."""
-        position = self._position()
-        return "" if position is None else f"x = {position[0]:.2f}, y = {position[1]:.2f}"
-
-    def _position(self) -> NDArray[np.float64] | None:
-        return None if self._root is None else np.array(self._renderer.data.xpos[self._root])
+    return turn
 
 
 def _walker(model: Any) -> int | None:

@@ -12,7 +12,7 @@ import pickle
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError
 from promptpo.output.film.episodes import trajectory_of
-from promptpo.output.film.following import Following
+from promptpo.output.film.following import follow
 from promptpo.output.film.images import png, smaller, write_video
 from promptpo.rollouts.jobs import adopt_all
 
@@ -46,21 +46,28 @@ def _render(task: Task, episodes: list[Episode], wanted: dict[str, Any]) -> dict
     mode = "human" if human else "rgb_array"
     env = make_env(task, render_mode=mode)
     try:
-        _require_mode(task, env, mode)
-        fps, following = float(env.metadata.get("render_fps") or 30), Following(env)
+        if env.render_mode != mode:
+            modes = ", ".join(env.metadata.get("render_modes") or ()) or "none"
+            raise PromptPOError(
+                f'{task.env_id} cannot be rendered: it does not offer render_mode="{mode}" (it offers: {modes}).'
+            )
+        env.reset(seed=episodes[0].seed)
+        turn = str if human else follow(env)
+        fps = float(env.metadata.get("render_fps") or 30)
         if wanted["mode"] == "frames":
-            return _pictures(env, episodes[0], fps, wanted)
+            return _pictures(env, episodes[0], turn, wanted) | {"fps": fps}
         found, same = [], True
         for episode in episodes:
-            returns, due = [0.0], time.monotonic()
+            due = time.monotonic()
             for _, reached in _repeated(env, episode):
-                returns.append(reached)
+                last = reached
                 if human:  # the environment draws in a window by itself
                     due += 1 / fps
                     time.sleep(max(0.0, due - time.monotonic()))
                 else:
-                    found.append(_upright(env, following))
-            same = same and _equal(returns[-1], episode.return_)
+                    turn()
+                    found.append(_upright(env))
+            same = same and _equal(last, episode.return_)
     finally:
         env.close()
     if not human:
@@ -69,14 +76,6 @@ def _render(task: Task, episodes: list[Episode], wanted: dict[str, Any]) -> dict
         except OSError as error:
             raise PromptPOError(f"cannot write {wanted['path']}: {error.strerror or error}.") from error
     return {"same": same}
-
-
-def _require_mode(task: Task, env: gymnasium.Env[Any, Any], mode: str) -> None:
-    if env.render_mode != mode:
-        modes = ", ".join(env.metadata.get("render_modes") or ()) or "none"
-        raise PromptPOError(
-            f'{task.env_id} cannot be rendered: it does not offer render_mode="{mode}" (it offers: {modes}).'
-        )
 
 
 def _repeated(env: gymnasium.Env[Any, Any], episode: Episode) -> Iterator[tuple[int, float]]:
@@ -89,8 +88,7 @@ def _repeated(env: gymnasium.Env[Any, Any], episode: Episode) -> Iterator[tuple[
         yield step, total
 
 
-def _upright(env: gymnasium.Env[Any, Any], following: Following) -> Any:
-    following.move("rgb_array")
+def _upright(env: gymnasium.Env[Any, Any]) -> Any:
     frame: Any = env.render()
     if isinstance(frame, list):
         frame = frame[-1]
@@ -99,10 +97,10 @@ def _upright(env: gymnasium.Env[Any, Any], following: Following) -> Any:
 
 
 def _pictures(
-    env: gymnasium.Env[Any, Any], episode: Episode, fps: float, wanted: dict[str, Any]
+    env: gymnasium.Env[Any, Any], episode: Episode, turn: Callable[[], str], wanted: dict[str, Any]
 ) -> dict[str, Any]:
     every, limit = max(1, math.ceil(episode.steps / wanted["frames"])), float(wanted["seconds"])
-    following, frames, started = Following(env), [], time.monotonic()
+    frames, started = [], time.monotonic()
     for step, reached in _repeated(env, episode):
         last = step, reached
         spent = time.monotonic() - started
@@ -110,19 +108,15 @@ def _pictures(
         # where rendering is slow, pictures are left out all along the episode and not at its end
         in_time = step % every == 0 and spent * episode.steps <= limit * step
         if step in (0, episode.steps) or late or in_time:
-            picture = base64.b64encode(png(smaller(_upright(env, following), wanted["width"]))).decode()
-            frames.append((step, picture, following.place()))
+            place = turn()
+            picture = base64.b64encode(png(smaller(_upright(env), wanted["width"]))).decode()
+            frames.append((step, picture, place))
         if step == 0:  # the first picture waits for the renderer to start, which is no sign of slow pictures
             started = time.monotonic()
         elif late:
             break
     whole = last[0] == episode.steps
-    return {
-        "frames": frames,
-        "fps": fps,
-        "same": not whole or _equal(last[1], episode.return_),
-        "whole": whole,
-    }
+    return {"frames": frames, "same": not whole or _equal(last[1], episode.return_), "whole": whole}
 
 
 def _equal(repeated: float, recorded: float) -> bool:

@@ -22,18 +22,22 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Episode
 
 
+Frame = tuple[int, str, str]
+"""Step, PNG file in base64, and where the body is that the camera follows; step 0 is the start."""
+
+
 @dataclass(frozen=True, slots=True)
 class Film:
     """Frames of one episode.
 
     Attributes:
-        frames: (step, PNG file in base64, where the body is that the camera follows); step 0 is the start.
+        frames: In the order of their steps.
         fps: Steps in a second, as the environment wants to be watched.
         same: The repeated episode gave the recorded return.
         whole: All frames are there; False when time ran out before.
     """
 
-    frames: tuple[tuple[int, str, str], ...]
+    frames: tuple[Frame, ...]
     fps: float
     same: bool
     whole: bool
@@ -63,8 +67,7 @@ def film(
     Raises:
         RenderingError: The environment cannot be rendered here.
     """
-    answer = _render(task, [episode], "frames", seconds, frames=frames, width=width)
-    return Film(tuple(map(tuple, answer["frames"])), answer["fps"], answer["same"], answer["whole"])
+    return Film(**_render(task, [episode], "frames", seconds, frames=frames, width=width))
 
 
 def write_video(task: Task, episodes: Sequence[Episode], path: Path) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PIL import Image, ImageDraw, ImageOps
 
-from promptpo.output.film.rendering import film
+from promptpo.output.film.rendering import Frame, film
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -30,15 +30,12 @@ SECONDS = 10.0
 
 INK, PAPER = (0, 0, 0), (255, 255, 255)
 
-Shot = tuple[int, bytes, str]
-"""Step, PNG file, and where the body is that the pictures follow."""
 
-
-def strip(frames: Sequence[Shot]) -> bytes:
-    """One PNG file of several pictures of the same size, at least one; from left to right, then from top to bottom."""
+def strip(frames: Sequence[Frame]) -> bytes:
+    """One PNG file of several frames of the same size, at least one; from left to right, then from top to bottom."""
     tiles = []
     for step, data, place in frames:
-        picture = Image.open(io.BytesIO(data)).convert("RGB")
+        picture = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
         tiles.append(ImageOps.expand(picture, (GAP, HEADING, 0, GAP), PAPER))
         ImageDraw.Draw(tiles[-1]).text((GAP, 1), f"step {step}{place and f', {place}'}", fill=INK)
     (width, height), columns = tiles[0].size, min(COLUMNS, len(tiles))
@@ -50,15 +47,11 @@ def strip(frames: Sequence[Shot]) -> bytes:
     return file.getvalue()
 
 
-def camera(task: Task) -> Callable[[Episode], tuple[bytes, tuple[int, ...]]]:
-    """What makes a strip of a recorded episode of a task, rendered as `film` does; also the steps it shows.
+def film_strip(task: Task, episode: Episode) -> tuple[bytes, tuple[int, ...]]:
+    """A strip of a recorded episode of a task, rendered as `film` does, and the steps it shows.
 
-    Calling it raises `RenderingError` where the environment cannot be rendered here.
+    Raises:
+        RenderingError: The environment cannot be rendered here.
     """
-
-    def taken(episode: Episode) -> tuple[bytes, tuple[int, ...]]:
-        found = film(task, episode, frames=PICTURES - 1, width=WIDTH, seconds=SECONDS)
-        frames = [(step, base64.b64decode(data), place) for step, data, place in found.frames]
-        return strip(frames), tuple(step for step, *_ in frames)
-
-    return taken
+    frames = film(task, episode, frames=PICTURES - 1, width=WIDTH, seconds=SECONDS).frames
+    return strip(frames), tuple(step for step, *_ in frames)

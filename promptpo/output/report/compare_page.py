@@ -141,7 +141,7 @@ def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
     mark = Series([(mean, -1.0), (mean, 1.0)], "interval", "line", _colour(n))
     x = extent([end for end in all_ends if end is not None])
     label = "{} to {}, with the mean".format(*map(number, ends))
-    return chart([bar, mark], label=label, x=x, y=(-1.2, 1.2), size=SMALL, small=True)
+    return chart([bar, mark], label=label, x=x, y=(-1.2, 1.2), small=SMALL)
 
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:

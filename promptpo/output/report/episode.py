@@ -140,5 +140,5 @@ def _row(kind: str, name: str, line: Sequence[float | None], steps: int) -> Row:
     values = [value for _, value in points] or [math.nan]
     drawn = Series(points, f"series {kind}", "step" if all(v.is_integer() for v in values) else "line")
     ends = 0.0, float(max(1, steps))
-    picture = chart([drawn], label=f"{name} over the steps", x=ends, size=ROW, small=True)
+    picture = chart([drawn], label=f"{name} over the steps", x=ends, small=ROW)
     return name, f"{number(min(values))} to {number(max(values))}", picture

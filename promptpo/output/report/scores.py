@@ -1,4 +1,4 @@
-"""Returns of episodes, all together and by the variants of a family, as numbers and in words."""
+"""Returns of episodes, all together and by the variants of a family, as numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from promptpo.envs.task import Task
-from promptpo.files import Json
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import mean_interval
-from promptpo.telling.feedback import episodes_in_words, number
 
 
 def by_variant(task: Task, episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
@@ -29,13 +27,12 @@ def by_variant(task: Task, episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
         its = [episode for episode in episodes if task.index_of(episode.seed) == index]
         told: dict[str, Any] = {
             "variant": variant.name,
-            "env_id": variant.env_id,
             "env_kwargs": dict(variant.env_kwargs),
             **of_episodes(its),
-            "failed_episodes": sum(not episode.steps for episode in its),
         }
-        left_out = {"returns", *(name for name in ("env_id", "failed_episodes") if not told[name])}
-        rows.append({name: value for name, value in told.items() if name not in left_out})
+        del told["returns"]
+        more = {"env_id": variant.env_id, "failed_episodes": sum(not episode.steps for episode in its)}
+        rows.append(told | {name: value for name, value in more.items() if value})
     return {"by_variant": rows}
 
 
@@ -65,22 +62,6 @@ def counted(test: Evaluation, seeds: Sequence[int]) -> tuple[EpisodeRecord, ...]
     )
     missing = [seed for seed in seeds if seed not in finished][: test.failed]
     return (*test.episodes, *(EpisodeRecord(seed, min(test.returns), 0, success) for seed in missing))
-
-
-def table(rows: Sequence[Json]) -> list[str]:
-    """The rows as lines of a small table of text."""
-    width = max((len(row["variant"]) for row in rows), default=0)
-    return [f"  {row['variant']:<{width}}  {score_in_words(row) or 'nothing ran'}" for row in rows]
-
-
-def score_in_words(part: Json | None) -> str:
-    """A mean with its interval, for example "462.6 (95 % interval 453.9 to 471, 100 episodes, success 90%)"; empty without one."""
-    if not part or part["mean_return"] is None:
-        return ""
-    low, high = map(number, part["ci95"])
-    rate = part.get("success_rate")
-    success = "" if rate is None else f", success {rate:.0%}"
-    return f"{number(part['mean_return'])} (95 % interval {low} to {high}, {episodes_in_words(part['episodes'])}{success})"
 
 
 def finite(value: float) -> float | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import difflib
 import hashlib
-import shlex
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.telling.feedback import OUTCOME_WORDS, number
+from promptpo.output.sentences import texts
+from promptpo.telling.feedback import OUTCOME_WORDS
 
 if TYPE_CHECKING:
     import jinja2
@@ -23,21 +23,9 @@ def templates() -> jinja2.Environment:
     """The environment that pages are rendered in: everything is escaped, nothing may be undefined."""
     import jinja2
 
-    class Missing(jinja2.StrictUndefined):
-        """What a damaged result lacks is told as for any other file."""
-
-        def __init__(self, *known: Any, **named: Any) -> None:
-            super().__init__(*known, **{**named, "exc": LookupError})
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("promptpo.output.report", "assets"),
-        undefined=Missing,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = lambda value: "-" if value is None else number(value)
-    environment.filters |= {"quoted": shlex.quote, "highlighted": highlighted}
+    assets = jinja2.PackageLoader("promptpo.output.report", "assets")
+    environment = texts().overlay(loader=assets, autoescape=True)
+    environment.filters["highlighted"] = highlighted
     environment.globals |= {"difference": difference, "outcome_words": OUTCOME_WORDS}
     return environment
 
@@ -69,8 +57,5 @@ def highlighted(text: str, language: str = "python") -> Markup:
 
 def difference(before: str, after: str) -> Markup:
     """A unified difference; empty when the texts are equal."""
-    _, _, *lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)] or [
-        "",
-        "",
-    ]
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))[2:]
     return highlighted("\n".join(lines), "diff") if lines else Markup()

@@ -16,7 +16,7 @@ from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
 from promptpo.output.tracking.clients import MLflow, Monitor, TensorBoard, WandB
-from promptpo.output.tracking.events import Several, Tracker, tested
+from promptpo.output.tracking.events import Several, Tracker, parameters_of, tested
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
@@ -61,7 +61,7 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
     events = read_events(run / JOURNAL)
     for one in trackers:
         state = RunState(config)
-        one.begin(run, state)
+        one.begin(run, parameters_of(config), state)
         for event in events:
             state.add(event)
             one.event(event)
@@ -80,7 +80,7 @@ def _send_baseline(run: BaselineRun, one: Tracker) -> None:
         "seed": told.get("seed"),
         "max_steps": run.settings.get("steps"),
     }
-    one.begin_at(run.directory, parameters)
+    one.begin(run.directory, parameters)
     for point in run.points:
         values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
         known = {name: value for name, value in values.items() if value is not None}

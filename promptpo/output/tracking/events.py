@@ -16,6 +16,7 @@ from promptpo.output.run_result import RunResult
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
 from promptpo.run.artifacts import inflate
+from promptpo.run.config import Config
 from promptpo.run.journal import Event, evaluation_in
 from promptpo.run.origin import made_here
 from promptpo.run.state import RunState
@@ -31,22 +32,15 @@ class Tracker(Observer):
 
     def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
         """The run begins, or goes on: what its journal holds already is counted and not sent again."""
-        self.begin(directory, state)
+        self.begin(directory, parameters_of(state.config), state)
 
-    def begin(self, directory: Path, state: RunState) -> None:
-        """Open the destination; `state` has each event before `event` is told of it."""
-        self._state, config = state, state.config
-        names = ("model", "recipe", "candidates", "episodes", "seed", "reveal")
-        told = {name: getattr(config, name) for name in names}
-        told |= {"env_id": config.task.env_id, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
-        self.begin_at(directory, told | {"rounds": config.budget.rounds, "max_steps": config.budget.steps})
-
-    def begin_at(self, directory: Path, parameters: Json) -> None:
-        """Open the destination.
+    def begin(self, directory: Path, parameters: Json, state: RunState | None = None) -> None:
+        """Open the destination; `state` has each event before `event` is told of it.
 
         Raises:
             UsageError: It cannot be opened, or may be in a run that was not made here.
         """
+        self._state = state
         if not made_here(directory) and Path.cwd().is_relative_to(directory.resolve()):
             raise UsageError(
                 f"{directory} was not made here, so nothing is written into it; do this in another folder."
@@ -95,6 +89,14 @@ class Tracker(Observer):
     def close(self, policy: Path | None) -> None:
         """End the run; `policy` is the exported file, where there is one."""
         raise NotImplementedError
+
+
+def parameters_of(config: Config) -> Json:
+    """What decided a run, as dashboards show it."""
+    names = ("model", "recipe", "candidates", "episodes", "seed", "reveal")
+    told = {name: getattr(config, name) for name in names}
+    told |= {"env_id": config.task.env_id, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
+    return told | {"rounds": config.budget.rounds, "max_steps": config.budget.steps}
 
 
 class Several(Observer):

@@ -9,7 +9,7 @@ import pytest
 
 from promptpo.cli import refining
 from promptpo.cli.app import run
-from promptpo.output.outcome import refined_in_words
+from promptpo.output.sentences import sentence
 
 SMALL = ["--model", "search", "--rounds", "1", "--max-steps", "3000", "--test-episodes", "2", "--no-film"]
 
@@ -40,7 +40,7 @@ def test_a_run_that_goes_on_to_a_network_tells_of_both(
     assert found["candidate"] == result["best"]["candidate"]
     assert found["test"]["episodes"] == 2
     assert Path("a", found["policy"]).exists()
-    assert refined_in_words(result).split(".")[0] in capsys.readouterr().out.replace("\n", " ")
+    assert sentence("refined", found).split(".")[0] in capsys.readouterr().out.replace("\n", " ")
     assert "for 400 steps" in Path("a/report.html").read_text()
     file = Path("a", found["policy"]).stat().st_mtime_ns
     assert run(["resume", "a", "--refine", "400", "--no-film"]) == 0

@@ -162,7 +162,7 @@ def test_refused_temperature_is_left_out_and_remembered(
 
     asyncio.run(two_calls())
     assert ["temperature" in seen.body for seen in server.seen] == [True, False, False]
-    [warning] = [record.getMessage() for record in caplog.records if record.name == "promptpo.llm.sdk"]
+    [warning] = [record.getMessage() for record in caplog.records if record.name == "promptpo.llm.provider"]
     assert warning == f"{provider.name}:model-1 does not take temperature=0.3; going on without it."
 
 

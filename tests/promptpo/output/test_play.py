@@ -140,7 +140,7 @@ def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(renderer, "_upright", slow_frame)
     wanted = {"frames": 60, "width": 8, "seconds": 1.0}
-    steps = [step for step, *_ in renderer._pictures(real, episode, 50.0, wanted)["frames"]]
+    steps = [step for step, *_ in renderer._pictures(real, episode, str, wanted)["frames"]]
     real.close()
     assert 5 < len(steps) < 40
     assert (steps[0], steps[-1]) == (0, 60)

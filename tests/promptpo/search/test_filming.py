@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import logging
 import time
@@ -17,6 +18,7 @@ import pytest
 from PIL import Image
 
 import promptpo
+from promptpo.api import configured
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -25,7 +27,6 @@ from promptpo.output.film.strip import strip
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.artifacts import PICTURES
-from promptpo.run.checking import config_of
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
@@ -90,7 +91,7 @@ def spec_of_pictures() -> TaskSpec:
 
 def filming(journal: Journal, camera: Any) -> Filming:
     """For a run on pictures."""
-    config = config_of(Task("Pictures-v0"), {})
+    config = configured(Task("Pictures-v0"), {})
     llm = ScriptedLLM([], sees=True)
     spender = Spender(llm, None, config, journal, Ledger(config.budget, journal.events))
     return Filming(SearchContext(spec_of_pictures(), config, spender, 100, camera), camera)
@@ -159,7 +160,7 @@ def test_equal_episodes_are_shown_once(journal: Journal) -> None:
 )
 def test_who_is_shown_pictures(sees: bool | None, frames: bool | None, pictures: bool) -> None:
     """By default models that are known to see; on demand those of which it is not known; never those that do not."""
-    config = config_of(Task("Pictures-v0"), {"frames": frames})
+    config = configured(Task("Pictures-v0"), {"frames": frames})
     assert config.shows_frames(ScriptedLLM([], sees=sees)) is pictures
 
 
@@ -211,11 +212,11 @@ def test_rendering_ends_where_the_steps_are_slow() -> None:
     whole = Episode(1, 300.0, 300, False, True, None, 0, 0.0, trajectory)
     begun = time.monotonic()
     wanted = {"frames": 7, "width": 50, "seconds": 0.2}
-    slow = renderer._pictures(Sluggish(0.05), whole, 10.0, wanted)
+    slow = renderer._pictures(Sluggish(0.05), whole, str, wanted)
     assert time.monotonic() - begun < 10  # all of it would take 15
     assert not slow["whole"]
     assert [slow["frames"][0][0], 0 < slow["frames"][-1][0] < 300] == [0, True]
-    quick = renderer._pictures(Sluggish(0.0), whole, 10.0, {**wanted, "seconds": 20})
+    quick = renderer._pictures(Sluggish(0.0), whole, str, {**wanted, "seconds": 20})
     assert [step for step, *_ in quick["frames"]] == [0, *range(43, 300, 43), 300]
     assert quick["whole"]
 
@@ -234,18 +235,22 @@ def test_a_renderer_that_starts_slowly_leaves_no_picture_out() -> None:
 
     trajectory = Trajectory([], [0] * 70, [1.0] * 70)
     whole = Episode(1, 70.0, 70, False, True, None, 0, 0.0, trajectory)
-    found = renderer._pictures(Late(0.0), whole, 10.0, {"frames": 7, "width": 50, "seconds": 1})
+    found = renderer._pictures(Late(0.0), whole, str, {"frames": 7, "width": 50, "seconds": 1})
     assert [step for step, *_ in found["frames"]] == [0, 10, 20, 30, 40, 50, 60, 70]
 
 
 def test_strips_hold_their_pictures_in_order() -> None:
     """Left to right, then down."""
-    chosen = [(n, png(10 * n), "") for n in range(0, 24, 3)]
+
+    def encoded(shade: int) -> str:
+        return base64.b64encode(png(shade)).decode()
+
+    chosen = [(n, encoded(10 * n), "") for n in range(0, 24, 3)]
     sheet = np.asarray(Image.open(io.BytesIO(strip(chosen))))
     height, width = sheet.shape[0] // 2, sheet.shape[1] // 4
     middles = [int(sheet[r * height + 14 + 10, c * width + 4 + 15, 0]) for r in range(2) for c in range(4)]
     assert middles == [10 * step for step, *_ in chosen]
-    assert len(strip([(0, png(1), "x = 0.00, y = 0.00")])) > 0
+    assert len(strip([(0, encoded(1), "x = 0.00, y = 0.00")])) > 0
 
 
 def test_a_small_frame_is_enlarged() -> None:
@@ -259,7 +264,7 @@ def test_a_small_frame_is_enlarged() -> None:
 def test_frames_do_not_go_with_hidden_names() -> None:
     """What hides which environment it is refuses what shows it, in one sentence."""
     with pytest.raises(UsageError, match="--frames shows which environment it is"):
-        config_of(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
+        configured(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
 
 
 @pytest.mark.slow

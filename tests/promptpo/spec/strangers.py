@@ -263,6 +263,52 @@ class Kettle(Boiler):
         return self.h.astype(np.float32), reward, done, False, {}
 
 
+class Vessel(gymnasium.Env):
+    """Keep a vessel's level at what two dials say.
+
+    Observation:
+        tank: level of the vessel
+        dials: what they say,
+            turned and shifted
+        rest: what is left to fill
+    """
+
+    observation_space = spaces.Dict(
+        {
+            "tank": spaces.Box(-np.inf, np.inf, (1,)),
+            "dials": spaces.Box(-np.inf, np.inf, (2,)),
+            "rest": spaces.Box(-np.inf, np.inf, (2,)),
+        }
+    )
+    action_space = spaces.Box(-1, 1, (1,))
+
+    def __init__(self) -> None:
+        self.states = ["level", "inflow"]
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.tank, self.dials = self.np_random.uniform(0, 4, 2), self.np_random.uniform(0, 4, 2)
+        self.rest = self.np_random.uniform(0, 4, 2)
+        return self._observe(), {}
+
+    def step(self, action: Any) -> Any:
+        self.tank = self.tank + self.np_random.normal(action, 0.1, 2)
+        self.dials = self.dials + self.np_random.normal(0, 0.1, 2)
+        reward = -abs(self.tank[self.states.index("level")] - self.dials.sum())
+        self.rest = self.rest + self.np_random.normal(0, 0.1, 2)
+        reward -= abs(self.rest[1])
+        self.rest = np.roll(self.rest, 1) + self.np_random.normal(0, 0.1, 2)
+        return self._observe(), float(reward), False, False, {}
+
+    def _observe(self) -> Any:
+        dials = np.array([2 * self.dials[0] + 1, -self.dials[1]], np.float32)
+        return {
+            "tank": self.tank[:1].astype(np.float32),
+            "dials": dials,
+            "rest": self.rest.astype(np.float32),
+        }
+
+
 for name, cls in (
     ("Boiler", Boiler),
     ("Oven", Oven),
@@ -276,5 +322,6 @@ for name, cls in (
     ("Courier", Courier),
     ("Sleeper", Sleeper),
     ("Plant", Plant),
+    ("Vessel", Vessel),
 ):
     gymnasium.register(f"Stranger/{name}-v0", cls)

@@ -82,6 +82,16 @@ def test_variables_of_the_environment_are_found_in_the_observation() -> None:
     assert "-float(len(env.calls))" in spec("Lift").text
 
 
+def test_arrays_are_told_number_by_number_where_they_are_seen_in_part_or_scaled() -> None:
+    """What is not seen has a place too, and lists of words that never change are told."""
+    text = spec("Vessel").text
+    assert '# env.tank: np.array([next_obs["tank"][0], ...]).' in text
+    assert '# env.dials: np.array([0.5 * next_obs["dials"][0] - 0.5, -1 * next_obs["dials"][1]]).' in text
+    assert "# env.states: ['level', 'inflow']." in text
+    assert '# env.rest[1]: changes within a step, after which env.rest is next_obs["rest"].' in text
+    assert "    dials: what they say, turned and shifted\n    rest: what is left to fill" in text
+
+
 def test_an_action_that_is_taken_apart_first_hides_no_reward() -> None:
     """Names that only say the action again are no state, also where the next state is computed from them."""
     text = spec("Barn").text
@@ -221,10 +231,8 @@ def test_an_end_is_told_wherever_the_code_says_it() -> None:
 
 
 def test_what_a_force_is_multiplied_by_is_told() -> None:
-    """A maze's ball feels a hundred times the action, and a step is as long as that of the environment inside."""
-    text = describe(Task("PointMaze_UMaze-v3")).text
-    assert "= action[0]  # -1 .. 1 * 100 N" in text
-    assert '"seconds_per_step": 0.01' in text
+    """A maze's ball feels a hundred times the action."""
+    assert "= action[0]  # -1 .. 1 * 100 N" in describe(Task("PointMaze_UMaze-v3")).text
 
 
 class Commands:

@@ -10,7 +10,7 @@ from promptpo.llm.base import Request, Usage, counted
 from promptpo.llm.embedded import Embedded
 from promptpo.llm.openai import OpenAILLM, first_tokens
 from promptpo.llm.prices import Price
-from promptpo.llm.sdk import Reply
+from promptpo.llm.provider import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,0 +1,69 @@
+"""What a result says, as text: its sentences are the macros of ``templates/sentences.txt.j2``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from promptpo.run.preflight import SOURCES
+from promptpo.telling.feedback import number, with_noise
+from promptpo.telling.shortening import counted
+
+if TYPE_CHECKING:
+    import jinja2
+
+REFERENCES = {"random": "random actions", "zero": "the zero action", "teacher": "the teacher"}
+"""What acts, in words, by the name of a reference."""
+
+
+@cache
+def texts() -> jinja2.Environment:
+    """The environment in which text is rendered, Python included: nothing is escaped, nothing may be undefined."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("promptpo.output", "templates"),
+        undefined=_raising(jinja2.StrictUndefined),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - no HTML
+    )
+    environment.filters |= {"pyrepr": repr, "quoted": shlex.quote, "going_on": _going_on, "counted": counted}
+    environment.filters["with_noise"] = with_noise
+    environment.filters["oneline"] = lambda text: " ".join(text.split())
+    environment.filters["number"] = lambda value: "-" if value is None else number(value)
+    environment.globals |= {"REFERENCES": REFERENCES, "NO_LIMIT": SOURCES["none"]}
+    return environment
+
+
+@cache
+def _macros() -> Any:
+    """The sentences, in which what a result lacks is empty."""
+    import jinja2
+
+    lenient = texts().overlay(undefined=_raising(jinja2.ChainableUndefined), trim_blocks=False)
+    return lenient.get_template("sentences.txt.j2").module
+
+
+def _raising(kind: Any) -> Any:
+    """A kind of undefined values by which what a damaged result lacks is told as for any other file."""
+
+    class Missing(kind):  # type: ignore[misc]
+        def __init__(self, *known: Any, **named: Any) -> None:
+            super().__init__(*known, **named | {"exc": LookupError})
+
+    return Missing
+
+
+def sentence(name: str, *given: Any) -> str:
+    """What one of the macros says, in one line; empty where there is nothing to say."""
+    return re.sub(r"\s*\n\s*", " ", getattr(_macros(), name)(*given)).strip()
+
+
+def _going_on(sentence: Any) -> str:
+    """A sentence as it goes on after other words: without its capital, where that is no abbreviation's, and its full stop."""
+    text = str(sentence or "").strip().rstrip(".")
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
