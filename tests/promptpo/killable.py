@@ -1,5 +1,6 @@
 """A run for a process of its own that kills itself at a given journal event; for test_kills."""
 
+import multiprocessing
 import os
 import signal
 import sys
@@ -10,6 +11,7 @@ import promptpo
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, variant
+from tests.promptpo.warm import forked
 
 ANSWERS = {
     "feedback": FEEDBACK,
@@ -64,6 +66,7 @@ def work(folder: Path, kill_at: int = -1, experiments: bool = False) -> None:
         experiments: Whether the model tries things out.
     """
     sys.stderr = (folder / "errors").open("w", buffering=1)
+    multiprocessing.get_context = forked
     run = folder / "run"
 
     def model(request: Request) -> Any:
