@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -17,25 +19,25 @@ from promptpo.files import Json, StrPath
 from promptpo.llm.choose import one_or_several
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
-from promptpo.run.checking import checked, config_of, with_settings
+from promptpo.run.checking import with_settings
 from promptpo.run.config import CONFIG, Config, load_config
+from promptpo.run.control import in_thread
 from promptpo.run.journal import going_on
 from promptpo.run.origin import asks, changed_files, check_trust, made_here, modules_of, resuming
 from promptpo.run.settings import check_names, in_reference, settings_of
-from promptpo.session import Session, default_name
+from promptpo.session import Session
 
 if TYPE_CHECKING:
     from promptpo.envs.objects import EnvLike, WrapperLike
     from promptpo.llm.base import LLM
-    from promptpo.run.preflight import Preflight
 
 TASK_OPTIONS = (
-    "env_kwargs", "max_episode_steps", "wrappers", "variants", "held_out", "show_variant", "reward",
+    "env_kwargs", "max_episode_steps", "wrappers", "variants", "held_out", "show_variant",
 )  # fmt: skip
 """Options of `optimize` that say how the environment is made."""
 
-OTHERS = ("out", "observer", "progress")
-"""Those that say how a run is shown and where it is kept."""
+OTHERS = ("reward", "llm", "out", "observer", "progress")
+"""Those that are no settings: what steps earn, who is asked, where the run is kept and how it is shown."""
 
 
 def optimize(
@@ -97,7 +99,7 @@ def optimize(
     given = {name: value for name, value in locals().items() if name != "settings"}
     config = asked_for(**given, **settings)
     with shown(observer, progress) as told:
-        return _unless_interrupted(_begun(config, out, llm, told))
+        return _unless_interrupted(begun(config, out=out, llm=llm, observer=told))
 
 
 optimize.__doc__ = (optimize.__doc__ or "").replace(
@@ -116,16 +118,13 @@ def asked_for(env_id: EnvLike, **options: Any) -> Config:
     llm = options.get("llm")
     if llm is not None and not hasattr(llm, "complete"):
         raise UsageError(f"llm takes a provider object, not {llm!r}; a model is named with model=.")
-    given = {n: value for n, value in options.items() if n not in {"llm", *OTHERS, *TASK_OPTIONS}}
+    given = {n: value for n, value in options.items() if n not in {*OTHERS, *TASK_OPTIONS}}
     if llm is not None:
         if given.pop("model", None) is not None or given.get("repair_model") is not None:
             raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
         given["model"] = llm.name
-    reward = options.get("reward")
-    task = task_of(
-        env_id, **{name: options[name] for name in TASK_OPTIONS if name in options and name != "reward"}
-    )
-    if reward is not None:
+    task = task_of(env_id, **{name: options[name] for name in TASK_OPTIONS if name in options})
+    if (reward := options.get("reward")) is not None:
         from promptpo.program.reward_program import read_reward
 
         task = replace(task, reward=read_reward(reward))
@@ -152,34 +151,29 @@ def configured(task: Task, options: Json) -> Config:
         from promptpo.rollouts.agents import agent_file
 
         given["teacher"] = str(agent_file(teacher))
-    return config_of(task, given, models=several)
+    known = {one.keyword: one.name for one in settings_of(Config)}
+    check_names(given, known, "there is no setting")
+    return with_settings(Config(task, models=several), {known[name]: given[name] for name in given})
 
 
-def estimate(config: Config, *, llm: LLM | None = None) -> Preflight:
-    """What a run with this configuration would do at most, and cost; nothing is asked, rolled out or written."""
-    config = checked(config)
-    return Session(config, default_directory(config.task), llm, Observer()).estimate()
-
-
-def begin(
+def begun(
     config: Config,
     *,
     out: StrPath | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
-) -> RunResult:
-    """Begin a run from a complete configuration; see `optimize`. Ctrl-C ends it with its best so far."""
-    return _begun(config, out, llm, observer or Observer()).run()
+) -> Session:
+    """The work on a new run; see `optimize`.
 
-
-def _begun(config: Config, out: StrPath | None, llm: LLM | None, observer: Observer) -> Session:
-    config = checked(config)
+    Raises:
+        UsageError: There is a run already.
+    """
     directory = _path(out, "out") if out is not None else default_directory(config.task)
     if (directory / CONFIG).exists():
         raise NoSuchRunError(
             f"{directory} already holds a run; continue it with: promptpo resume {directory}, or choose another --out."
         )
-    return Session(config, directory, llm, observer)
+    return Session(config, directory, llm, observer or Observer())
 
 
 def resume(
@@ -271,7 +265,18 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
     """
     config = asked_for(env_id, **options)
     with shown(options.get("observer"), options.get("progress")) as told:
-        return await _begun(config, options.get("out"), options.get("llm"), told).run_beside()
+        session = begun(config, out=options.get("out"), llm=options.get("llm"), observer=told)
+        waiting, cancelled = asyncio.wrap_future(in_thread(session.run)), False
+        while not waiting.done():
+            try:
+                await asyncio.wait([waiting])
+            except asyncio.CancelledError:
+                session.control.stop("cancelled")
+                cancelled = True
+        if cancelled:
+            waiting.exception()  # whatever it was, it is over
+            raise asyncio.CancelledError
+        return waiting.result()
 
 
 def _unless_interrupted(session: Session) -> RunResult:
@@ -319,27 +324,25 @@ def _trusted(directory: Path, changes: Json, *, given: bool) -> Config:
         given: Whether a provider object is asked instead of the run's model.
     """
     config = load_config(directory / CONFIG)
-    own, base_url = made_here(directory), changes.get("base_url")
+    if made_here(directory):
+        return config
     again = [going_on(directory), "--trust"]
-    if not own and config.base_url and not base_url and not given:
-        again += ["--base-url", "ADDRESS"]
+    address = (
+        ["--base-url", "ADDRESS"] if config.base_url and not changes.get("base_url") and not given else []
+    )
     if not changes.get("trust"):
-        check_trust(directory, resuming(config), again)
-    elif "ADDRESS" in again:
+        check_trust(directory, resuming(config), again + address)
+    if address:
         raise UsageError(
             f"{directory} was not made here and names {config.base_url} as the address that your key goes to; "
-            f"name it yourself: {' '.join(again)}"
+            f"name it yourself: {' '.join(again + address)}"
         )
-    return replace(
-        config,
-        base_url=base_url or (config.base_url if own else None),
-        allow_weaker_sandbox=bool(changes.get("allow_weaker_sandbox"))
-        or (own and config.allow_weaker_sandbox),
-    )
+    return replace(config, base_url=None, allow_weaker_sandbox=False)
 
 
 def default_directory(task: Task) -> Path:
     """A new directory under ``runs/``, named after the environment and the time."""
-    base = Path("runs") / f"{default_name(task)}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", task.label).strip("-")
+    base = Path("runs") / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     others = (base.with_name(f"{base.name}-{n}") for n in count(2))
     return next(one for one in chain([base], others) if not one.exists())

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+import statistics
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -20,9 +21,7 @@ from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.files import Json, StrPath, file_name, read_json, write_atomically
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
-from promptpo.output.run_view import read_view
 from promptpo.output.runs import read_line
-from promptpo.run.checking import checked
 from promptpo.run.config import CONFIG, Budget, Config, config_text, load_config
 from promptpo.run.journal import going_on
 from promptpo.run.origin import check_trust, resuming
@@ -68,15 +67,20 @@ class SeedsResult:
 
     @property
     def best(self) -> RunResult | None:
-        """The run whose best is best on the episodes that chose it: the test must not choose. None where none has a policy."""
-        return _best(self.runs.values())
+        """The run whose best earned most in training and validation, success first: the test must not choose. None where none has a policy."""
+
+        def chosen_by(run: RunResult) -> tuple[float, float]:
+            scores = run.data["evidence"]
+            return scores["success_rate"] or 0.0, scores["mean_return"]
+
+        return max(
+            (run for run in self.runs.values() if run.data["best"] is not None), key=chosen_by, default=None
+        )
 
     @property
     def complete(self) -> bool:
         """Whether every run has ended with a policy."""
-        return len(self.runs) == len(self.data["runs"]) and all(
-            run["finished"] and run["mean_return"] is not None for run in self.data["runs"]
-        )
+        return all(run["finished"] and run["mean_return"] is not None for run in self.data["runs"])
 
 
 def optimize_seeds(
@@ -138,7 +142,6 @@ def begin_seeds(
     """
     if not 1 <= seeds <= MOST:
         raise UsageError(f"seeds must be from 1 to {MOST:,}, not {seeds}.")
-    config = checked(config)
     if _begun(directory):
         raise UsageError(f"{directory} holds a single run; name another folder by --out.")
     text = config_text(config)
@@ -149,7 +152,7 @@ def begin_seeds(
         )
     Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
     directory.mkdir(parents=True, exist_ok=True)
-    content = {"format": 1, "seeds": list(range(config.seed, config.seed + seeds)), "config": text}
+    content = {"seeds": list(range(config.seed, config.seed + seeds)), "config": text}
     write_atomically(directory / SEEDS, json.dumps(content, indent=2) + "\n")
     return _work(directory, config, watched, llm, {})
 
@@ -204,17 +207,6 @@ def best_of(found: SeedsResult) -> RunResult:
     return found.best
 
 
-def _best(runs: Iterable[RunResult]) -> RunResult | None:
-    """The run whose best earned most in training and validation: success first, then the return."""
-
-    def chosen_by(run: RunResult) -> tuple[float, float]:
-        scores = run.data.get("evidence") or run.data.get("train") or {}
-        mean = scores.get("mean_return")
-        return (scores.get("success_rate") or 0.0, -math.inf if mean is None else float(mean))
-
-    return max((run for run in runs if run.data["best"] is not None), key=chosen_by, default=None)
-
-
 def _work(
     directory: Path,
     config: Config,
@@ -230,9 +222,9 @@ def _work(
     more = any(changes.get(field.name) is not None for field in fields(Budget))
     try:
         for seed, path in _places(directory).items():
+            if not more and _over(_result(path)):
+                continue
             with watched(seed) as observer:
-                if not more and _over(_result(path)):
-                    continue
                 made = llm(seed) if llm is not None else None
                 if _begun(path):
                     work = continued(path, observer=observer, llm=made, **changes)
@@ -242,9 +234,9 @@ def _work(
             interrupted = bool(work.control.reason)
             if interrupted:
                 break
-            _summarise(directory)
     finally:
-        found = _summarise(directory)
+        found = read_seeds(directory)
+        write_atomically(directory / SUMMARY, json.dumps(found.data, indent=2) + "\n")
     return replace(found, interrupted=interrupted)
 
 
@@ -270,20 +262,13 @@ def _begun(path: Path) -> bool:
 def _result(path: Path) -> RunResult | None:
     """What a run gave; None where it is not finished, or has gone on since."""
     with suppress(NoSuchRunError):
-        return load_run(path) if read_view(path).result is not None else None
+        return load_run(path)
     return None
 
 
 def _over(run: RunResult | None) -> bool:
     """Whether a run has come to its own end."""
     return run is not None and not run.stop_reason.startswith(STOPPED)
-
-
-def _summarise(directory: Path) -> SeedsResult:
-    """Write ``summary.json``."""
-    found = read_seeds(directory)
-    write_atomically(directory / SUMMARY, json.dumps(found.data, indent=2) + "\n")
-    return found
 
 
 def read_seeds(directory: Path) -> SeedsResult:
@@ -293,35 +278,32 @@ def read_seeds(directory: Path) -> SeedsResult:
         RunError: It is no such folder, or a run in it cannot be read.
     """
     places = _places(directory)
-    found = {seed: _result(path) for seed, path in places.items()}
-    runs = {seed: run for seed, run in found.items() if run is not None}
+    results = {seed: _result(path) for seed, path in places.items()}
+    runs = {seed: run for seed, run in results.items() if run is not None}
     rows = [
         {
             "mean_return": None,
-            **(read_line(path).facts if seed in runs else {}),
+            "stop_reason": None,
+            **({**read_line(path).facts, "stop_reason": runs[seed].stop_reason} if seed in runs else {}),
             "seed": seed,
             "run": str(path),
-            "finished": _over(found[seed]),
-            "stop_reason": runs[seed].stop_reason if seed in runs else None,
+            "finished": _over(results[seed]),
         }
         for seed, path in places.items()
     ]
     means = [row["mean_return"] for row in rows if row["mean_return"] is not None]
-    first = next(iter(runs.values())).data if runs else {}
-    best = _best(runs.values())
+    found = SeedsResult(directory, {}, runs)
+    best = found.best
     data = {
-        "format": 1,
-        **{name: first.get(name) for name in ("env_id", "env_kwargs", "model")},
-        "seeds": list(places),
         "finished": sum(row["finished"] for row in rows),
-        "mean_return": sum(means) / len(means) if means else None,
+        "mean_return": statistics.fmean(means) if means else None,
         "ci95": list(mean_interval(means)) if means else [None, None],
         "best": best
         and {
-            "seed": next(seed for seed, run in runs.items() if run is best),
+            "seed": best.data["seed"],
             "mean_return": best.data["test"] and best.mean_return,
             "policy": str(best.policy_path),
         },
         "runs": rows,
     }
-    return SeedsResult(directory, data, runs)
+    return replace(found, data=data)

@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
 
-def wait_until(happened: Callable[[], object], process: Popen[Any] | None = None) -> None:
+def wait_until(happened: Callable[[], object], process: Any = None) -> None:
     """Return once something has happened.
 
     Raises:

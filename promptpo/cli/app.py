@@ -238,8 +238,7 @@ def optimize(
     best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
     Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
     """
-    from promptpo.api import begin, configured, default_directory
-    from promptpo.api import estimate as look_ahead
+    from promptpo.api import begun, configured, default_directory
 
     if more.refine is not None:
         from promptpo.cli.refining import check_refine
@@ -247,7 +246,7 @@ def optimize(
         check_refine(seeds=more.seeds)
     config = configured(making.task(env_id), settings.read())
     if estimate:
-        ahead = look_ahead(config)
+        ahead = begun(config).estimate()
         if showing.as_json:
             print_json(ahead.as_json())
         else:
@@ -265,7 +264,7 @@ def optimize(
         )
         return
     with _display(showing) as observer:
-        run = begin(config, out=out, observer=observer)
+        run = begun(config, out=out, observer=observer).run()
     _finish(run, showing, more.refine)
 
 

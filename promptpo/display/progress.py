@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
@@ -75,9 +74,11 @@ class RunProgress:
     @property
     def open_samples(self) -> dict[str, bool]:
         """The samples of the round that are no candidate yet, and whether each is answered."""
-        names = (f"r{self.round}c{n}" for n in range(1, self.state.config.candidates + 1))
+        round_, answered = self.round, self.state.told["completion"]
         return {
-            name: bool(self.state.calls_for(name)) for name in names if self.state.candidate(name) is None
+            f"r{round_}c{n}": f"r{round_}.c{n}" in answered
+            for n in range(1, self.state.config.candidates + 1)
+            if self.state.candidate(f"r{round_}c{n}") is None
         }
 
     def _trying_out(self) -> str:
@@ -91,14 +92,15 @@ class RunProgress:
 
     @property
     def _tuning(self) -> str:
-        """For example "tuning r2c1: 4,100 of 12,000 steps, best 1,204"."""
-        tuning = self.state.tuning
-        if tuning is None or tuning.planned_steps == 0:
+        """For example "tuning r2c1: 4,100 steps, best 1,204"."""
+        batches = self.state.tuning
+        if not batches:
             return ""
-        best = tuning.best_return
-        told = "" if math.isnan(best) else f", best {number(best)}"
-        steps = _of(f"{tuning.steps:,}", tuning.planned_steps, " steps")
-        return f"tuning {', '.join(tuning.candidates) or 'numbers'}: {steps}{told}"
+        returns = [one["best_return"] for one in batches if one["best_return"] is not None]
+        best = f", best {number(max(returns))}" if returns else ""
+        steps = sum(sum(one["spent"].values()) for one in batches)
+        tuned = ", ".join(batches[-1].get("candidates", ())) or "numbers"
+        return f"tuning {tuned}: {steps:,} steps{best}"
 
     @property
     def standing(self) -> str:

@@ -69,7 +69,6 @@ class PlainDisplay(Observer):
         self._result = result
         self._progress: RunProgress | None = None
         self._directory: Path | None = None
-        self._tuned = 0
         self._missing = False
         self._told_at: float | None = None
         self._over = threading.Event()
@@ -151,9 +150,8 @@ class PlainDisplay(Observer):
             yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"
             told = {"": data.get("untuned"), "another round? ": data.get("prospect")}
             yield from (f"  {head}{words}" for head, words in told.items() if words)
-        elif event.kind == "tuning" and state.tuning is not None and self._tuned != state.tuning.round:
-            self._tuned = state.tuning.round
-            yield f"  tuning {', '.join(state.tuning.candidates) or 'numbers'} …"
+        elif event.kind == "tuning" and len(state.tuning) == 1:
+            yield f"  tuning {', '.join(data.get('candidates', ())) or 'numbers'} …"
 
     def _missed(self, trace: str) -> Iterator[str]:
         """Say once that observations held no numbers where numbers were due."""

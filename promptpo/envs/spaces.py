@@ -119,15 +119,23 @@ def equal(a: Any, b: Any) -> bool:
 
 def recorded(space: AnySpace) -> dict[str, Any]:
     """What an exported file needs to know of an action space, as a JSON value; arrays of any kind are a box."""
+    if isinstance(space, spaces.Discrete):
+        return {"kind": "discrete", "n": int(space.n), "start": int(space.start)}
+    low, high = ends(space)
+    if low is None:
+        return {"kind": "other"}
+    return {"kind": "box", "dtype": str(space.dtype), "low": low.tolist(), "high": high.tolist()}
+
+
+def ends(space: AnySpace) -> tuple[Any, Any]:
+    """Lower and upper bounds of a space of numbers without parts; None for any other."""
     match space:
-        case spaces.Discrete():
-            return {"kind": "discrete", "n": int(space.n), "start": int(space.start)}
         case spaces.Box():
-            ends = space.low, space.high
+            return space.low, space.high
+        case spaces.Discrete():
+            return np.array(space.start), np.array(space.start + space.n - 1)
         case spaces.MultiDiscrete():
-            ends = space.start, space.start + space.nvec - 1
+            return space.start, space.start + space.nvec - 1
         case spaces.MultiBinary():
-            ends = np.zeros(space.shape, int), np.ones(space.shape, int)
-        case _:
-            return {"kind": "other"}
-    return {"kind": "box", "dtype": str(space.dtype), "low": ends[0].tolist(), "high": ends[1].tolist()}
+            return np.zeros(space.shape, int), np.ones(space.shape, int)
+    return None, None

@@ -17,7 +17,7 @@ from promptpo.output.outcome import outcome
 from promptpo.output.report.result import written_by
 from promptpo.output.run_view import read_view
 from promptpo.run.config import Config
-from promptpo.run.models import origin_of, writer_of
+from promptpo.run.models import writer_of
 from promptpo.run.origin import made_here, signed
 from promptpo.run.state_values import CandidateState
 
@@ -145,9 +145,8 @@ def export(run: StrPath, *, candidate: str | None = None, filename: str = "polic
     view = read_view(directory)
     found = view.candidate(candidate or "best").attempt.candidate
     if view.best is None or found.id != view.best.id:
-        origin = origin_of(view.state, found.id)
         content |= {
-            "best": {"candidate": found.id, "tuned": dict(found.tuned), "origin": origin},
+            "best": {"candidate": found.id, "tuned": dict(found.tuned), "origin": found.origin},
             "test": None,
         }
     with reading(directory):

@@ -88,7 +88,9 @@ def facts_of(
     best, test, references = outcome.best, outcome.test, outcome.references
     # what a policy of this run was not able to is not told by the teacher
     marks = [
-        one for name, one in [*state.references.items(), *references.items()] if not name.startswith(TEACHER)
+        one
+        for name, one in [*state.history.marks.items(), *references.items()]
+        if not name.startswith(TEACHER)
     ]
     looked = [one.evidence.episodes for one in state.candidates if one.ran]
     looked += [one.episodes for one in (*marks, test) if one is not None]
@@ -104,7 +106,7 @@ def facts_of(
         tried=len(state.candidates),
         flat=returns.pop() if len(returns) == 1 and len(looked) > 1 else None,
         never_succeeded=successes == {False},
-        constant=state.constant_actions.get(best.candidate.digest, "") if best else "",
+        constant=best.diagnosis.constant if best else "",
         out_of_steps="environment steps" in outcome.stop,
         best=best.id if best else "",
         given=bool(state.config.start),

@@ -8,12 +8,10 @@ from __future__ import annotations
 import base64
 import contextlib
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from promptpo.files import MOST_BYTES, make_folder, read_regular, write_atomically
 from promptpo.llm.base import Still
@@ -27,8 +25,8 @@ PICTURES = "pictures"
 UNTOLD = "untold"
 """Folder of a run for trajectories that feedback has not been written on yet."""
 
-MOST_VALUES = 2_000_000
-"""Trajectories of more numbers are not kept for a resumed run; their episodes are rolled out once more."""
+LARGEST = 1 << 24
+"""Trajectories of more bytes are not kept for a resumed run; their episodes are rolled out once more."""
 
 
 def deflate(rollouts: Sequence[Rollout]) -> str:
@@ -94,7 +92,7 @@ class KeptRollouts:
 
     def keep(self, key: str, rollout: Rollout) -> None:
         """Write a rollout, where there is room."""
-        if values_in(rollout.episodes) > MOST_VALUES:
+        if size_of(rollout.episodes) > LARGEST:
             return
         with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
             make_folder(self._folder)
@@ -116,19 +114,10 @@ class KeptRollouts:
             self._folder.rmdir()
 
 
-def values_in(episodes: Iterable[Episode]) -> int:
-    """About how many numbers the trajectories of some episodes hold."""
+def size_of(episodes: Iterable[Episode]) -> int:
+    """About how many bytes the trajectories of some episodes take, by their first observations."""
     known = [one.trajectory for one in episodes if one.trajectory is not None]
-    return sum(
-        len(one.rewards) * max(1, _size(one.observations[0])) for one in known if len(one.observations)
-    )
-
-
-def _size(observation: Any) -> int:
-    """How many numbers an observation holds, whose parts may differ in shape."""
-    if isinstance(observation, Mapping):
-        observation = tuple(observation.values())
-    return sum(map(_size, observation)) if isinstance(observation, tuple) else int(np.size(observation))
+    return sum(len(one.rewards) * len(plain.encode(_plain(one.observations[:1]))) for one in known)
 
 
 def written(still: Still, folder: Path) -> Still:

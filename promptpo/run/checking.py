@@ -13,11 +13,9 @@ from promptpo.llm.prices import stated_price
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
-from promptpo.run.settings import check_names, settings_of
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
-    from promptpo.envs.task import Task
     from promptpo.llm.base import LLM
 
 T = TypeVar("T")
@@ -48,23 +46,6 @@ def checked(config: Config) -> Config:
     return replace(
         typed, task=task, recipe_options={name: getattr(switches, name) for name in typed.recipe_options}
     )
-
-
-def config_of(task: Task, options: Mapping[str, Any], **fixed: Any) -> Config:
-    """The configuration of a run.
-
-    Args:
-        task: What is to be solved.
-        options: Settings by their keywords; those that are left out keep their defaults.
-        **fixed: Other fields.
-
-    Raises:
-        UsageError: There is no such option, or its value cannot be used.
-    """
-    known = {one.keyword: one.name for one in settings_of(Config)}
-    check_names(options, known, "there is no setting")
-    given = {known[keyword]: value for keyword, value in options.items()}
-    return with_settings(Config(task=task, **fixed), given)
 
 
 def with_settings(config: Config, given: Mapping[str, Any]) -> Config:

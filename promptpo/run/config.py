@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from promptpo.envs.task import Reveal, Task
-from promptpo.errors import NoSuchRunError, RunError
-from promptpo.files import read_regular
+from promptpo.errors import RunError
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
-from promptpo.run.journal import adapter
+from promptpo.run.journal import adapter, file_of_run
 from promptpo.run.recipe import RECIPES, Recipe, RecipeName
 from promptpo.run.settings import RunSetting, check_names, options_of
 from promptpo_sandbox.errors import SandboxError
@@ -326,10 +325,6 @@ class Config:
         """Test episodes at most."""
         return self.test_episodes or MOST_TESTED
 
-    def is_written(self, candidate: str) -> bool:
-        """Whether a candidate of round 0 was written by the model, while the reward for the goal was judged."""
-        return candidate in {f"r0c{len(self.start) - n}" for n in range(self.written)}
-
     @property
     def switches(self) -> Recipe:
         """The recipe with `recipe_options` applied.
@@ -354,12 +349,9 @@ def load_config(path: Path) -> Config:
     Raises:
         RunError: The file is missing or does not describe a run.
     """
+    text = file_of_run(path)
     try:
-        config: Config = adapter(Config).validate_python(_table(read_regular(path).decode()))
-    except OSError as error:
-        raise NoSuchRunError(
-            f"{path.parent} is not a run directory: there is no readable {path.name} in it."
-        ) from error
+        config: Config = adapter(Config).validate_python(_table(text.decode()))
     except (ValueError, RecursionError, SandboxError) as error:  # pydantic's and tomllib's are ValueErrors
         raise RunError(f"{path} is damaged: {' '.join(str(error).split())[:200]}.") from error
     return config

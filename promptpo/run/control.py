@@ -32,13 +32,16 @@ GRACE_SECONDS = 10.0
 class Control:
     """Ends a run from outside: by a signal, a limit, or a caller's wish.
 
+    Args:
+        then: The command that goes on with the run.
+
     Attributes:
         reason: Why it is to end; empty while it is not.
         told: Called once, when the end is asked for.
     """
 
-    def __init__(self) -> None:
-        self.reason = ""
+    def __init__(self, then: str = "") -> None:
+        self.then, self.reason = then, ""
         self.told: Callable[[], object] = lambda: None
         self._stopped, self._left = asyncio.Event(), False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -63,14 +66,11 @@ class Control:
             self._whole.cancel()
 
     @contextmanager
-    def interrupted(self, then: str) -> Iterator[None]:
+    def interrupted(self) -> Iterator[None]:
         """Ctrl-C once ends the search and reports the best so far; a second time it stops at once.
 
-        Args:
-            then: The command that goes on with the run.
-
         Raises:
-            KeyboardInterrupt: Somebody wanted to leave; it says that command.
+            KeyboardInterrupt: Somebody wanted to leave; it says which command goes on.
         """
         self._loop, self._whole = asyncio.get_running_loop(), asyncio.current_task()
         signals = threading.current_thread() is threading.main_thread()
@@ -84,7 +84,7 @@ class Control:
                 self._loop.remove_signal_handler(signal.SIGINT)
                 signal.signal(signal.SIGINT, before)
             if self._left:
-                raise KeyboardInterrupt(f"go on with: {then}")
+                raise KeyboardInterrupt(f"go on with: {self.then}")
 
     async def until_stopped(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T | None:
         """The result of a search; None where its end was asked for before it was over.
@@ -94,19 +94,15 @@ class Control:
         """
         return await self._ended(work, lambda: 0.0, seconds)
 
-    async def begun(self, work: Coroutine[Any, Any, T], then: str) -> T:
+    async def begun(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of what comes before a search.
-
-        Args:
-            work: What is done.
-            then: The command that goes on.
 
         Raises:
             RunError: The end was asked for meanwhile, so that there is nothing to report.
         """
         found = await self.until_stopped(work)
         if found is None:
-            raise RunError(f"{self.reason} before any policy was tried; go on with: {then}")
+            raise RunError(f"{self.reason} before any policy was tried; go on with: {self.then}")
         return found
 
     async def finished(self, work: Coroutine[Any, Any, T], *, at_least: float = 0.0) -> T | None:
@@ -165,11 +161,10 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-def _in_thread(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """What it gives in a thread with an event loop of its own."""
-    context = contextvars.copy_context()  # notebooks know by it which cell prints
-    pool = ThreadPoolExecutor(1, "promptpo")
-    future: Future[T] = pool.submit(context.run, asyncio.run, work)
+def in_thread(work: Callable[[], T]) -> Future[T]:
+    """What it gives in a thread of its own."""
+    context, pool = contextvars.copy_context(), ThreadPoolExecutor(1, "promptpo")
+    future = pool.submit(context.run, work)  # notebooks know by the context which cell prints
     pool.shutdown(wait=False)
     return future
 
@@ -189,7 +184,7 @@ def run_async(work: Work[T], control: Control | None = None) -> T:
     except RuntimeError:
         return asyncio.run(work())
     ending = control or Control()
-    future: Future[Any] = _in_thread(work() if control else ending.until_stopped(work()))
+    future: Future[Any] = in_thread(lambda: asyncio.run(work() if control else ending.until_stopped(work())))
     while not future.done():
         try:
             wait([future])
@@ -199,26 +194,3 @@ def run_async(work: Work[T], control: Control | None = None) -> T:
         raise KeyboardInterrupt
     found: T = future.result()
     return found
-
-
-async def run_beside(work: Work[T], control: Control) -> T:
-    """Run a coroutine function in a thread, so that the caller's event loop is never kept waiting.
-
-    Args:
-        work: What to run.
-        control: Asked to end it when the caller is cancelled, and to leave the second time.
-
-    Raises:
-        CancelledError: The caller was cancelled, and the work is over.
-    """
-    waiting, cancelled = asyncio.wrap_future(_in_thread(work())), False
-    while not waiting.done():
-        try:
-            await asyncio.wait([waiting])
-        except asyncio.CancelledError:
-            control.stop("cancelled")
-            cancelled = True
-    if cancelled:
-        waiting.exception()  # whatever it was, it is over
-        raise asyncio.CancelledError
-    return waiting.result()

@@ -25,7 +25,7 @@ class History:
     """All attempts, what is known of their returns, and the rounds.
 
     Attributes:
-        references: What policies that serve as marks earn in training and validation, by name.
+        marks: What policies that serve as marks earned, by name, and on test seeds under that name with `REFERENCE_TEST`.
         attempts: Oldest first; inside a round by slot, so that arrival order never matters.
         looks: Digest of a program to its episodes on validation seeds.
         rounds: How many rounds are complete.
@@ -46,7 +46,7 @@ class History:
     rounds: int = 0
     stalled: int = 0
     reflections: list[str] = field(default_factory=list)
-    references: Mapping[str, Evidence] = field(default_factory=dict)
+    marks: dict[str, Evaluation] = field(default_factory=dict)
     ceiling: str = ""
     leader_id: str = ""
     tuning: dict[str, str] = field(default_factory=dict)
@@ -73,10 +73,7 @@ class History:
         elif event.kind == "tuning":
             self.earned = extremes([self.earned, data.get("earned", ())])
         elif event.kind in {"reference", "teacher"} and "evaluation" in data:
-            name = TEACHER if event.kind == "teacher" else event.key
-            played = evaluation_in(data)
-            if played.outcome == "ok" and played.episodes and not name.endswith(REFERENCE_TEST):
-                self.references = {**self.references, name: Evidence.of(played.episodes)}
+            self.marks[TEACHER if event.kind == "teacher" else event.key] = evaluation_in(data)
         elif event.kind == "lead":
             self.leader_id = data["leader"]
             self.changes += [data["change"]] if data["change"] else []
@@ -84,6 +81,15 @@ class History:
             self.rounds, self.stalled = int(event.key[1:]), int(data["stalled"])
             self.leader_id = data["best"] or ""
             self.reflections += [data["reflection"]] if data["reflection"] else []
+
+    @property
+    def references(self) -> Mapping[str, Evidence]:
+        """What the marks earned in training and validation, by name, where they ran to the end."""
+        return {
+            name: Evidence.of(one.episodes)
+            for name, one in self.marks.items()
+            if one.outcome == "ok" and one.episodes and not name.endswith(REFERENCE_TEST)
+        }
 
     def take_lead(self, change: Change, once: Once) -> None:
         """Write that another candidate leads from now on."""

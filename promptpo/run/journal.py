@@ -38,7 +38,6 @@ Kind = Literal[
     "reference",  # a rollout of a policy that knows nothing, to compare with
     "teacher",  # what a trained agent saw and did, and what was said about it
     "fidelity",  # how much a program acts like it, keyed by the program
-    "constant",  # a program gave one action in every step
     "tuning",  # one batch of tuning rollouts
     "unfinished",  # rollouts that a budget cut short
     "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew
@@ -152,32 +151,38 @@ def read_events(path: Path) -> list[Event]:
     Raises:
         RunError: There is no journal, or a line before the last is damaged.
     """
-    return [event for event, _ in _scan(path)]
+    return _read(path)[0]
 
 
-def _scan(path: Path) -> Iterator[tuple[Event, int]]:
-    """Yield each event with the offset at which its line ends."""
+def file_of_run(path: Path) -> bytes:
+    """The content of a file that every run has.
+
+    Raises:
+        RunError: There is none, or it is too large.
+    """
     try:
-        raw = bounded(read_regular(path))
+        return bounded(read_regular(path))
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
     except ValueError as error:
         raise RunError(f"{path} cannot be read: {error}.") from error
-    end = 0
-    for n, line in enumerate(raw.splitlines(keepends=True)):
-        whole = line.endswith(b"\n")
+
+
+def _read(path: Path) -> tuple[list[Event], int]:
+    """The events, and the bytes of their lines."""
+    raw = file_of_run(path)
+    whole, events = raw[: raw.rfind(b"\n") + 1], list[Event]()  # what a kill has torn was never relied on
+    for n, line in enumerate(whole.splitlines()):
         try:
-            event = Event(**parsed(line)) if whole else None
+            event = Event(**parsed(line))
         except (ValueError, TypeError):
             event = None
         if event is None or event.n != n:
-            if end + len(line) == len(raw):
-                return  # torn by a kill: it was never relied on
             raise RunError(f"{path} is damaged at line {n + 1}; restore it from a copy.")
-        end += len(line)
-        yield event, end
+        events.append(event)
+    return events, len(whole)
 
 
 class Journal:
@@ -205,20 +210,17 @@ class Journal:
             self._fd = os.open(self.path, how, 0o644)
         except OSError as error:
             raise RunError(f"cannot write to {directory}: {error.strerror}.") from error
-        with contextlib.ExitStack() as undone:
-            undone.callback(
-                self.close
-            )  # and with it the lock: the same process may try again once it is mended
-            try:
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._events, whole = _read(self.path)
+            os.ftruncate(self._fd, whole)
+        except BaseException as error:
+            self.close()  # and with it the lock: the same process may try again once it is mended
+            if isinstance(error, BlockingIOError):
                 raise RunError(
                     f"{directory} is open in another promptpo process; wait for it or stop it."
                 ) from error
-            scanned = list(_scan(self.path))
-            os.ftruncate(self._fd, scanned[-1][1] if scanned else 0)
-            undone.pop_all()
-        self._events = [event for event, _ in scanned]
+            raise
         self._by_key = {(event.kind, event.key): event for event in self._events}
 
     def __enter__(self) -> Self:

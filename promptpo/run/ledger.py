@@ -30,6 +30,10 @@ ROWS: Mapping[Kind, tuple[Purpose, StepPurpose]] = {
 """Which row of the budget's table pays for the steps of an event, and what they are counted as."""
 
 
+LIMITS = {"calls": "{} language-model calls", "usd": "${:g}", "tokens": "{} tokens"}
+"""Limits on calls, in words, by their names in `Budget`."""
+
+
 def payer(kind: Kind, key: str) -> tuple[Purpose | None, StepPurpose]:
     """Which row pays for an event, none for what is on test seeds; and what its steps are counted as."""
     outside: tuple[None, StepPurpose] = (None, "test")
@@ -47,6 +51,7 @@ class Ledger:
     Attributes:
         limits: Steps of each purpose beside search and tuning, where the run has said how many.
         taken: Steps by row of the budget's table; under None what is on test seeds.
+        searched_steps: Those that count against the budget: all but those on test seeds.
         seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
         awaited: Calls that are being answered.
         arriving: Characters that have arrived of each answer that is being written, by the name of its call.
@@ -62,7 +67,7 @@ class Ledger:
         self.steps: dict[StepPurpose, int] = dict.fromkeys(get_args(StepPurpose), 0)
         self.arriving: dict[str, int] = {}
         self.taken: Counter[Purpose | None] = Counter()
-        self._outside = 0
+        self.searched_steps = 0
         self.awaited = 0
         self._reserved = 0
         self._released = asyncio.Event()
@@ -94,13 +99,8 @@ class Ledger:
             for purpose, steps in data["spent"].items():
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps
                 self.taken[row] += steps
-                on_test = event.kind == "reference" and row is None
-                self._outside += steps if purpose == "test" or on_test else 0
-
-    @property
-    def searched_steps(self) -> int:
-        """Steps that count against the budget: all but those on test seeds."""
-        return sum(self.steps.values()) - self._outside
+                if purpose != "test" and not event.key.endswith(REFERENCE_TEST):
+                    self.searched_steps += steps
 
     def steps_left(self) -> int | None:
         """Steps that nobody has spent or reserved; None without a limit."""
@@ -113,7 +113,7 @@ class Ledger:
         left = self.steps_left()
         if left is None:
             return None
-        most = self.limits.get(purpose) or allotted(purpose, self.budget.steps) or 0
+        most = allotted(purpose, self.budget.steps) or 0
         return min(left, max(0, most - self.taken[purpose])) // parts
 
     def reserve_call(self) -> None:
@@ -123,17 +123,15 @@ class Ledger:
             BudgetSpentError: It would pass a limit.
         """
         budget = self.budget
-        if budget.calls is not None and self.calls + self.awaited >= budget.calls:
-            raise BudgetSpentError(f"the limit of {budget.calls} language-model calls is reached")
-        if budget.usd is not None and self.cost_usd >= budget.usd:
-            raise BudgetSpentError(f"the limit of ${budget.usd:g} is reached")
+        spent = {"calls": self.calls + self.awaited, "usd": self.cost_usd, "tokens": self.usage.total}
+        for name, so_far in spent.items():
+            limit = getattr(budget, name)
+            if limit is not None and so_far >= limit:
+                raise BudgetSpentError(f"the limit of {LIMITS[name].format(limit)} is reached")
         if budget.usd is not None and self.unpriced_calls > self._unpriced_before:
             raise BudgetSpentError(
                 f"the limit of ${budget.usd:g} cannot be kept, since a call had no known price (PROMPTPO_PRICES can name it)"
             )
-        spent = self.usage.total
-        if budget.tokens is not None and spent >= budget.tokens:
-            raise BudgetSpentError(f"the limit of {budget.tokens} tokens is reached")
         self.awaited += 1
 
     def release_call(self) -> None:

@@ -21,24 +21,6 @@ def writer_of(state: CandidateState) -> str:
     return asked(call) if call else ""
 
 
-def origin_of(state: RunState, candidate: str) -> str:
-    """Who wrote a candidate where not those that the run asked: "user", "goal" or "world model"; else empty.
-
-    Tuned numbers change no author: what was tuned is followed to what it was tuned from.
-    """
-    found = state.candidate(candidate)
-    while found is not None and found.attempt.candidate.tuned:
-        before = state.candidate(next(iter(found.attempt.candidate.parents), ""))
-        if before is None or before is found:
-            break
-        found = before
-    if found is None or found.round:
-        return ""
-    if found.id.startswith("w"):
-        return "world model"
-    return "goal" if state.config.is_written(found.id) else "user"
-
-
 def brought(state: RunState) -> list[dict[str, Any]]:
     """What each model has brought so far and what it took, by name, as ``result.json`` has it.
 

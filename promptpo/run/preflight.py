@@ -52,13 +52,11 @@ class Preflight:
         spec: Of the task.
         config: With its numbers of episodes decided.
         llm: Who will be asked.
-        tried: What trying the models found, where that was wanted.
     """
 
     spec: TaskSpec
     config: Config
     llm: LLM
-    tried: tuple[str, ...] = ()
 
     @property
     def horizon(self) -> int:
@@ -149,7 +147,6 @@ class Preflight:
             "steps_per_second": self.spec.sample_rate or None,
             "seconds": self.seconds,
             "one_episode": self.spec.one_episode,
-            "tried": list(self.tried),
         }
 
     def brief(self) -> list[str]:
@@ -161,7 +158,7 @@ class Preflight:
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
         found = [self._episodes()]
-        found += [self._division(), *self._gaps(), self._model(), *self.tried]
+        found += [self._division(), *self._gaps(), self._model()]
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "

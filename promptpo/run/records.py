@@ -96,6 +96,8 @@ class Candidate:
         duplicate_of: Id of an earlier candidate with the same syntax tree.
         calls: Journal keys of the model calls that led to it.
         sensitivity: Parameter name to how much it moved the return, where its numbers were tuned.
+        origin: Who wrote it where not those that the run asks for policies: "user", "goal" (while the reward was judged) or
+            "world model"; tuned numbers change no author.
     """
 
     id: str
@@ -108,6 +110,7 @@ class Candidate:
     duplicate_of: str | None = None
     calls: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +147,14 @@ class Diagnosis:
         trace: Steps of the worst episode, or of the one that failed, as a table.
         by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
         rewards: The least and the most that one step of its training episodes earned; empty where that is not known.
+        constant: The action that it gave in every step, as text; empty where it gave several.
     """
 
     episodes: tuple[Told, ...] = ()
     trace: str = ""
     by: str = ""
     rewards: tuple[float, ...] = ()
+    constant: str = ""
 
     def of(self, *roles: str) -> Told | None:
         """The first episode told in one of these roles."""
@@ -291,12 +296,11 @@ class Tuned:
     outcome: TuningOutcome = "none"
 
 
-def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
+def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+    """95 % bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
 
     Args:
         values: Returns of independent episodes.
-        level: Coverage.
 
     Returns:
         (low, high); (nan, nan) for no values.
@@ -307,5 +311,5 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, 
         return (math.nan, math.nan)
     data = np.asarray(values, dtype=float)
     draws = np.random.default_rng(0).choice(data, size=(2000, data.size)).mean(axis=1)
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(draws, [0.025, 0.975])
     return float(low), float(high)

@@ -64,11 +64,6 @@ class RunSetting(GroupedMetadata):
         """Whether its flag means false."""
         return self.flags.startswith("--no-")
 
-    @property
-    def meaning(self) -> str:
-        """Its help for a keyword."""
-        return f"False: {self.help}" if self.negated else self.help
-
 
 def settings_of(kind: Any) -> Iterator[RunSetting]:
     """The settings that a dataclass and those in its fields have, in their order."""
@@ -124,4 +119,4 @@ def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:
 
 def in_reference(settings: Iterable[RunSetting]) -> str:
     """Settings as a docstring lists arguments."""
-    return "\n".join(f"        {one.keyword}: {one.meaning}" for one in settings)
+    return "\n".join(f"        {one.keyword}: {'False: ' * one.negated}{one.help}" for one in settings)

@@ -81,7 +81,6 @@ class Spender:
         *,
         system: str,
         situation: Situation | None = None,
-        candidate: str = "",
     ) -> Completion:
         """One call; ending the search does not end it, see `receive`.
 
@@ -91,7 +90,6 @@ class Spender:
             messages: The conversation after the system prompt.
             system: The system prompt.
             situation: The same facts as values, for providers that compute.
-            candidate: Id of the candidate that the answer is to become, where there is one.
 
         Raises:
             ProviderError: It cannot be answered.
@@ -111,21 +109,19 @@ class Spender:
             situation=situation,
         )
         self.ledger.reserve_call()
-        call = asyncio.ensure_future(self._receive(request, candidate))
+        call = asyncio.ensure_future(self._receive(request))
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
         return await asyncio.shield(call)
 
-    async def _receive(self, request: Request, candidate: str) -> Completion:
+    async def _receive(self, request: Request) -> Completion:
         try:
             request, prompt = self._stored(request)
             heard = partial(self.ledger.arriving.__setitem__, request.key)
             completion = await self.llm.complete(replace(request, heard=heard))
             answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
             data = {"purpose": request.purpose, "prompt": prompt, **answer}
-            self.journal.add(
-                "completion", request.key, data | ({"candidate": candidate} if candidate else {})
-            )
+            self.journal.add("completion", request.key, data)
         finally:
             self.ledger.release_call()
             self.ledger.arriving.pop(request.key, None)
@@ -203,18 +199,16 @@ class Spender:
             stop_on_failure=counted != "test",  # a failure in the test is one episode of many
         )
 
-        async def part(rolled: RollsOut, some: slice) -> tuple[Rollout, Evaluation]:
-            started = time.monotonic()
-            (found,) = await rolled([replace(whole, trials=whole.trials[some])])
-            return found, evaluation_of(found, time.monotonic() - started)
-
         async def measured() -> dict[str, Any]:
             nonlocal rollout
+            started = time.monotonic()
             async with self._reserved(row, counted, [whole]) as rolled:
-                rollout, evaluation = await part(rolled, slice(first))
+                (rollout,) = await rolled([replace(whole, trials=whole.trials[:first])])
+                evaluation = evaluation_of(rollout, time.monotonic() - started)
                 if go_on is not None and first < len(seeds) and go_on(evaluation):
-                    more, rest = await part(rolled, slice(first, None))
-                    rollout, evaluation = joined(rollout, more), evaluation + rest
+                    (more,) = await rolled([replace(whole, trials=whole.trials[first:])])
+                    rollout = joined(rollout, more)
+                    evaluation = evaluation_of(rollout, time.monotonic() - started)
             if record:
                 self._untold.keep(key, rollout)
             return {

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.files import reading
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.evidence import Evidence
@@ -19,10 +18,7 @@ from promptpo.run.history import History
 from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Experiment
-from promptpo.run.state_values import CandidateState, Spent, TuningState
-
-TUNED = ".tuning_steps"
-"""How the key of the decision on a round's tuning ends."""
+from promptpo.run.state_values import CandidateState, Spent
 
 
 @dataclass
@@ -58,13 +54,9 @@ class RunState:
             RunError: They are not those of a run.
         """
         state = cls(config)
-        try:
+        with reading(JOURNAL):
             for event in events:
                 state.add(event)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise RunError(
-                f"the {JOURNAL} is damaged: its events are not those of a run; restore it from a copy."
-            ) from error
         return state
 
     def add(self, event: Event) -> None:
@@ -114,7 +106,7 @@ class RunState:
                 attempt,
                 functools.reduce(operator.add, looks) if looks else None,
                 history.evidence(attempt) if history.runs(attempt) else Evidence(),
-                self.calls_for(attempt.id, attempt.candidate.calls),
+                {key: self.told["completion"][key] for key in attempt.candidate.calls},
                 self._spent_by[attempt.id],
             )
         return found
@@ -124,11 +116,6 @@ class RunState:
         found = self.history.find(candidate)
         return None if found is None else self._state_of(found)
 
-    def calls_for(self, candidate: str, named: Container[str] = ()) -> dict[str, Any]:
-        """The answers that were given for a candidate, and those of the calls named, by key."""
-        calls = self.told["completion"].items()
-        return {key: one for key, one in calls if one.get("candidate") == candidate or key in named}
-
     @property
     def best(self) -> CandidateState | None:
         """The best so far; None while nothing has run."""
@@ -136,18 +123,13 @@ class RunState:
         return None if best is None else self._state_of(best)
 
     @property
-    def stopped(self) -> list[tuple[str, str, Evaluation]]:
-        """Every program that failed: its candidate, the call that wrote it where a repair replaced it, what happened."""
-        found: list[tuple[str, str, Evaluation]] = []
-        for one in self.history.attempts:
-            calls, mended = one.candidate.calls, one.candidate.repairs
-            for data in self.told["evaluation"].values():
-                before, evaluation = mended - data["repairs"], evaluation_in(data)
-                if data["candidate"] == one.id and 0 < before < len(calls) and evaluation.outcome != "ok":
-                    found.append((one.id, calls[-1 - before], evaluation))
-            if one.evaluation.outcome != "ok":
-                found.append((one.id, "", one.evaluation))
-        return found
+    def stopped(self) -> list[tuple[str, bool, Evaluation]]:
+        """Every program that failed: its candidate, whether a repair replaced it, what happened."""
+        repairs = {one.id: one.candidate.repairs for one in self.history.attempts}
+        found = {(one.id, repairs[one.id]): one.evaluation for one in self.history.attempts}
+        for data in self.told["evaluation"].values():
+            found.setdefault((data["candidate"], data["repairs"]), evaluation_in(data))
+        return [(id_, n < repairs.get(id_, 0), one) for (id_, n), one in found.items() if one.outcome != "ok"]
 
     @property
     def stop(self) -> str:
@@ -186,34 +168,10 @@ class RunState:
         return {int(key[1:]): data["unanswered"] for key, data in self.told["round"].items()}
 
     @property
-    def constant_actions(self) -> dict[str, str]:
-        """Digest of a program to the action that it gave in every step of training, where it did."""
-        return {data["program"]: data["action"] for data in self.told["constant"].values()}
-
-    @property
-    def references(self) -> dict[str, Evaluation]:
-        """What serves as a mark earned, by name: "random", "zero", "teacher", and those on test seeds as "random.test"."""
-        found = dict(self.told["reference"])
-        if "episodes" in self.told["teacher"]:
-            found["teacher"] = self.told["teacher"]["episodes"]
-        return {name: evaluation_in(data) for name, data in found.items()}
-
-    @property
-    def tuning(self) -> TuningState | None:
-        """Of the newest round whose tuning was decided on."""
-        planned = [(key[: -len(TUNED)], n) for key, n in self.told["decision"].items() if key.endswith(TUNED)]
-        if not planned:
-            return None
-        name, steps = planned[-1]
-        batches = [data for key, data in self.told["tuning"].items() if key.startswith(f"{name}.")]
-        returns = [one["best_return"] for one in batches if one.get("best_return") is not None]
-        return TuningState(
-            int(name[1:]),
-            planned_steps=int(steps),
-            steps=sum(sum(one["spent"].values()) for one in batches),
-            candidates=tuple(batches[-1].get("candidates", ())) if batches else (),
-            best_return=max(returns, default=math.nan),
-        )
+    def tuning(self) -> list[Mapping[str, Any]]:
+        """The batches of the round that is going on."""
+        name = f"r{self.history.rounds + 1}."
+        return [data for key, data in self.told["tuning"].items() if key.startswith(name)]
 
     @property
     def studies(self) -> list[str]:

@@ -1,8 +1,7 @@
-"""What a run's state is made of: candidates with their evidence, what was spent, tuning."""
+"""What a run's state is made of: candidates with their evidence, what was spent."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,22 +54,3 @@ class CandidateState:
     def ran(self) -> bool:
         """Whether it finished every episode that it was given."""
         return bool(self.evidence.episodes)
-
-
-@dataclass(frozen=True, slots=True)
-class TuningState:
-    """Tuning in the newest round.
-
-    Attributes:
-        round: From 1.
-        planned_steps: Environment steps that it may take.
-        steps: Environment steps that it has taken.
-        candidates: Whose numbers are tuned, where that is recorded.
-        best_return: The best return of any episode; NaN before the first.
-    """
-
-    round: int
-    planned_steps: int = 0
-    steps: int = 0
-    candidates: tuple[str, ...] = ()
-    best_return: float = math.nan

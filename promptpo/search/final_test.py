@@ -96,7 +96,7 @@ async def concluded(
     return outcome
 
 
-def _decision(context: SearchContext, best: Attempt, kind: str = "test") -> str:
+def decision_on(context: SearchContext, best: Attempt, kind: str = "test") -> str:
     """The name of the decision on how many episodes a test is of."""
     return f"{kind}.{best.candidate.digest}.{context.config.most_tested}"
 
@@ -131,7 +131,7 @@ async def _tested(
     found = await part(0, first)
     if found is None or not found.episodes:
         return found
-    n = context.journal.once("decision", _decision(context, best, kind), decided)["episodes"]
+    n = context.journal.once("decision", decision_on(context, best, kind), decided)["episodes"]
     rest = await part(first, n) if n > first else None
     return found if rest is None else found + rest
 
@@ -140,7 +140,7 @@ async def _marks(
     context: SearchContext, best: Attempt, test: Evaluation, control: Control
 ) -> Mapping[str, Evaluation]:
     """What references earn on the test seeds; those that are missing were not over when somebody ended the run."""
-    planned = context.journal.find("decision", _decision(context, best))
+    planned = context.journal.find("decision", decision_on(context, best))
     seeds = context.seeds.test(planned["episodes"] if planned else context.config.most_tested)
     measured = references.measured_on_test(context, seeds, test)
     found = dict(await control.finished(measured) or {})

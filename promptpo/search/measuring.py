@@ -144,22 +144,16 @@ class Measurer:
                 rollout = await self._spender.again(
                     name, program, seeds, horizon=self._horizon, record=self._record
                 )
-            self._note_constant(name, program, rollout)
             text = feedback.aggregate(played.evaluation)
             diagnosis = Diagnosis(trace=missing(rollout.episodes, names_of(self._spec.text)))
             if self._summariser is not None:
                 text, diagnosis = await self._summariser.summarise(rollout, played.evaluation)
+            diagnosis = replace(diagnosis, constant=constant_action(rollout))
             return {"text": text, "diagnosis": to_json(diagnosis)}
 
         found = await self._journal.once_async("feedback", name, say)
         self._spender.told(name)
         return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
-
-    def _note_constant(self, name: str, program: Candidate, rollout: Rollout) -> None:
-        """Write down where a policy gave the same action in every step, which its returns do not show."""
-        action = constant_action(rollout)
-        if action:
-            self._journal.once("constant", name, lambda: {"program": program.digest, "action": action})
 
     def recorded(self, attempt: Attempt) -> Attempt:
         """The attempt, in the journal."""

@@ -152,8 +152,9 @@ class Sampler:
         prepare = [self.conversation.summariser.prepare()] if self.conversation else []
         await together([*prepare, features.before_round(0, history)])
         for n, source in enumerate(config.start, 1):
-            candidate = Candidate(f"r0c{n}", source, 0)
-            prose = "Written while the reward was judged." if config.is_written(candidate.id) else GIVEN
+            given = n <= len(config.start) - config.written
+            candidate = Candidate(f"r0c{n}", source, 0, origin="user" if given else "goal")
+            prose = GIVEN if given else "Written while the reward was judged."
             attempt = await self.measurer.measure(candidate, history, prose=prose)
             self.measurer.recorded(attempt)
 
@@ -198,7 +199,7 @@ class Sampler:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""
         told = self.conversation
         question = [told.question(plan, self.features)] if told else []
-        answer, completion = await self._ask(key, "policy", question, plan.id, self._situation(plan, history))
+        answer, completion = await self._ask(key, "policy", question, self._situation(plan, history))
         if (
             told is None
             or not answer.problem
@@ -209,7 +210,7 @@ class Sampler:
         again = f"{key}.again"
         try:
             retry = told.once_more(question[0], completion, answer)
-            answer, _ = await self._ask(again, "repair", retry, plan.id)
+            answer, _ = await self._ask(again, "repair", retry)
         except (ProviderError, BudgetSpentError):
             return answer, (key,)  # what is there is an outcome, though a poor one
         return answer, (key, again)
@@ -219,7 +220,6 @@ class Sampler:
         key: str,
         purpose: Purpose,
         messages: Sequence[Message],
-        candidate: str,
         situation: Situation | None = None,
     ) -> tuple[answers.Answer, Completion]:
         """One call for a candidate, and what its answer holds."""
@@ -229,7 +229,6 @@ class Sampler:
             messages,
             system=self.conversation.system if self.conversation else "",
             situation=situation,
-            candidate=candidate,
         )
         answer = answers.extract(completion.text, cut=completion.finish == "length")
         if answer.problem and completion.finish == "refusal":
@@ -263,11 +262,12 @@ class Sampler:
                 break
             call = f"{key}.repair{n}"
             try:
-                answer, _ = await self._ask(call, "repair", [told.mending(attempt)], attempt.id)
+                answer, _ = await self._ask(call, "repair", [told.mending(attempt)])
+                calls = (*attempt.candidate.calls, call)
+                attempt = replace(attempt, candidate=replace(attempt.candidate, calls=calls))
                 if answer.problem or Program.parse(answer.source).digest == attempt.candidate.digest:
                     break  # the same again: another call would not help
-                calls = (*attempt.candidate.calls, call)
-                candidate = replace(attempt.candidate, source=answer.source, repairs=n, calls=calls)
+                candidate = replace(attempt.candidate, source=answer.source, repairs=n)
                 attempt = await self.measurer.measure(candidate, history, prose=attempt.prose)
             except (ProviderError, BudgetSpentError):
                 break

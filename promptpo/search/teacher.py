@@ -24,7 +24,7 @@ from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.program import Program
 from promptpo.rollouts import Job, evaluation_of
 from promptpo.rollouts.agents import play_agent
-from promptpo.run.artifacts import inflate, values_in
+from promptpo.run.artifacts import inflate, size_of
 from promptpo.run.budget import units
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import to_json
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from promptpo.spec import TaskSpec
     from promptpo.telling.summaries import Summariser
 
-MOST_VALUES = 400_000
-"""Numbers of observations that are kept of its episodes; later episodes are kept without their steps."""
+MOST_KEPT = 4_000_000
+"""Bytes of observations that are kept of its episodes; later episodes are kept without their steps."""
 
 EPISODES = "episodes"
 """What its training episodes are called in the journal."""
@@ -259,7 +259,7 @@ class _Agent:
             return sum(episode.steps for episode in episodes)
 
         def watch(episode: Episode) -> bool:
-            kept = not episodes or values_in([*episodes, episode]) <= MOST_VALUES
+            kept = not episodes or size_of([*episodes, episode]) <= MOST_KEPT
             episodes.append(episode if kept else replace(episode, trajectory=None))
             return not stopped and (job.step_limit is None or steps() < job.step_limit)
 

@@ -1,6 +1,5 @@
 """One process's work on a run: open it, search, write the results."""
 
-from promptpo.session.opened import default_name
 from promptpo.session.session import Session
 
-__all__ = ["Session", "default_name"]
+__all__ = ["Session"]

@@ -15,12 +15,13 @@ from promptpo.output.observer import Observer
 from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.control import Control
 from promptpo.run.journal import going_on, writing
+from promptpo.run.state import RunState
 from promptpo.search.asked_for import FINEST, TYPICAL, WORST, asked_for, shown_episodes, unknown
 from promptpo.search.context import SearchContext
 from promptpo.search.final_test import Outcome
 from promptpo.search.goal import GoalReward
 from promptpo.search.preferring import succeeded_in_words
-from promptpo.session.opened import OpenRun, as_begun, described, keep
+from promptpo.session.opened import as_begun, context_of, described, keep
 from promptpo.spec import TaskSpec, with_cut
 from promptpo.spec.reading import names_of
 from promptpo.telling.feedback import endings
@@ -36,13 +37,13 @@ ITS_OWN = 15.0
 NOT_FILMED = {"pictures": [], "no_pictures": "the run was ended before they were taken"}
 
 
-async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
-    """The run with the reward that the model writes for its goal, once in its life."""
-    config, spec = run.config, run.spec
+async def with_goals_reward(context: SearchContext, state: RunState, observer: Observer) -> SearchContext:
+    """What the search knows with the reward that the model writes for its goal, once in the run's life."""
+    config, spec, journal, spender = context.config, context.spec, context.journal, context.spender
     if config.task.reward is not None:
-        return replace(run, spec=as_begun(run.journal, spec))
+        return replace(context, spec=as_begun(journal, spec))
     observer.warn(f"first the model writes the reward for the goal: {config.goal}")
-    spec = with_cut(spec, run.horizon)
+    spec = with_cut(spec, context.horizon)
     taken = spec.sample_steps
 
     def with_reward(reward: RewardProgram) -> TaskSpec:
@@ -58,8 +59,7 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
 
             judge = PersonJudge(config.task, config.goal, names_of(spec.text), observer.warn)
             person = stack.enter_context(judge).ask
-        asking = GoalReward(replace(run.context(), spec=spec), with_reward, person)
-        chosen = await asking.choose()
+        chosen = await GoalReward(replace(context, spec=spec), with_reward, person).choose()
         if chosen.always_succeeds:
             observer.warn(
                 "the reward that was written says success in every episode, whatever is done "
@@ -71,11 +71,11 @@ async def with_goals_reward(run: OpenRun, observer: Observer) -> OpenRun:
         start=(*config.start, *chosen.policies),
         written=len(chosen.policies),
     )
-    spec = as_begun(run.journal, with_reward(chosen.reward))
-    keep(config, run.directory, observer, run.resuming)
-    run.state.config = config
-    executor = RewardedExecutor(run.executor, chosen.reward.source)
-    return replace(run, spec=spec, executor=executor)
+    spec = as_begun(journal, with_reward(chosen.reward))
+    keep(config, journal.directory, observer, going_on(journal.directory))
+    state.config = config
+    spender.executor = RewardedExecutor(spender.executor, chosen.reward.source)
+    return context_of(spec, config, spender)
 
 
 async def judged(context: SearchContext, outcome: Outcome, control: Control) -> Outcome:
@@ -88,8 +88,7 @@ async def judged(context: SearchContext, outcome: Outcome, control: Control) -> 
     shown = await control.finished(_filmed(context, outcome), at_least=ITS_OWN)
     asked = await control.finished(asked_for(context, outcome))
     await context.spender.receive()
-    then = going_on(context.journal.directory)
-    found = asked or unknown(f"{control.reason}, before the model had said; {then} goes on")
+    found = asked or unknown(f"{control.reason}, before the model had said; {control.then} goes on")
     return replace(outcome, judged={**found, **fulfilled(outcome), **(shown or NOT_FILMED)})
 
 

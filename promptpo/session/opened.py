@@ -1,28 +1,24 @@
-"""A run that is open: what every part of one process's work on it needs, and what is known of its task."""
+"""Opening a run: its settings on the disk, what is known of its task, what a search of it begins with."""
 
 from __future__ import annotations
 
 import contextlib
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpo.envs.spaces import recorded
-from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.rollouts import Settings
 from promptpo.run.config import Config
-from promptpo.run.journal import JOURNAL, Journal, from_json, going_on, read_events, writing
+from promptpo.run.journal import JOURNAL, Journal, from_json, read_events, writing
 from promptpo.run.origin import key_path, save_own
 from promptpo.run.preflight import Preflight
 from promptpo.run.spender import Spender
-from promptpo.run.state import RunState
 from promptpo.search.context import SearchContext
 from promptpo.spec import TaskSpec, with_hint
 from promptpo.spec.outline import outline
@@ -31,70 +27,25 @@ from promptpo_sandbox.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from promptpo.llm.base import LLM
-    from promptpo.rollouts import Executor
-
 
 REWARD = "reward.py"
 """What steps earn in a run, where a program says so."""
 
 
-@dataclass(frozen=True)
-class OpenRun:
-    """A run while a process works on it.
+def context_of(spec: TaskSpec, config: Config, spender: Spender) -> SearchContext:
+    """What a search knows before it begins.
 
-    Attributes:
+    Args:
         spec: What the model is told about the task.
-        llm: Who writes policies.
-        executor: Where they are rolled out.
-        journal: What has happened in it.
-        state: What has happened in it so far, folded; it follows the journal.
-        sandbox: How well policies are walled in here, as the result says it.
+        config: All that decides the run.
+        spender: By which it asks, rolls out and records.
     """
+    filmed = None
+    if config.shows_frames(spender.llm):
+        from promptpo.output.film.strip import film_strip
 
-    spec: TaskSpec
-    llm: LLM
-    executor: Executor
-    journal: Journal
-    state: RunState
-    sandbox: Mapping[str, Any]
-
-    @property
-    def directory(self) -> Path:
-        """Where it is."""
-        return self.journal.directory
-
-    @property
-    def config(self) -> Config:
-        """All that decides it."""
-        return self.state.config
-
-    def spender(self) -> Spender:
-        """By which it asks, rolls out and records."""
-        return Spender(self.llm, self.executor, self.config, self.journal, self.state.ledger)
-
-    def context(self) -> SearchContext:
-        """What a search of it knows."""
-        filmed = None
-        if self.config.shows_frames(self.llm):
-            from promptpo.output.film.strip import film_strip
-
-            filmed = partial(film_strip, self.config.task)
-        return SearchContext(self.spec, self.config, self.spender(), self.horizon, filmed)
-
-    @property
-    def horizon(self) -> int:
-        """Longest episode, in steps."""
-        return self.ahead().horizon
-
-    def ahead(self) -> Preflight:
-        """What is known of it before it is begun."""
-        return Preflight(self.spec, self.config, self.llm)
-
-    @property
-    def resuming(self) -> str:
-        """The command that goes on with it."""
-        return going_on(self.directory)
+        filmed = partial(film_strip, config.task)
+    return SearchContext(spec, config, spender, Preflight(spec, config, spender.llm).horizon, filmed)
 
 
 def keep(config: Config, directory: Path, observer: Observer, then: str) -> None:
@@ -153,11 +104,6 @@ def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
         },
     )
     return replace(spec, text=found["text"], sample_length=found["sample_length"])
-
-
-def default_name(task: Task) -> str:
-    """The environment's id as a part of a file name."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", task.label).strip("-")
 
 
 def settings_for(config: Config) -> Settings:

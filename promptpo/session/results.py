@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,22 +15,26 @@ from promptpo.output.report.page import write_report
 from promptpo.output.report.result import REPORT, refined_before
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
-from promptpo.run.journal import Journal, writing
+from promptpo.run.journal import Journal, going_on, writing
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
-from promptpo.search.final_test import Outcome
-from promptpo.session.opened import OpenRun
+from promptpo.search.final_test import Outcome, decision_on
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
+    from promptpo.run.state import RunState
+    from promptpo.search.context import SearchContext
 
 
-def write_results(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> RunResult:
+def write_results(
+    context: SearchContext, state: RunState, outcome: Outcome, ahead: Preflight, ended: str
+) -> RunResult:
     """Write the result, the exported best policy, the candidates' modules and the world model.
 
     Args:
-        run: The run.
+        context: Of the run.
+        state: What has happened in it.
         outcome: How its search ended, or how it stands.
         ahead: What was said before the start of what it may do and cost.
         ended: Why it was ended before its time; empty where it was not.
@@ -40,33 +42,31 @@ def write_results(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) 
     Raises:
         RunError: They cannot be written.
     """
-    content = _content(run, outcome, ahead, ended)
-    source = outcome.best.candidate.source if outcome.best else ""
-    with writing(run.directory):
-        _write_policies(run.directory, outcome.history.attempts)
+    content, directory = _content(context, state, outcome, ahead, ended), context.journal.directory
+    with writing(directory):
+        _write_policies(directory, outcome.history.attempts)
         if outcome.best:
             text = exported(
-                source,
-                provenance(run.directory, content, run.config),
-                action_space=run.spec.action_space,
+                outcome.program.source,
+                provenance(directory, content, context.config),
+                action_space=context.spec.action_space,
                 filename=BEST,
             )
-            write_atomically(run.directory / BEST, signed(text))
-        write_result(run.directory, content)
-        _write_world(run)
-    return RunResult(run.directory, content, source)
+            write_atomically(directory / BEST, signed(text))
+        write_result(directory, content)
+        if state.worlds:
+            _write_world(context)
+    return RunResult(directory, content, outcome.program.source)
 
 
-def _write_world(run: OpenRun) -> None:
+def _write_world(context: SearchContext) -> None:
     """The best world model as a module, where there is one that may be used."""
-    learnt = list(run.journal.of_kind("world"))
-    if not learnt:
-        return
     from promptpo.output.world import MODEL, model_module, usable_world
 
-    world = usable_world(learnt)
+    world = usable_world(list(context.journal.of_kind("world")))
     if world is not None:
-        write_atomically(run.directory / MODEL, model_module(world, run.config.task.name))
+        module = model_module(world, context.config.task.name)
+        write_atomically(context.journal.directory / MODEL, module)
 
 
 def write_page(directory: Path, observer: Observer) -> None:
@@ -77,49 +77,42 @@ def write_page(directory: Path, observer: Observer) -> None:
         observer.warn(f"report.html was not written: {type(error).__name__}: {error}")
 
 
-def _content(run: OpenRun, outcome: Outcome, ahead: Preflight, ended: str) -> Mapping[str, Any]:
+def _content(
+    context: SearchContext, state: RunState, outcome: Outcome, ahead: Preflight, ended: str
+) -> Mapping[str, Any]:
     """What ``result.json`` holds."""
-    config, best, state = run.config, outcome.best, run.state
-    content = result(state, outcome, horizon=ahead.horizon, language_model=run.llm.language_model)
+    config, best, journal = context.config, outcome.best, context.journal
+    content = result(state, outcome, horizon=ahead.horizon, language_model=context.learns)
     content |= {
-        "model": _model_name(run.llm, run.journal),
-        "sandbox": dict(run.sandbox),
-        "command": shlex.join(sys.argv),
+        "model": _model_name(context.spender.llm, journal),
+        "sandbox": state.sessions[-1]["sandbox"],
+        "command": state.sessions[-1]["command"],
     }
-    facts = facts_of(
-        state,
-        outcome,
-        threshold=config.stop_at if config.stop_at is not None else run.spec.reward_threshold,
-        language_model=run.llm.language_model,
-        ended=ended,
-    )
+    facts = facts_of(state, outcome, threshold=context.threshold, language_model=context.learns, ended=ended)
     content["verdict"] = verdict(facts)
-    plan = (
-        run.journal.find("decision", f"test.{best.candidate.digest}.{config.most_tested}") if best else None
-    )
+    plan = best and journal.find("decision", decision_on(context, best))
     content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
     kept = any(one["kept"] for one in state.told["promise"].values())
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
         why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
         content["verdict"] += f" The world model was not used: {why.rstrip('.')}."
     if config.teacher is not None:
-        fidelity = dict(outcome.fidelity) if outcome.fidelity else None
         content["teacher"] = {
             "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
-            "fidelity": fidelity,
+            "fidelity": outcome.fidelity,
         }
     content["preflight"] = ahead.as_json()
     if config.goal:
         from promptpo.search.asked_for import unknown
 
-        first = (run.journal.find("decision", "goal") or {}).get("succeeded", {})
-        why = f"it was not judged yet; {run.resuming} goes on" if best else "no policy ran"
+        first = (journal.find("decision", "goal") or {}).get("succeeded", {})
+        then = f"it was not judged yet; {going_on(journal.directory)} goes on"
         content["goal"] = {
             "text": config.goal,
-            **(outcome.judged or unknown(why)),
+            **(outcome.judged or unknown(then if best else "no policy ran")),
             "succeeded_at_start": first,
         }
-    return content | refined_before(run.directory, best.id if best else None)
+    return content | refined_before(journal.directory, best.id if best else None)
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from promptpo.errors import PromptPOError, RunError
+from promptpo.errors import RunError
 from promptpo.last_words import note
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
@@ -22,18 +23,19 @@ from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
 from promptpo.run.budget import ASIDE, with_episodes
 from promptpo.run.checking import check_model
-from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async, run_beside
+from promptpo.run.config import CONFIG, Config
+from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async
 from promptpo.run.journal import Journal, going_on, to_json
-from promptpo.run.origin import digests, made_here
+from promptpo.run.origin import digests
 from promptpo.run.preflight import Preflight
 from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
+from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
 from promptpo.session.opened import (
-    OpenRun,
     answered,
     as_begun,
+    context_of,
     described,
     keep,
     paid_for,
@@ -55,29 +57,17 @@ class Session:
 
     def __init__(self, config: Config, directory: Path, llm: LLM | None, observer: Observer) -> None:
         self.config, self.directory, self.observer = config, directory, observer
-        self.control = Control()
+        self.control = Control(going_on(directory))
         self._given_llm = llm
 
     def run(self) -> RunResult:
         """Do the work, in this thread's event loop or in one of its own."""
         return run_async(self._run, self.control)
 
-    async def run_beside(self) -> RunResult:
-        """Do the work without keeping the caller's event loop waiting; a caller who is cancelled ends the search."""
-        return await run_beside(self._run, self.control)
-
     def estimate(self) -> Preflight:
-        """What the run would do and cost, and whether its models can be asked; no call is made, nothing rolled out or written."""
-        found: Preflight = run_async(self._estimate)
-        return found
-
-    async def _estimate(self) -> Preflight:
+        """What the run would do and cost; nothing is asked, rolled out or written."""
         config, llm, _, spec = self._prepared(asked=False)
-        try:
-            tried = await _tried(llm) if config.check else ()
-            return Preflight(spec, config, llm, tried)
-        finally:
-            await llm.aclose()
+        return Preflight(spec, config, llm)
 
     def _prepared(self, *, asked: bool = True) -> tuple[Config, LLM, str, TaskSpec]:
         """The settings with all that is decided before the start, who answers and why, and the task.
@@ -139,33 +129,32 @@ class Session:
         await asyncio.to_thread(self.check)
         obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
         config, llm, choice, spec = self._prepared()
-        directory, then = self.directory, going_on(self.directory)
+        directory, then = self.directory, self.control.then
         with Journal(directory) as journal:
-            if not (directory / CONFIG).exists():
+            begun = (directory / CONFIG).exists()
+            if not begun:
                 config = replace(config, files=digests(config.task))
-                keep(config, directory, self.observer, "the same command again")
-            elif config != load_config(directory / CONFIG) or not made_here(directory):
-                keep(config, directory, self.observer, then)
+            keep(config, directory, self.observer, then if begun else "the same command again")
             note(then)
-            with self.control.interrupted(then):
+            with self.control.interrupted():
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
-                    sandbox = to_json(await executor.status())
-                    spec = as_begun(journal, spec) if not config.goal else spec
                     state = RunState.of(config, journal.events)
-                    run = OpenRun(spec, llm, executor, journal, state, sandbox)
-                    return await self._search(run, choice)
+                    spender = Spender(llm, executor, config, journal, state.ledger)
+                    await self._begun(spender, state)
+                    spec = as_begun(journal, spec) if not config.goal else spec
+                    return await self._search(context_of(spec, config, spender), state, choice)
                 finally:
                     executor.close()
                     await llm.aclose()
 
-    async def _try_models(self, run: OpenRun) -> int:
+    async def _try_models(self, spender: Spender) -> int:
         """Try keys, servers and names of models before environment steps are spent: by lists, else by one small call.
 
         Returns:
             How many there are to try.
         """
-        models = _checkable(run.llm)
+        models = [one for one in getattr(spender.llm, "members", (spender.llm,)) if hasattr(one, "check")]
         for n, one in enumerate(models, start=1):
             warning = await one.check()
             if warning:
@@ -173,104 +162,74 @@ class Session:
             elif warning is None:
                 from promptpo.llm.ensemble import EnsembleLLM
 
-                asked = EnsembleLLM((one,)) if hasattr(run.llm, "members") else one
-                spender = Spender(asked, run.executor, run.config, run.journal, run.state.ledger)
-                await spender.ask(f"check.{n}", "check", [Message("user", READY)], system="")
+                asking = copy.copy(spender)
+                asking.llm = EnsembleLLM((one,)) if hasattr(spender.llm, "members") else one
+                await asking.ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
-    async def _begun(self, run: OpenRun) -> None:
+    async def _begun(self, spender: Spender, state: RunState) -> None:
         """What comes before anything that is paid for: listeners, and whether the models can be asked at all."""
-        journal = run.journal
-        journal.listen(run.state.add)
+        journal, config = spender.journal, state.config
+        journal.listen(state.add)
         journal.listen(self.observer.event)
-        if run.config.task.reward is not None:
+        if config.task.reward is not None:
             from promptpo.search.rewarding import FlatReward
 
             journal.listen(FlatReward(self.observer.warn).event)
-        journal.add(
-            "session",
-            str(len(run.state.told["session"])),
-            {
-                "command": shlex.join(sys.argv),
-                "pid": os.getpid(),
-                "versions": versions(),
-                "sandbox": run.sandbox,
-            },
-        )
-        if run.config.check and not run.state.told["completion"]:
-            await self.control.begun(self._try_models(run), run.resuming)
-        self.control.told = lambda: self._tell_the_end(run)
+        about = {"command": shlex.join(sys.argv), "pid": os.getpid(), "versions": versions()}
+        sandbox = to_json(await spender.executor.status())
+        journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
+        if config.check and not state.told["completion"]:
+            await self.control.begun(self._try_models(spender))
+        self.control.told = lambda: self._tell_the_end(spender)
 
-    def _told(self, run: OpenRun, choice: str) -> None:
+    def _told(self, context: SearchContext, state: RunState, choice: str) -> None:
         """Say what begins: who is asked, how walled in policies are, what it may take."""
-        self.observer.started(run.state, run.directory, choice, run.spec)
-        if run.sandbox["missing"]:
-            self.observer.warn(
-                f"sandbox: {run.sandbox['level']}; missing here: {', '.join(run.sandbox['missing'])}"
-            )
-        ahead = run.ahead()
-        run.state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
+        self.observer.started(state, self.directory, choice, context.spec)
+        sandbox = state.sessions[-1]["sandbox"]
+        if sandbox["missing"]:
+            self.observer.warn(f"sandbox: {sandbox['level']}; missing here: {', '.join(sandbox['missing'])}")
+        ahead = Preflight(context.spec, context.config, context.spender.llm)
+        state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
         self.observer.prepared(ahead)
 
-    async def _search(self, run: OpenRun, choice: str) -> RunResult:
-        await self._begun(run)
-        self._told(run, choice)
-        with paid_for(run.directory, asked=run.llm.language_model):
-            if run.config.goal:
+    async def _search(self, context: SearchContext, state: RunState, choice: str) -> RunResult:
+        journal, control, goal = context.journal, self.control, context.config.goal
+        self._told(context, state, choice)
+        with paid_for(journal.directory, asked=context.learns):
+            if goal:
                 from promptpo.session.goals import judged, with_goals_reward
 
-                run = await self.control.begun(with_goals_reward(run, self.observer), run.resuming)
-            run = replace(run, spec=with_cut(run.spec, run.horizon))
-            ahead, context = run.ahead(), run.context()
+                context = await control.begun(with_goals_reward(context, state, self.observer))
+            context = replace(context, spec=with_cut(context.spec, context.horizon))
+            ahead = Preflight(context.spec, context.config, context.spender.llm)
             outcome = await search(
                 context,
-                self.control,
+                control,
                 observe=self.observer.progress,
-                tested_so_far=lambda found: write_results(run, found, ahead, self.control.reason),
+                tested_so_far=lambda found: write_results(context, state, found, ahead, control.reason),
             )
-            if run.config.goal:
-                outcome = await judged(context, outcome, self.control)
-        if self.control.reason and not outcome.stop.startswith(self.control.reason):
-            outcome = replace(
-                outcome, stop=f"{self.control.reason} after the search was over ({outcome.stop})"
-            )
-        if outcome.best is None and (run.directory / BEST).exists():  # nothing is overwritten by less
+            if goal:
+                outcome = await judged(context, outcome, control)
+        if control.reason and not outcome.stop.startswith(control.reason):
+            outcome = replace(outcome, stop=f"{control.reason} after the search was over ({outcome.stop})")
+        if outcome.best is None and (journal.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
-                f"{outcome.stop}, and no policy ran since; the result that {run.directory} has is kept."
+                f"{outcome.stop}, and no policy ran since; the result that {journal.directory} has is kept."
             )
-        written = write_results(run, outcome, ahead, self.control.reason)
-        run.journal.add("stop", str(len(run.state.told["session"]) - 1), {"reason": outcome.stop})
-        write_page(run.directory, self.observer)
+        written = write_results(context, state, outcome, ahead, control.reason)
+        journal.add("stop", str(len(state.sessions) - 1), {"reason": outcome.stop})
+        write_page(journal.directory, self.observer)
         self.observer.finished(written)
         return written
 
-    def _tell_the_end(self, run: OpenRun) -> None:
+    def _tell_the_end(self, spender: Spender) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""
-        awaited = 0 if getattr(run.llm, "repeats", False) else run.state.ledger.awaited
+        awaited = 0 if getattr(spender.llm, "repeats", False) else spender.ledger.awaited
         what = (
             f"waiting up to {RECEIVING_SECONDS:.0f} s for {awaited} answer{'s'[: awaited > 1]}, then "
             if awaited
             else ""
         )
-        again = f"; again: leave now, {run.resuming}" if self.control.reason == INTERRUPTED else ""
+        again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""
         self.observer.warn(f"ending: {what}testing the best so far{again}")
-
-
-def _checkable(llm: LLM) -> list[Any]:
-    """The models of a run whose keys, servers and names can be tried, the one for repairs included."""
-    return [one for one in getattr(llm, "members", (llm,)) if hasattr(one, "check")]
-
-
-async def _tried(llm: LLM) -> tuple[str, ...]:
-    """What trying the models finds, a sentence each."""
-    found = []
-    for one in _checkable(llm):
-        name = clean_name(one.name)
-        try:
-            said = await one.check()
-        except PromptPOError as error:
-            said = f"not ready: {error}"
-        if said is None:
-            said = f"{name}: the server lists no models, so that only a call can tell whether it answers."
-        found.append(said or f"{name}: ready, as far as can be told without a call.")
-    return tuple(found)

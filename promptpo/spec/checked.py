@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from promptpo.spec.parts import NOT_OBSERVED
 from promptpo.spec.trial import RESULTS
 
 if TYPE_CHECKING:
@@ -29,17 +28,12 @@ def checks_of(parts: Parts, spec: TaskSpec, observed: Observed, sources: Mapping
             told = trial.found[name].told
             values = f"{min(told):.4g} to {max(told):.4g}"
             yield f"{name}: its lines ran beside {len(told)} steps, and gave what the environment gave ({values})."
+        elif name == "reward":
+            yield f"reward: no lines of the environment are shown; its words are from: {sources['reward']}."
         else:
-            end = "what is said of the end is not checked"
-            words = f"its words are from: {sources['reward']}" if name == "reward" else end
-            yield f"{name}: no lines of the environment are shown; {words}."
-    explained = [{**code.words, **dict.fromkeys(code.hidden, NOT_OBSERVED)} for code in parts.code.values()]
-    for name, words in dict.fromkeys(item for one in explained for item in one.items()):
+            yield f"{name}: no lines of the environment are shown; what is said of the end is not checked."
+    for name, words in parts.words.items():
         yield f"{name}: {words}: compared with observations and actions in {len(trial.rows) if trial else 0} steps."
-    ended = [
-        f"{one.steps} ({'terminated' if one.terminated else 'truncated' if one.truncated else 'left'})"
-        for one in observed.endings
-    ]
-    source = "nothing bounds it" if spec.horizon_source == "none" else f"from: {spec.horizon_source}"
-    yield f"max_steps: {spec.horizon}, {source}; episodes were played for {', '.join(ended)} steps."
+    ended = ", ".join(str(one.steps) for one in observed.endings)
+    yield f"max_steps: {spec.horizon}, from: {spec.horizon_source}; episodes were played for {ended} steps."
     yield f"State: shapes and ranges of {len(observed.observations)} observations; its names are from: {sources['State']}."

@@ -14,7 +14,7 @@ import numpy as np
 from promptpo.envs.spaces import equal
 from promptpo.spec.documentation import first_line
 from promptpo.spec.names import is_fixed
-from promptpo.spec.parts import Code
+from promptpo.spec.parts import NOT_OBSERVED, Code
 from promptpo.spec.values import FEW, table_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     before = sorted(after, key=lambda one: one[0].startswith("next_obs"))
     body, helpers = _with_marks(passed), list(_helpers(passed))
     ends = {attribute: f"next_{path}" for path, attribute in trial.names(spaces[0]).items()}
-    head, hidden, shown = list[str](), list[str](), "\n".join([*body, *helpers])
+    head, shown = list[str](), "\n".join([*body, *helpers])
     called = {one: level for one, level in lines.helpers.items() if re.search(rf"\b{one}\(", shown)}
     words = {one: told for one, helper in called.items() if (told := _elsewhere(passed, helper))}
     chains = {path: chain for one in passed.reads for path, chain in one.items()}
@@ -64,7 +64,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
             if unsure and not found.path and one != "info":
                 return None
             head += [f"{one} = {found.path}"] if found.path not in {"", one} else []
-            hidden += [one] if found.hidden else []
+            words |= {one: NOT_OBSERVED} if found.hidden else {}
         elif told := _constant(chain, last):
             words[one] = told
         elif end.path:
@@ -74,26 +74,19 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
         elif end.hidden and chain.own and (whole := chain.text.partition("[")[0][1:]) in ends:
             words[one] = f"changes within a step, after which {level.path}.{whole} is {ends[whole]}"
         elif end.hidden:
-            hidden.append(one)
+            words[one] = NOT_OBSERVED
     used = " ".join([*head, *body])
     given = [one for one in ("obs", "action", "next_obs") if re.search(rf"\b{one}\b", used)]
     entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
     functions = [entry, *helpers]
-    named = {*words, *hidden}
-    parts = {one for one in named if "[" in one and one.partition("[")[0] in named}
-    words = {one: text for one, text in words.items() if one not in parts}
-    hidden = [one for one in hidden if one not in parts]
-    return Code(functions, words, hidden) if sum(map(len, functions)) <= room else None
+    words = {one: said for one, said in words.items() if "[" not in one or one.partition("[")[0] not in words}
+    return Code(functions, words) if sum(map(len, functions)) <= room else None
 
 
 def _says(passed: Proposal) -> bool:
     """Whether lines say more than that they hand on what they look up."""
     body = [*passed.lines.body, *(one.node for one in passed.lines.helpers.values())]
-    last = passed.lines.body[-1]
-    constant = (
-        isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and bool(last.value.value)
-    )
-    return constant or any(isinstance(n, SAYING) for one in body for n in ast.walk(one))
+    return any(isinstance(n, SAYING) for one in body for n in ast.walk(one))
 
 
 def _constant(chain: AttributeChain, values: list[Any]) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import gymnasium
 
 from promptpo.envs.family import AnyEnv, ShownVariant
 from promptpo.errors import UsageError
@@ -37,12 +34,8 @@ from promptpo.spec.wrapped import with_wrappers
 from promptpo_sandbox.rewards import numbers_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from promptpo.envs.task import Reveal, Task
-    from promptpo.spec.known import Supplement
     from promptpo.spec.observe import Observed
-    from promptpo.spec.parts import Field
 
 DESCRIPTION, PROSE = 600, 600
 """Characters of what the task is about, and of how an episode begins and ends."""
@@ -116,26 +109,26 @@ def describe_env(
     Returns:
         The spec, and the steps that were observed for it.
     """
-    observed = observe(env, task.name, checking=code and reveal != "source")
+    observed = observe(env, task.name, checking=code)
     spec = outlined(env, task, observed)
-    open_, shown = reveal in {"source", "named"}, env if isinstance(env, ShownVariant) else None
+    shown = env if isinstance(env, ShownVariant) else None
     within, seen = (shown.env, without_number(observed)) if shown is not None else (env, observed)
     parts, sources = _parts(within, task, spec, seen, clip_actions=clip_actions)
     parts = without_own_reward(with_pictures(with_wrappers(parts, within, task), within, seen), task.reward)
-    if reveal == "source" and sources["reward"] == "nothing found":
-        parts = replace(parts, reward_text="")
     variants = variants_of(within, task, reveal)
-    if open_:  # texts often say what it is all about
-        parts = with_texts(parts, within.observation_space, seen)
-        blocks = {**parts.blocks, **variants, **body_of(env.unwrapped)}
-        parts = replace(parts, step_seconds=_step_time(within), blocks=blocks)
-    elif reveal == "bare":
+    parts = replace(parts, blocks={**parts.blocks, **variants})
+    if reveal == "bare":
         parts = replace(bare(parts, within), blocks=variants)
-    else:
-        parts = replace(parts, title="", description="", blocks={**parts.blocks, **variants})
+    elif reveal == "anonymous":
+        parts = replace(parts, title="", description="")
+    else:  # texts often say what it is all about
+        parts = with_texts(parts, within.observation_space, seen)
+        parts = replace(parts, blocks={**parts.blocks, **body_of(env.unwrapped)})
     parts = parts if shown is None else with_number(parts, shown)
-    text = render(parts) if reveal != "anonymous" else anonymous(render(parts), within)
-    if reveal == "source":
+    text = render(parts)
+    if reveal == "anonymous":
+        text = anonymous(text, within)
+    elif reveal == "source":
         text = f"{text.rstrip()}\n\n\n{source_block(env.unwrapped)}\n"
     checks = tuple(checks_of(parts, spec, observed, sources))
     if user is not None:
@@ -143,30 +136,26 @@ def describe_env(
         sources |= dict.fromkeys(user.reading.blocks, "user")
     if task.reward is not None:
         text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
-    named = bool(parts.choices or parts.action_note)
     spec = replace(
         spec,
         text=text,
         sources=sources,
-        gaps=gaps_in(spec, sources, named_actions=named),
+        gaps=gaps_in(spec, sources),
         info=_numbers_of_info(observed),
-        first_frames=first_frames(within, seen) if open_ else (),
+        first_frames=first_frames(within, seen) if reveal in {"source", "named"} else (),
         checks=checks,
     )
     return spec, observed
 
 
 def _step_time(env: AnyEnv) -> float | None:
-    """How long a step lasts, where the environment or one within it computes its ``dt``.
+    """How long a step lasts, where the environment computes its ``dt``.
 
     One that is merely kept may be that of a simulator which takes many of them in a step.
     """
-    inner = [part.unwrapped for part in vars(env.unwrapped).values() if isinstance(part, gymnasium.Env)]
-    computing: list[Any] = [
-        one for one in (env.unwrapped, *inner) if isinstance(getattr(type(one), "dt", None), property)
-    ]
-    found = (one.dt for one in computing)
-    return next((float(one) for one in found if isinstance(one, int | float) and 0 < one < math.inf), None)
+    inner: Any = env.unwrapped
+    time = inner.dt if isinstance(getattr(type(inner), "dt", None), property) else None
+    return float(time) if isinstance(time, int | float) and time > 0 else None
 
 
 def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
@@ -197,21 +186,13 @@ def _parts(
         start=with_values(told(extra.start or docs["start"].text, PROSE), env.unwrapped),
         end=with_values(told(extra.end or docs["end"].text, PROSE, TRUNCATION), env.unwrapped),
         success=f'info["{success}"] at any step of the episode' if success else "",
+        step_seconds=_step_time(env),
         sampling=observed.sampling,
     )
     parts = with_observation(parts, env, docs, extra, observed, sources)
-    parts = replace(parts, blocks=_blocks(extra, parts.observation))
     parts = with_action(parts, env, docs, extra, sources, clip_actions=clip_actions)
     parts = reward_parts(parts, env, docs, extra, observed, sources)
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )
     return parts, sources
-
-
-def _blocks(extra: Supplement, shown: Sequence[Field]) -> dict[str, str]:
-    """The blocks but for those that explain a part of the observation which a wrapper has taken away."""
-    gone = " ".join(
-        item.meaning for item in extra.observation if item.path not in {one.path for one in shown}
-    )
-    return {name: text for name, text in extra.blocks.items() if name not in gone}

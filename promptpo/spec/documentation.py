@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 PARTS = (
-    ("mission", r"mission"),
     ("action", r"\bactions?\b"),
     ("start", r"\bstart|initial"),
     ("end", r"terminat|episode end|\bdone\b"),
@@ -79,6 +78,8 @@ BOUNDS = 2
 """A list of two names in brackets may be bounds."""
 
 _NAME = re.compile(r"\s*[A-Za-z]")
+
+
 _NUMBERED = (
     r"^- (\d+)\s*[:=]\s*(.+)",
     r"(?<![\w.])(\d+)(?![\w.])\s*[:=)-]?\s*([A-Za-z].*?)(?=[,;]|\. |\.?$| \d+ ?[:=)])",
@@ -86,15 +87,13 @@ _NUMBERED = (
 """Names behind numbers: items of a list, or "0 stay, 1 go up" in a sentence."""
 
 Documentation = Mapping[str, Section]
-"""Of "description", "observation", "action", "reward", "start", "end" or "mission": what is said of it, empty where nothing is."""
+"""Of "description", "observation", "action", "reward", "start" or "end": what is said of it, empty where nothing is."""
 
 
 def docstring_of(cls: type[Any]) -> str:
     """The documentation of an environment class, indentation removed; empty where it has none of its own."""
     texts = ((base, base.__dict__.get("__doc__") or "") for base in cls.__mro__)
-    own = (
-        t for base, t in texts if "## " in t or (t and (base is cls or not GENERAL.match(base.__module__)))
-    )
+    own = (text for base, text in texts if text and (base is cls or not GENERAL.match(base.__module__)))
     text = (
         next(own, "").replace("\times", "\\times").replace("\frac", "\\frac")
     )  # of docstrings that are not raw
@@ -111,7 +110,7 @@ def documentation_of(cls: type[Any]) -> Documentation:
     return parse(docstring_of(cls))
 
 
-_HEADING = re.compile(r" {0,3}(#{1,6}) +(.*?)[ :]*$")
+_HEADING = re.compile(r" {0,3}#{1,6} +(.*?)[ :]*$")
 _TITLE = re.compile(r" *(\*\*)?([A-Z]\w*(?: \w+){0,2})(?(1)\*\*)? ?:(?(1)(?:\*\*)?)(?: +(\S.*))?$")
 _OTHER = re.compile(
     r"(?:Args|Arguments|Attributes|Parameters|Notes?|Sources?|References?|Examples?|Returns|Raises|Version History)$"
@@ -126,15 +125,12 @@ def parse(text: str) -> Documentation:
     lines = defaultdict[str, list[str]](list)
     text = re.sub(r"(?ms)^ *```.*?(?:^ *```|\Z)", "", _FIELD.sub("", text))
     marked = re.search(r"^ {0,3}#{1,6} ", text, re.MULTILINE)
-    part, level, indent, blank = "description", 0, -1, False
+    part, indent, blank = "description", -1, False
     for line in re.sub(r"(?m)^(\S[^\n]*)\n(?:-{3,}|={3,})$", r"# \1", text).splitlines():
         heading, title = _HEADING.match(line), None if marked else _TITLE.match(line)
         own, said = len(line) - len(line.lstrip()), line
         if heading:
-            found = _part_of(heading[2])
-            deeper = found == HIDDEN and part != HIDDEN and 0 < level < len(heading[1])
-            part, level = (part, level) if deeper else (found, len(heading[1]))
-            said = f"{heading[2]}:" if deeper else ""
+            part, said = _part_of(heading[1]), ""
         elif title and (_part_of(title[2]) != HIDDEN or (_OTHER.match(title[2]) and not title[3])):
             part, indent, said = _part_of(title[2]), own, title[3] or ""
         elif line.strip() and own <= indent and blank and not _ITEM.match(line):
@@ -164,8 +160,6 @@ def _section(lines: Sequence[str]) -> Section:
             tables[-1][1][int(cells[0])] = NamedNumber(cells[1], unit)
         elif item:
             told.append(f"{item[1][:-1]}. {item[2]}" if item[1][0].isdigit() else f"- {item[2]}")
-        elif line.strip().startswith((">", "import ", "+-", "|")):
-            continue
         elif joins and line.strip() and not cells and not _DEFINED.match(line):
             told[-1] += f" {line.strip()}"
         elif not cells:

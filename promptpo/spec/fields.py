@@ -40,8 +40,8 @@ NO_BOUND = 1e30
 TOLERANCE = 1e-6
 """Relative to a bound: rounding of a bound to 32 bits is no step over it."""
 
-_UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
 _AXIS = re.compile(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b")
+_UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
 _KEEPS_NAMES = re.compile(
     r"(?:(?:state|obs|observation|reference|feature|column)\w*_(?:names|labels|keys)|features)$"
 )
@@ -188,21 +188,17 @@ def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
 
 
 def _own_choices(env: Any, values: range) -> dict[int, str]:
-    """Choices by ``get_action_meanings``, a dictionary or an object on actions that is kept, or the one enumeration that is used."""
+    """Choices by ``get_action_meanings``, a dictionary or an object on actions that is kept, or the one enumeration that fits."""
     told = list[Any]()
     with contextlib.suppress(Exception):  # a foreign method: without names it goes on as well
         told.append(dict(zip(values, env.get_action_meanings(), strict=True)))
     for attribute, value in _of_parts(env):
         held = getattr(value, "__dict__", {}) if "action" in attribute else {}
-        if held and all(type(n) is int for n in held.values()):
-            told.append({n: name for name, n in held.items()})
-        told += [value] if isinstance(value, dict) else []
-    codes = (getattr(one, "__code__", None) for one in vars(type(env)).values())
-    used = {name for code in codes if code for name in code.co_names}
+        told += (
+            [value] if isinstance(value, dict) else [{n: name for name, n in held.items() if type(n) is int}]
+        )
     kinds: list[Any] = [
-        one
-        for name, one in vars(sys.modules[type(env).__module__]).items()
-        if name in used and isinstance(one, enum.EnumMeta)
+        one for one in vars(sys.modules[type(env).__module__]).values() if isinstance(one, enum.EnumMeta)
     ]
     named = [{one.value: one.name for one in kind} for kind in kinds]
     enumerated = [one for one in named if list(one) == list(values)]

@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium
 
 from promptpo.spec.known import evaluated
-from promptpo.spec.names import CHANGING, is_fixed, locals_of, stored_in
+from promptpo.spec.names import CHANGING, is_fixed, locals_of, read_in, stored_in
 
 DEEPEST = 4
 """Functions that hand a step on to one another."""
@@ -180,21 +180,15 @@ class _Branches(ast.NodeTransformer):
         return runs or ast.copy_location(ast.Pass(), node)
 
     def _decided(self, test: ast.expr) -> bool | None:
-        level = self._level
-        if not all(map(self._is_fixed, ast.walk(test))):
+        me, owner = self._level.me, self._level.owner
+        kept = {f"{me}.{name}": value for name, value in vars(owner).items()} if me else {}
+        fixed = all(
+            isinstance(kept.get(one), bool | int | float | str | dict) and is_fixed(owner, one.split(".")[1])
+            for one in read_in(test, me)
+        )
+        if not fixed or any(isinstance(n, ast.Call) for n in ast.walk(test)):
             return None
         try:
-            return bool(evaluated(ast.unparse(test), level.names, {level.me: level.owner}))
+            return bool(evaluated(ast.unparse(test), {me: owner}))
         except Exception:  # noqa: BLE001 - of a foreign class: anything can come out of it
             return None
-
-    def _is_fixed(self, node: ast.AST) -> bool:
-        level = self._level
-        if isinstance(node, ast.Name):
-            return node.id == level.me or (node.id in level.names and node.id not in locals_of(level.node))
-        if not isinstance(node, ast.Attribute):
-            return not isinstance(node, ast.Call)
-        if ast.unparse(node.value) != level.me:
-            return level.me not in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        static = inspect.getattr_static(level.owner, node.attr, None)
-        return isinstance(static, bool | int | float | str | dict) and is_fixed(level.owner, node.attr)

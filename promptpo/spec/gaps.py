@@ -11,25 +11,22 @@ if TYPE_CHECKING:
     from promptpo.spec.task_spec import TaskSpec
 
 
-def gaps_in(spec: TaskSpec, sources: Mapping[str, str], *, named_actions: bool) -> tuple[str, ...]:
+def gaps_in(spec: TaskSpec, sources: Mapping[str, str]) -> tuple[str, ...]:
     """What stays unknown, each a few words.
 
     Args:
         spec: With the spaces.
-        sources: Part of the description to where it came from.
-        named_actions: Whether each of a few discrete actions has a meaning.
+        sources: Part of the description to where it came from; "space" or "nothing found" where nothing else tells it.
     """
-    found = []
-    space, action_space = spec.observation_space, spec.action_space
-    if (
-        isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary)
-        and sources["State"] == "space"
-    ):
-        found.append("what the numbers of the observation mean")
-    if isinstance(action_space, spaces.Discrete) and not named_actions and sources["Action"] != "user":
-        found.append(f"what each of the {action_space.n} actions does")
-    elif not isinstance(action_space, spaces.Discrete) and sources["Action"] == "space":
-        found.append("what the parts of the action do")
-    if sources["reward"] == "nothing found":
-        found.append("what is rewarded")
-    return tuple(found)
+    action, array = spec.action_space, bool(spec.observation_space.shape)
+    doing = (
+        f"each of the {action.n} actions does"
+        if isinstance(action, spaces.Discrete)
+        else "the parts of the action do"
+    )
+    unknown = {
+        "the numbers of the observation mean": array and sources["State"] == "space",
+        doing: sources["Action"] == "space",
+        "is rewarded": sources["reward"] == "nothing found",
+    }
+    return tuple(f"what {what}" for what, is_unknown in unknown.items() if is_unknown)

@@ -4,70 +4,57 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import gymnasium
 
 MOST = 16_000
-"""Characters of source; definitions beyond it are left out, and named."""
+"""Characters of source; whole lines beyond it are left out."""
 
 PASSIVE = ("render", "close", "_render", "get_keys_to_action")
 """Methods that move nothing."""
 
+LIBRARY = re.compile(r"gymnasium\.(?!envs\.\w+\.)")
+"""Modules of Gymnasium that are about no task."""
+
 
 def source_block(env: gymnasium.Env[Any, Any]) -> str:
-    """The modules of its classes and of the objects that it holds, as far as they are of its own package: whole definitions."""
-    package = type(env).__module__.split(".")[0]
+    """The modules of its classes and of the objects that it holds, as far as they are of its own package."""
     kinds = [*type(env).__mro__, *(type(part) for part in vars(env).values())]
+    package = type(env).__module__.split(".")[0]
     modules = dict.fromkeys(kind.__module__ for kind in kinds)
-    own = [
-        name
-        for name in modules
-        if name.split(".")[0] == package and not name.startswith(("gymnasium.core", "gymnasium.spaces"))
-    ]
-    blocks, left_out, room = ["# The environment's own source."], [], MOST
-    for name in own:
-        try:
-            text = inspect.getsource(sys.modules[name])
-        except (OSError, TypeError):
-            continue
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.Import | ast.ImportFrom | ast.If) or _is_text(node):
-                continue
-            part = _as_it_stands(text, node)
-            room -= len(part)
-            if room < 0:
-                left_out.append(_name(node))
-            else:
-                blocks.append(part)
-    if len(blocks) == 1:
+    own = (name for name in modules if name.split(".")[0] == package and not LIBRARY.match(name))
+    text = "\n\n\n".join(filter(None, map(_shown, own)))
+    if not text:
         return "# The environment's source cannot be read."
-    named = ", ".join(filter(None, left_out))
-    return "\n\n\n".join([*blocks, *([f"# Left out for their length: {named}."] if named else [])])
+    if len(text) > MOST:
+        text = text[:MOST].rpartition("\n")[0] + "\n# The rest is left out for its length."
+    return f"# The environment's own source.\n\n\n{text}"
 
 
-def _as_it_stands(text: str, node: ast.stmt) -> str:
-    """A definition with its comments; a class without its documentation, which stands above, and without what draws."""
-    lines: list[str | None] = [*text.split("\n")]
-    for one in node.body if isinstance(node, ast.ClassDef) else ():
-        if _is_text(one) or _name(one) in PASSIVE:
-            first, last = _lines(one)
-            lines[first:last] = [None] * (last - first)
-    first, last = _lines(node)
-    return "\n".join(line.rstrip() for line in lines[first:last] if line is not None).rstrip()
+def _shown(module: str) -> str:
+    """A module with its comments, without imports, documentation and what draws; empty where it cannot be read."""
+    try:
+        text = inspect.getsource(sys.modules[module])
+    except (OSError, TypeError):
+        return ""
+    gone = {
+        line for node in _left_out(ast.parse(text)) for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    }
+    lines = (line.rstrip() for n, line in enumerate(text.split("\n"), 1) if n not in gone)
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip()
 
 
-def _lines(node: ast.stmt) -> tuple[int, int]:
-    """Where it stands among the lines of its file, decorators included."""
-    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
-    return first - 1, node.end_lineno or node.lineno
-
-
-def _name(node: ast.stmt) -> str:
-    return getattr(node, "name", "")
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+def _left_out(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Statements of a module and its classes that say nothing of a task."""
+    homes = [n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef)]
+    for one in (one for home in homes for one in home.body):
+        text = isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
+        about_files = isinstance(one, ast.Import | ast.ImportFrom | ast.If)
+        if text or about_files or getattr(one, "name", "") in PASSIVE:
+            yield one

@@ -55,13 +55,11 @@ class Code:
 
     Attributes:
         functions: Source of each function, the entry first.
-        words: Name that occurs in them to what it means.
-        hidden: Names of what a policy does not see.
+        words: Name that occurs in them to what it means; `NOT_OBSERVED` where a policy does not see it.
     """
 
     functions: Sequence[str]
     words: Mapping[str, str] = field(default_factory=dict)
-    hidden: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +109,11 @@ class Parts:
     success: str = ""
     threshold: float | None = None
     sampling: str = ""
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What is said of each name in the code."""
+        return {name: said for code in self.code.values() for name, said in code.words.items()}
 
 
 _STOP = frozenset(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.spaces import ends
+
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
 
@@ -63,12 +65,4 @@ def limits(space: AnySpace) -> tuple[Any, Any]:
     if isinstance(space, spaces.Tuple):
         low, high = zip(*map(limits, space.spaces), strict=True)
         return low, high
-    if isinstance(space, spaces.Box):
-        return space.low, space.high
-    if isinstance(space, spaces.Discrete):
-        return np.array(space.start), np.array(space.start + space.n - 1)
-    if isinstance(space, spaces.MultiDiscrete):
-        return np.asarray(space.start), np.asarray(space.start) + np.asarray(space.nvec) - 1
-    if isinstance(space, spaces.MultiBinary):
-        return np.zeros(space.shape), np.ones(space.shape)
-    return None, None
+    return ends(space)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from promptpo.spec.parts import NOT_OBSERVED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from promptpo.spec.parts import Field, Parts
 
@@ -43,13 +43,9 @@ _IMPORTS = {"math": "import math", "np": "import numpy as np"}
 
 def _docstring(first: str, rest: str, *, indent: int = 4) -> str:
     """A docstring with a first line and, where there is one, a body."""
-    first, rest = _quotable(first), _quotable(rest)
     pad = " " * indent
-    if not rest and len(first) + indent <= WIDTH:
-        return f'{pad}"""{first}"""'
-    head = textwrap.fill(f'{pad}"""{first}', WIDTH, subsequent_indent=pad, break_long_words=False)
-    body = f"\n\n{_paragraphs(rest, indent)}" if rest else ""
-    return f'{head}{body}\n{pad}"""'
+    head, body = _paragraphs(f'"""{_quotable(first)}', indent), _paragraphs(_quotable(rest), indent)
+    return f'{head}\n\n{body}\n{pad}"""' if body else f'{head}"""'
 
 
 def _quotable(text: str) -> str:
@@ -58,20 +54,10 @@ def _quotable(text: str) -> str:
 
 
 def _paragraphs(text: str, indent: int) -> str:
-    lines = []
-    for line in text.splitlines():
-        first = " " * (indent + len(line) - len(line.lstrip()))
-        after = first + ("  " if line.lstrip().startswith("- ") else "")
-        lines.append(
-            textwrap.fill(
-                line.strip(),
-                WIDTH,
-                initial_indent=first,
-                subsequent_indent=after,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
+    pad = " " * indent
+    lines = (
+        textwrap.fill(line, WIDTH, initial_indent=pad, subsequent_indent=pad) for line in text.splitlines()
+    )
     return "\n".join(lines)
 
 
@@ -97,19 +83,9 @@ def _assignments(fields: Iterable[Field]) -> list[str]:
     return _with_comments(pairs) or ["        pass"]
 
 
-def _with_comments(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Code with remarks; long remarks stand above the code, short ones behind it."""
-    lines = []
-    for code, remark in pairs:
-        if not remark:
-            lines.append(code)
-        elif len(code) + len(remark) + 4 <= WIDTH:
-            lines.append(f"{code}  # {remark}")
-        else:
-            indent = code[: len(code) - len(code.lstrip())]
-            wrapped = textwrap.wrap(remark, WIDTH - len(indent) - 2, break_long_words=False)
-            lines += [*(f"{indent}# {line}" for line in wrapped), code]
-    return lines
+def _with_comments(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Code with remarks behind it."""
+    return [f"{code}  # {remark}" if remark else code for code, remark in pairs]
 
 
 def _remark(item: Field) -> str:
@@ -149,11 +125,9 @@ def _reward(parts: Parts) -> str:
     if first:
         head = functions.pop(0) if "reward" in parts.code else "def reward(obs, action, next_obs):\n"
         functions.insert(0, head.replace(":\n", f":\n{_docstring(first, rest.strip(chr(10)))}\n", 1).rstrip())
-    words: dict[str, str] = {}
-    for name, text in (item for code in codes for item in code.words.items()):
-        words.setdefault(name, text)
-    hidden = dict.fromkeys(one for code in codes for one in code.hidden)
-    words |= {NOT_OBSERVED: ", ".join(hidden)} if hidden else {}
+    hidden = ", ".join(name for name, said in parts.words.items() if said == NOT_OBSERVED)
+    words = {name: said for name, said in parts.words.items() if said != NOT_OBSERVED}
+    words |= {NOT_OBSERVED: hidden} if hidden else {}
     lines = [line for name, text in words.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)]
     return "\n\n\n".join(filter(None, [*functions, "\n".join(f"# {line}" for line in lines)]))
 

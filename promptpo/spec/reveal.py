@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.fields import fields_of
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 _CALLED = re.compile(r"""(\b\w+\.[\w.]*\(|\b\w+\()(['"])(\w+)\2\)""")
 """Where code asks the simulator for a part by its name."""
 
-_READ = re.compile(r"""((?:\b(?:next_)?(?:obs|action))(?:\[[^\]]*\])+|https?://\S+)""")
-"""Expressions that a policy needs as they are, and addresses."""
+_READ = r"\b(?:next_)?(?:obs|action)(?:\[[^\]]*\])+"
+"""Expressions that a policy needs as they are."""
 
 SHORTEST = 3
 """Letters that a word of a name has at least, to say anything."""
@@ -39,58 +38,32 @@ def bare(parts: Parts, env: gymnasium.Env[Any, Any]) -> Parts:
 
 def anonymous(text: str, env: gymnasium.Env[Any, Any]) -> str:
     """A spec's text in words that do not identify the environment; expressions, which a policy needs, stay."""
+    table, parts = _words(env), dict[str, str]()
+    longest_first = "|".join(re.escape(word) for word in sorted(table, key=len, reverse=True))
+    word = rf"(?<![A-Za-z])({longest_first})(s?)(?![A-Za-z])"
+
+    def neutral(match: re.Match[str]) -> str:
+        if match["kept"]:
+            return match["kept"]
+        said = table[match[2].lower()] + match[3]
+        around = text[max(0, match.start() - 1) : match.start()] + text[match.end() : match.end() + 1]
+        said = said.replace(" ", "_") if re.search(r"[_.(]", around) else said
+        return said.upper() if match[2].isupper() else said.capitalize() if match[2][0].isupper() else said
+
+    text = re.sub(r"https?://\S+", "", text)
+    text = _CALLED.sub(lambda m: f'{m[1]}"{parts.setdefault(m[3], f"part{len(parts) + 1}")}")', text)
+    return re.sub(rf"(?P<kept>{_READ})|{word}", neutral, text, flags=re.IGNORECASE)
+
+
+def _words(env: gymnasium.Env[Any, Any]) -> dict[str, str]:
+    """Words that identify an environment, in lower case, to those that are said instead."""
     words = data_of_words()
     common = set(words["common"].split())
     names = {name for name in _names(env, common) if name.lower() not in words["neutral"]}
     own = {w: "object" for name in names for w in _split(name) if w not in common and len(w) >= SHORTEST}
-    table = {
-        **dict.fromkeys(map(str.lower, names), "system"),
-        **own,
-        **words["neutral"],
-        **known(env).neutral,
-    }
-    known_words = "|".join(re.escape(word) for word in sorted(table, key=len, reverse=True))
-    word = re.compile(rf"(?<![A-Za-z])({known_words})(s?)(?![A-Za-z])", re.IGNORECASE)
-    drawn = {c for line in text.splitlines() if _is_drawn(line) for c in line if c.isupper()}
-    letters = {ord(letter): chr(ord("a") + i) for i, letter in enumerate(sorted(drawn))}
-    parts: dict[str, str] = {}
-
-    def neutral(match: re.Match[str]) -> str:
-        said: str = table[match[1].lower()] + match[2]
-        around = (
-            match.string[max(0, match.start() - 1) : match.start()]
-            + match.string[match.end() : match.end() + 1]
-        )
-        said = said.replace(" ", "_") if re.search(r"[_.(]", around) else said
-        return said.upper() if match[1].isupper() else said.capitalize() if match[1][0].isupper() else said
-
-    def hidden(line: str) -> str:
-        if _is_drawn(line):
-            return line.translate(letters)
-        line = _CALLED.sub(
-            lambda m: f"{m[1]}{m[2]}{parts.setdefault(m[3], f'part{len(parts) + 1}')}{m[2]})", line
-        )
-        pieces = _READ.split(line)
-        told = [
-            re.sub(r"\b[A-Z]\b", lambda m: m[0].translate(letters), word.sub(neutral, piece))
-            for piece in pieces[::2]
-        ]
-        kept = ["" if piece.startswith("http") else piece for piece in pieces[1::2]]
-        return "".join(piece for pair in zip(told, [*kept, ""], strict=True) for piece in pair)
-
-    taken: Counter[str] = Counter()
-
-    def numbered(match: re.Match[str]) -> str:
-        taken[match[1]] += 1
-        return f"self.{match[1]}{f'_{taken[match[1]]}' if taken[match[1]] > 1 else ''} ="
-
-    return re.sub(r"self\.(\w+) =", numbered, "\n".join(map(hidden, text.split("\n"))))
-
-
-def _is_drawn(line: str) -> bool:
-    return bool(re.fullmatch(r"[A-Z.|:+\- 0-9a-z]*(?:\"\"\")?", line)) and not re.search(
-        r"[a-z]{3}|^\s*\.\.\.", line
-    )
+    system = dict.fromkeys(map(str.lower, names), "system")
+    neutral: dict[str, str] = words["neutral"]
+    return {**system, **own, **neutral, **known(env).neutral}
 
 
 def _names(env: gymnasium.Env[Any, Any], common: set[str]) -> set[str]:

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptpo.spec.parts import NOT_OBSERVED
 from promptpo.spec.prose import sentences_of
 
 if TYPE_CHECKING:
@@ -37,11 +36,8 @@ def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
     if reward.reads_environment:
         text = "\n".join(filter(None, [ENV_REWARD, parts.reward_text]))
         return replace(parts, reward_text=text, success=success)
-    code = dict(parts.code)
-    own = code.pop("reward", None)
-    hidden = ", ".join(one for one in (own.hidden if own else ()) if one.startswith("env."))
-    note = "\n".join(filter(None, [parts.observation_note, hidden and f"{NOT_OBSERVED}: {hidden}."]))
-    return replace(parts, code=code, reward_text="", success=success, observation_note=note)
+    code = {name: one for name, one in parts.code.items() if name != "reward"}
+    return replace(parts, code=code, reward_text="", success=success)
 
 
 def _goal(reward: RewardProgram) -> str:

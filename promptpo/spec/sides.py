@@ -60,6 +60,7 @@ def with_observation(
         text = "" if wrapped else extra.observation_note
     return replace(
         parts,
+        blocks={} if wrapped else extra.blocks,
         observation_form=form_of(space),
         observation=found,
         observation_note=text,
@@ -107,7 +108,7 @@ def with_action(
         notes.append(
             "A wrapper scales actions: the bounds are its own, the meanings those of the environment."
         )
-    documented = "documentation" if section.tables or section.text else "space"
+    documented = "documentation" if section.tables or section.text else "environment" if choices else "space"
     sources["Action"] = "known" if extra.action or extra.choices else documented
     return replace(
         parts,

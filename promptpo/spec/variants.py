@@ -15,7 +15,7 @@ from promptpo.spec.prose import cut
 from promptpo.spec.render import WIDTH
 
 if TYPE_CHECKING:
-    from promptpo.envs.task import Reveal, Task, Variant
+    from promptpo.envs.task import Reveal, Task
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
 
@@ -34,37 +34,28 @@ def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
     family = family_of(env)
     if family is None:
         return {}
-    kinds = [type(one.unwrapped) for one in family.everyone()]
-    mixed = len(set(kinds)) > 1
-    n = len(task.family)
+    n, mixed = len(task.family), len({variant.env_id for variant in task.family}) > 1
     told = [
-        f"One policy for {n} variants of this task: each episode is of one of them, they take turns, and the score "
-        "is the mean over all."
-        if n > 1
-        else "Training plays this variant of the task.",
-        _visible(task),
-        "Their rewards and the meanings of their observations may differ: what follows tells those of variant 0."
-        if mixed
-        else "",
-        "The policy is also tested on variants that are not listed here." if task.held_out else "",
+        f"One policy for {n} variants of this task, one an episode by turns; the score is the mean over all."
     ]
-    lines = [f"# {line}" for text in told for line in textwrap.wrap(text, WIDTH - 2)]
-    if reveal == "bare":
-        return {VARIANTS: "\n".join([*lines, f"{n} variant{'' if n == 1 else 's'}"])}
-    for i, variant in enumerate(task.family[:LISTED]):
-        open_: Variant = variant if reveal in {"source", "named"} else replace(variant, env_id="")
-        about = documentation_of(kinds[i])["description"].text if mixed and reveal != "anonymous" else ""
-        lines.append(f"{i}: {open_.name}{f': {cut(about, LONGEST)}' if about else ''}")
-    lines += [f"... {n - LISTED} more"] if n > LISTED else []
-    return {VARIANTS: "\n".join(lines)}
-
-
-def _visible(task: Task) -> str:
     if task.show_variant:
-        return 'obs["variant"] says which one it is.'
-    if len(task.family) == 1:
-        return "Nothing says how others differ from it but what happens in them."
-    return "Which one it is may show in the observation, or only in what happens."
+        told.append('obs["variant"] says which one it is.')
+    else:
+        told.append("Which one it is may show in the observation, or only in what happens.")
+    if mixed:
+        told.append("Their rewards and what they observe may differ: what follows tells those of variant 0.")
+    if task.held_out:
+        told.append("The policy is also tested on variants that are not listed here.")
+    lines = [f"# {line}" for text in told for line in textwrap.wrap(text, WIDTH - 2)]
+    shown = () if reveal == "bare" else task.family[:LISTED]
+    for i, (variant, one) in enumerate(zip(shown, family.everyone(), strict=False)):
+        if reveal == "anonymous":
+            lines.append(f"{i}: {replace(variant, env_id='').name}")
+        else:
+            about = documentation_of(type(one.unwrapped))["description"].text if mixed else ""
+            lines.append(f"{i}: {variant.name}{about and f': {cut(about, LONGEST)}'}")
+    lines += [f"{n} in all"] if n > len(shown) else []
+    return {VARIANTS: "\n".join(lines)}
 
 
 def without_number(observed: Observed) -> Observed:

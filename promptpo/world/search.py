@@ -218,7 +218,9 @@ class WorldSearch(Feature):
         return await self._candidate(f"w{n}c2", source, history, prose)
 
     async def _candidate(self, name: str, source: str, history: History, prose: str) -> Attempt:
-        attempt = await self._measurer.measure(Candidate(name, source, 0), history, prose=prose)
+        attempt = await self._measurer.measure(
+            Candidate(name, source, 0, origin="world model"), history, prose=prose
+        )
         return self._measurer.recorded(attempt)
 
     # In the model

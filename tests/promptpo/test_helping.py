@@ -15,12 +15,7 @@ from promptpo.output.policy_file import policies_in
 from promptpo.output.report.compare_page import cells
 from promptpo.output.report.page import write_report
 from promptpo.output.runs import read_line
-from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.journal import Event, to_json
-from promptpo.run.models import origin_of
-from promptpo.run.records import Attempt, Candidate
-from promptpo.run.state import RunState
+from promptpo.run.config import CONFIG, load_config
 from tests.promptpo.optimizing import Model, attempts_of, optimize, read_run
 from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
 
@@ -96,33 +91,6 @@ def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
     assert "<dd>its user, tuned</dd>" in (run.directory / "report.html").read_text()
     (run.directory / "result.json").unlink()
     assert read_line(run.directory).facts["written_by"] == "its user, tuned"
-
-
-def test_what_was_given_stays_the_users_in_later_rounds() -> None:
-    """A name of a later round says nothing: numbers are followed to the program that they are of."""
-    chain = {
-        "r0c1": (),
-        "r2c3t": ("r0c1",),
-        "r3c3t": ("r2c3t",),
-        "r1c1": ("r0c1",),
-        "r2c1t": ("r1c1",),
-        "w0c1": (),
-    }
-    state = RunState(Config(Task("CartPole-v1"), start=("",)))
-    for n, (id_, parents) in enumerate(chain.items()):
-        tuned = {"k": (1.0, 2.0)} if id_.endswith("t") else {}
-        candidate = Candidate(id_, "", int(id_[1]), parents=parents, tuned=tuned)
-        attempt = Attempt(candidate, Evaluation("crashed", (), 0))
-        state.add(Event(n, 0.0, "attempt", id_, to_json(attempt)))
-    found = {id_: origin_of(state, id_) for id_ in chain}
-    assert found == {
-        "r0c1": "user",
-        "r2c3t": "user",
-        "r3c3t": "user",
-        "r1c1": "",
-        "r2c1t": "",
-        "w0c1": "world model",
-    }
 
 
 def test_an_exported_file_or_a_run_begins_another(tmp_path: Path, own: Any) -> None:

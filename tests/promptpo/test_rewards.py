@@ -274,7 +274,6 @@ def test_a_spec_keeps_what_another_reward_needs_to_know() -> None:
     own, other = describe(task).text, describe(replace(task, reward=reward_program(LEFT))).text
     assert "0.008" in own
     assert '"seconds_per_step": 0.008' in other
-    assert "Not found in the observation: env.data.qpos[0]" in other
     assert "terminated = not env.is_healthy" in other, "what ends an episode does so whatever is asked for"
     assert "def is_healthy():" in other
     assert "forward_reward" not in other

@@ -17,6 +17,17 @@ MARK = "CANARY"
 """What attacks print when they got somewhere."""
 
 
+LONG = {
+    "MINUS": "-" * 90_000,
+    "PLUS": "+".join("1" * 20_000),
+    "ONES": "1," * 1_000_000,
+    "NULL": "\0",
+    "SURROGATE": "\ud800",
+    "NAMES": "\n".join(f"x{i} = {i}" for i in range(20_000)),
+    "LAMBDAS": "lambda: " * 1000,
+}
+
+
 class CanaryEnv(gymnasium.Env[Any, Any]):
     """Hands out its own state array at every step, so that a policy that could write to it would change it."""
 
@@ -85,13 +96,7 @@ class Canaries:
             "RUNDIR": str(self.rundir),
             "PORT": str(self.port),
             "HOSTPID": str(os.getpid()),
-            "MINUS": "-" * 90_000,
-            "PLUS": "+".join("1" * 20_000),
-            "ONES": "1," * 1_000_000,
-            "NULL": "\0",
-            "SURROGATE": "\ud800",
-            "NAMES": "\n".join(f"x{i} = {i}" for i in range(20_000)),
-            "LAMBDAS": "lambda: " * 1000,
+            **LONG,
         }
         for name, value in values.items():
             source = source.replace(f"@{name}@", value)

@@ -12,11 +12,12 @@ from tests.sandbox.canaries import Canaries, CanaryEnv
 
 ATTACKS = sorted(Path(__file__).parent.joinpath("attacks").glob("*.py"))
 TIGHT = Limits(
-    step_seconds=0.1,
-    episode_seconds=0.25,
-    construct_seconds=0.25,
+    step_seconds=0.05,
+    episode_seconds=0.12,
+    construct_seconds=0.12,
     memory_bytes=128 * 1024 * 1024,
     cpu_seconds=20,
+    wall_factor=4.0,
 )
 CONTROL = """
 class Policy:

@@ -34,7 +34,7 @@ BUSY = "class Policy:\n    def act(self, obs):\n        for i in range(%d):\n   
 @pytest.fixture(scope="module")
 def open_box() -> Iterator[Sandbox]:
     """A sandbox without its gate, with short limits."""
-    limits = Limits(step_seconds=0.3, construct_seconds=1.0, episode_seconds=2.0, wall_factor=3.0)
+    limits = Limits(step_seconds=0.1, construct_seconds=0.3, episode_seconds=0.6, wall_factor=10.0)
     with Sandbox(limits, layers=Layers(gate=False)) as sandbox:
         yield sandbox
 

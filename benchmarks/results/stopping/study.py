@@ -58,7 +58,7 @@ def heard(run):
             [one.attempt for one in state.candidates],
             dict(state.history.looks),
             leader_id=best or "",
-            references={n: Evidence.of(state.references[n].episodes) for n in MARKS if n in state.references},
+            marks={n: state.history.marks[n] for n in MARKS if n in state.history.marks},
         )
         marks = [one.mean_return for one in history.references.values() if one.episodes]
         above = evidence[best].mean_return - max(marks, default=0.0) if best else math.nan

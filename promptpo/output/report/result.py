@@ -14,7 +14,7 @@ from promptpo.files import Json, read_json, write_atomically
 from promptpo.output.report.scores import by_variant, counted, finite, of_episodes
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
-from promptpo.run.models import brought, origin_of
+from promptpo.run.models import brought
 from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
         and {
             "candidate": best.id,
             "round": best.candidate.round,
-            "origin": origin_of(state, best.id) or ("model" if language_model else "search"),
+            "origin": best.candidate.origin or ("model" if language_model else "search"),
             "parents": list(best.candidate.parents),
             "tuned": {name: list(change) for name, change in best.candidate.tuned.items()},
             "repairs": best.candidate.repairs,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
+from tests.promptpo.commands import Command, ended
 from tests.waiting import says, wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -28,8 +29,10 @@ def environment(**more: Any) -> Any:
     return {**kept, "PYTHONPATH": path, "COLUMNS": "100", **more}
 
 
-def promptpo(*arguments: Any, cwd: Any, **more: Any) -> Any:
-    """Run one command to its end."""
+def promptpo(*arguments: Any, cwd: Any, fresh: bool = False, **more: Any) -> Any:
+    """Run one command to its end; a fresh interpreter has imported nothing yet."""
+    if not fresh:
+        return ended(arguments, cwd=cwd, environment=environment(**more))
     return subprocess.run(
         [sys.executable, "-m", "promptpo", *arguments],
         cwd=cwd,
@@ -221,6 +224,7 @@ def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: s
         "--out",
         "r",
         cwd=tmp_path,
+        fresh=True,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
@@ -277,7 +281,7 @@ def test_mistakes_get_one_sentence(
 
 def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
     """The exit code and the sentence arrive outside; there is no traceback."""
-    done = promptpo("optimize", "CartPole-v1", "--rounds", "0", cwd=tmp_path)
+    done = promptpo("optimize", "CartPole-v1", "--rounds", "0", cwd=tmp_path, fresh=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("promptpo: ")
     assert len(done.stderr.splitlines()) == 1
@@ -294,28 +298,23 @@ main()
 
 def start_slow_run(folder: Any) -> Any:
     """A run that is in the middle of its rounds when this returns."""
-    process = subprocess.Popen(
+    process = Command(
         [
-            sys.executable,
-            "-c",
-            PATIENT,
             "optimize",
             "Pendulum-v1",
             "--out",
             "run",
             "--max-steps",
             "50000000",
-            "--candidates",
+            "-n",
             "1",
             "--jobs",
             "1",
             *SHORT,
         ],
         cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        environment=environment(),
+        code=PATIENT,
     )
     journal = folder / "run" / "journal.jsonl"
     wait_until(lambda: says(journal, '"kind": "tuning"'), process)
@@ -326,8 +325,8 @@ def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path: Path) -> None:
     """The best policy is tested and written, the exit code is 0, and the run can be resumed."""
     process = start_slow_run(tmp_path)
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=100)
-    assert process.returncode == 0, errors
+    code, out, errors = process.communicate(timeout=100)
+    assert code == 0, errors
     assert "interrupted by Ctrl-C" in out
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["test"]["episodes"] == 5
@@ -341,8 +340,8 @@ def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=100)
-    assert process.returncode in {0, 130}
+    code, _, errors = process.communicate(timeout=100)
+    assert code in {0, 130}
     assert "Traceback" not in errors
     assert (tmp_path / "run" / "journal.jsonl").stat().st_size > 0
 

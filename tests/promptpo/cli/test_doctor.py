@@ -28,7 +28,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             pass
 
     httpd = HTTPServer(("127.0.0.1", 0), Models)
-    thread = threading.Thread(target=httpd.serve_forever)
+    thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
     thread.start()
     monkeypatch.setattr(doctor, "SERVERS", {"Ollama": httpd.server_port, "nobody": 1})
     yield httpd.server_port

@@ -2,14 +2,13 @@
 
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.promptpo.cli.test_command_line import QUICK, environment, promptpo
+from tests.promptpo.commands import Command
 from tests.waiting import wait_until
 
 SLOW = '''
@@ -50,19 +49,13 @@ def interrupted(folder: Path, slow_from: int) -> tuple[Any, str]:
     """The result of a run that was interrupted when test episodes became slow, and its output; an episode takes two minutes."""
     (folder / "slow_env.py").write_text(SLOW)
     command = ["optimize", "slow_env.py:Slow", "--env-kwargs", json.dumps({"slow_from": slow_from})]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "promptpo", *command, "--out", "run", "--model", "search", *QUICK],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    words = [*command, "--out", "run", "--model", "search", *QUICK]
+    process = Command(words, cwd=folder, environment=environment())
     wait_until((folder / "slow").exists, process)
     early = json.loads((folder / "run" / "result.json").read_text()) if slow_from else None
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=100)
-    assert process.returncode == 0, errors
+    code, out, errors = process.communicate(timeout=100)
+    assert code == 0, errors
     result = json.loads((folder / "run" / "result.json").read_text())
     if early is not None:
         assert early["test"] == result["test"]
@@ -94,22 +87,14 @@ def test_ctrl_c_while_the_model_answers(tmp_path: Path) -> None:
     """What it waits for is said at once, and so is how to leave; the second Ctrl-C leaves, and says how to go on."""
     model = "exec:sh -c 'touch asked; sleep 600'"
     command = ["optimize", "CartPole-v1", "--model", model, "--out", "a run", *QUICK]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "promptpo", *command, "--candidates", "2"],
-        cwd=tmp_path,
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
+    process = Command([*command, "--candidates", "2"], cwd=tmp_path, environment=environment())
     wait_until((tmp_path / "asked").exists, process)
     process.send_signal(signal.SIGINT)
     said = next(line for line in process.stderr if line.startswith("ending"))
     assert "waiting up to 10 s for 2 answers" in said
     assert "again: leave now, promptpo resume 'a run'" in said
     process.send_signal(signal.SIGINT)
-    errors = process.stderr.read()
-    process.wait(60)
-    assert process.returncode == 130
+    code, _, errors = process.communicate(60)
+    assert code == 130
     assert "stopped; go on with: promptpo resume 'a run'" in errors
     assert "Traceback" not in errors

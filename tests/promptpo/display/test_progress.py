@@ -112,14 +112,14 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
     """A slow model is seen to be asked: how many of the answers are here, and for how long it was asked."""
     progress = composed(
         (0, "prompt", "p", PROMPT),
-        (30, "completion", "a", {**ANSWER, "candidate": "r1c1"}),
-        (38, "completion", "b", {**ANSWER, "candidate": "r1c4"}),
+        (30, "completion", "r1.c1", ANSWER),
+        (38, "completion", "r1.c4", ANSWER),
     )
     progress._asked_at -= 38
     assert progress.doing == "asking, 2 of 4 answered, 38 s"
     progress.state.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
     assert progress.doing == "asking, 2 of 4 answered, 38 s, 1,234 characters so far"
-    linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "?", {**ANSWER, "candidate": "r1c2"}))
+    linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "r1.c2", ANSWER))
     assert linked.open_samples["r1c2"]
 
 
@@ -155,11 +155,10 @@ def test_the_reward_for_a_goal_is_seen_to_be_written() -> None:
 def test_tuning_says_how_far_it_is() -> None:
     """By its steps."""
     batch = {"spent": {"tune": 1000}, "best_return": 1204.0, "rollouts": "", "candidates": ["r2c1"]}
-    told = composed((0, "decision", "r2.tuning_steps", 4000), (20, "tuning", "r2.t1", batch))
-    assert told.doing == "tuning r2c1: 1,000 of 4,000 steps, best 1204"
+    told = composed((20, "tuning", "r1.t1", batch), (20, "tuning", "r1.t2", batch))
+    assert told.doing == "tuning r2c1: 2,000 steps, best 1204"
     old = {"spent": {"tune": 1000}, "best_return": None, "rollouts": ""}
-    guessed = composed((0, "decision", "r2.tuning_steps", 4000), (10, "tuning", "r2.t1", old))
-    assert guessed.doing == "tuning numbers: 1,000 of 4,000 steps"
+    assert composed((10, "tuning", "r1.t1", old)).doing == "tuning numbers: 1,000 steps"
 
 
 def test_no_tuning_is_not_called_tuning() -> None:

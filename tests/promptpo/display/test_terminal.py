@@ -14,12 +14,16 @@ import pytest
 
 from promptpo.display.saying import wrapped
 from tests.promptpo.cli.test_command_line import QUICK
+from tests.promptpo.commands import MAIN, begun
 
 ROOT = Path(__file__).parents[3]
 
 
-def on_terminal(*arguments: Any, columns: Any, cwd: Any, code: Any = None, **more: Any) -> Any:
-    """Run a command, or a program, with a terminal of this width; returns what it showed and its exit code."""
+def on_terminal(*arguments: Any, columns: Any, cwd: Any, code: str = MAIN, **more: Any) -> Any:
+    """Run a command, or a program, with a terminal of this width; returns what it showed and its exit code.
+
+    What `more` says of the environment only a fresh interpreter learns.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")} | {
@@ -27,13 +31,18 @@ def on_terminal(*arguments: Any, columns: Any, cwd: Any, code: Any = None, **mor
         **more,
     }
     environment.pop("COLUMNS", None)
-    process = subprocess.Popen(
-        [sys.executable, *(("-m", "promptpo") if code is None else ("-c", code)), *arguments],
-        cwd=cwd,
-        env=environment | {"PYTHONPATH": str(ROOT)},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+    environment |= {"PYTHONPATH": str(ROOT)}
+    process: Any = (
+        subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            cwd=cwd,
+            env=environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        if more
+        else begun(code, arguments, [theirs] * 3, cwd=cwd, environment=environment)
     )
     os.close(theirs)
     shown = b""
@@ -46,7 +55,10 @@ def on_terminal(*arguments: Any, columns: Any, cwd: Any, code: Any = None, **mor
             break
         shown += chunk
     os.close(ours)
-    return shown.decode("utf-8", "replace"), process.wait()
+    if more:
+        return shown.decode("utf-8", "replace"), process.wait()
+    process.join()
+    return shown.decode("utf-8", "replace"), process.exitcode
 
 
 def test_long_lines_break_between_words() -> None:

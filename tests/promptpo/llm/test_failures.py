@@ -15,15 +15,23 @@ from promptpo.llm.failures import public_address
 from tests.promptpo.llm.asking import KEY, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
 
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients that wait no half second of their own accord before they try again."""
+    for client in ("openai", "anthropic"):
+        monkeypatch.setattr(f"{client}._base_client.INITIAL_RETRY_DELAY", 0.01)
+
+
 NO_MONEY = "Your credit balance is too low to access the API."
 
 
 def test_rate_limit_is_waited_out(provider: Provider, server: WireServer) -> None:
     """429 with Retry-After: the client waits as long as it was told."""
-    server.script(Reply("slow down", status=429, headers={"retry-after": "1"}))
+    server.script(Reply("slow down", status=429, headers={"retry-after": "0.2"}))
     assert ask(provider.make())[0].text == "an answer"
     first, second = server.seen
-    assert second.time - first.time >= 1.0
+    assert second.time - first.time >= 0.2
 
 
 @pytest.mark.parametrize("fault", [Reply("oops", status=500), Reply(drop=True)], ids=["500", "dropped"])

@@ -6,8 +6,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import pytest
 from promptpo.cli.app import run as command_line
 from promptpo.output.live import live_server
 from promptpo.output.serving import ADDRESS, PageServer
+from tests.promptpo.commands import Command
 
 RECORDED = Path(__file__).parents[1] / "run" / "recorded" / "search"
 
@@ -123,18 +122,15 @@ def test_a_run_is_followed_from_its_first_moment(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_it_cleanly(run: Path) -> None:
     """A process of its own: it says the address first, and ends with 0 and without a traceback."""
-    words = [sys.executable, "-m", "promptpo", "report", str(run), "--live", "--json"]
-    process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-    )
-    assert process.stdout is not None
+    words = ["report", str(run), "--live", "--json"]
+    process = Command(words, cwd=run.parent, environment=os.environ)
     url = json.loads(process.stdout.readline())["url"]
     connection = http.client.HTTPConnection(ADDRESS, int(url.rstrip("/").rpartition(":")[2]), timeout=20)
     connection.request("GET", "/")
     assert connection.getresponse().status == 200
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
-    assert (process.returncode, errors) == (0, "")
+    code, _, errors = process.communicate(timeout=20)
+    assert (code, errors) == (0, "")
     assert not (run / "report.html").exists() or (RECORDED / "report.html").exists()
 
 

@@ -210,7 +210,7 @@ def test_files_that_would_take_long_or_much(
     name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each is a sentence soon; a long file that is none of them is read."""
-    monkeypatch.setattr(reader, "_limits", replace(LIMITS, call_seconds=1.0))  # of work, where 1 ms is enough
+    monkeypatch.setattr(reader, "_limits", replace(LIMITS, call_seconds=0.2))  # of work, where 1 ms is enough
     reader.close()
     monkeypatch.chdir(tmp_path)
     for one in ("bad", "good"):

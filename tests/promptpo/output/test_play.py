@@ -135,11 +135,11 @@ def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch: pytest.Monkey
     real = gymnasium.make("CartPole-v1", render_mode="rgb_array")
 
     def slow_frame(*_: Any) -> Any:
-        time.sleep(0.1)
+        time.sleep(0.05)
         return np.zeros((8, 8, 3), np.uint8)
 
     monkeypatch.setattr(renderer, "_upright", slow_frame)
-    wanted = {"frames": 60, "width": 8, "seconds": 2.0}
+    wanted = {"frames": 60, "width": 8, "seconds": 1.0}
     steps = [step for step, *_ in renderer._pictures(real, episode, str, wanted)["frames"]]
     real.close()
     assert 5 < len(steps) < 40

@@ -141,7 +141,7 @@ async def _takes_failures(executor: Executor, job: Job) -> list[str]:
 async def _cancels(executor: Executor, job: Job, slow: Job) -> list[str]:
     """Cancelled jobs end, those that had not started included, and leave free workers."""
     tasks = [asyncio.ensure_future(executor.run(slow)) for _ in range(executor.jobs + 1)]
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(0.2)
     for task in tasks:
         task.cancel()
     began = time.monotonic()
@@ -159,7 +159,7 @@ async def _cancels(executor: Executor, job: Job, slow: Job) -> list[str]:
 async def _closes(executor: Executor, job: Job, slow: Job) -> list[str]:
     """Closing ends what runs; nothing runs afterwards."""
     task = asyncio.ensure_future(executor.run(slow))
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.2)
     began = time.monotonic()
     executor.close()
     executor.close()

@@ -110,7 +110,7 @@ def test_an_environment_that_raises_is_told_in_one_sentence() -> None:
 def test_an_environment_that_hangs_is_given_up() -> None:
     """After the time-out its process is killed, and once more; then it is told."""
     limits = Limits(step_seconds=0.05, construct_seconds=0.5)
-    settings = replace(thermostat("Hangs"), env_timeout=1.0, limits=limits, lanes=1)
+    settings = replace(thermostat("Hangs"), env_timeout=0.3, limits=limits, lanes=1)
     started = time.monotonic()
     with pytest.raises(EnvironmentFaultError, match="hung"):
         run(settings, Job(HEAT, trials(1)))
@@ -145,7 +145,7 @@ def test_closing_ends_running_work_at_once() -> None:
     async def work() -> None:
         executor = LocalExecutor(settings, 1)
         task = asyncio.ensure_future(executor.run(Job(slow, tuple(Trial(s, None, 500) for s in range(50)))))
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(0.5)
         started = time.monotonic()
         executor.close()
         assert time.monotonic() - started < 20

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptpo.api import configured
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.run.checking import checked, config_of
+from promptpo.run.checking import checked
 from promptpo.run.config import Budget, Config, config_text, load_config
 from promptpo.run.recipe import Recipe
 
@@ -56,7 +57,7 @@ def test_what_cannot_work_is_one_sentence(settings: Any, words: Any) -> None:
 def test_a_name_that_there_is_not_gets_the_nearest_one() -> None:
     """`candidatez=1` names `candidates`, not Python's constructor."""
     with pytest.raises(UsageError, match=r"there is no setting 'candidatez'; did you mean candidates\?"):
-        config_of(Task("CartPole-v1"), {"candidatez": 1})
+        configured(Task("CartPole-v1"), {"candidatez": 1})
 
 
 def test_what_works_stays_as_it_is() -> None:

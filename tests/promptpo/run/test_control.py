@@ -49,8 +49,8 @@ def test_asked_twice_the_run_is_left() -> None:
     over: list[str] = []
 
     async def main() -> None:
-        ending, loop = Control(), asyncio.get_running_loop()
-        with ending.interrupted("promptpo resume runs/a"):
+        ending, loop = Control("promptpo resume runs/a"), asyncio.get_running_loop()
+        with ending.interrupted():
             loop.call_later(0.05, ending.stop, "enough")
             assert await ending.until_stopped(_slept(30)) is None
             over.append(ending.reason)

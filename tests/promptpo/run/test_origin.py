@@ -226,7 +226,7 @@ class _Listener(BaseHTTPRequestHandler):
 def test_keys_go_to_hosts_that_the_user_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's address gets none, trusted or not, until it is named again."""
     server = HTTPServer(("127.0.0.1", 0), _Listener)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/v1"
     save_own(Config(Task("CartPole-v1"), model="openai:any", base_url=address), tmp_path)
     (tmp_path / ORIGIN).unlink()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from promptpo.api import estimate
+from promptpo.api import begun
 from promptpo.cli.app import run as command_line
 from promptpo.envs.task import Task
 from promptpo.llm.base import ALL_PURPOSES
@@ -36,7 +36,7 @@ class Priced(ScriptedLLM):
 def ahead(config: Any = CARTPOLE, **budget: Any) -> Any:
     """The estimate with this budget."""
     model = Model()
-    found = estimate(replace(config, budget=replace(config.budget, **budget)), llm=Priced(model))
+    found = begun(replace(config, budget=replace(config.budget, **budget)), llm=Priced(model)).estimate()
     assert not model.requests
     return found
 
@@ -122,7 +122,7 @@ def test_what_recorded_calls_took_is_told() -> None:
     assert f"${found.usd:.2f}" in line
     assert "--max-usd" in line
     assert "price is not known" in next(
-        line for line in estimate(CARTPOLE, llm=ScriptedLLM([])).lines() if line.startswith("Model:")
+        line for line in begun(CARTPOLE, llm=ScriptedLLM([])).estimate().lines() if line.startswith("Model:")
     )
 
 
@@ -145,7 +145,7 @@ def test_experiments_are_part_of_an_estimate() -> None:
 
     def of(**settings: Any) -> Any:
         llm = Priced(Model(), purposes=ALL_PURPOSES)
-        return estimate(replace(CARTPOLE, **settings), llm=llm)
+        return begun(replace(CARTPOLE, **settings), llm=llm).estimate()
 
     found = of()
     assert found.calls == 5 * 4 * 4 + 3 + 1 + 6
@@ -192,13 +192,13 @@ def test_what_stays_unknown_is_named() -> None:
         return TaskSpec("", space, spaces.Discrete(n), None, None, reports_success=False)
 
     sources = {"State": "space", "Action": "space", "reward": "nothing found"}
-    assert gaps_in(spec(box, 3), sources, named_actions=False) == (
+    assert gaps_in(spec(box, 3), sources) == (
         "what the numbers of the observation mean",
         "what each of the 3 actions does",
         "what is rewarded",
     )
     known = {"State": "documentation", "Action": "documentation", "reward": "source"}
-    assert not gaps_in(spec(spaces.Dict({"a": box}), 2), known, named_actions=True)
+    assert not gaps_in(spec(spaces.Dict({"a": box}), 2), known)
 
 
 def test_a_documented_environment_has_no_gaps() -> None:

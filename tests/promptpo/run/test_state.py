@@ -57,11 +57,11 @@ def linked(tmp_path: Path) -> Iterator[Any]:
         )
         journal.add("reference", "random", measured(evaluation(20, 24, first=10**7), "reference"))
         journal.add("prompt", "p1", {"system": "Be brief.", "messages": [{"role": "user", "content": "Go"}]})
-        journal.add("completion", "a", completion("first", candidate="r1c1"))
-        journal.add("completion", "b", completion("other", candidate="r1c2"))
+        journal.add("completion", "a", completion("first"))
+        journal.add("completion", "b", completion("other"))
         crash = evaluation(outcome="crashed", error="IndexError")
         journal.add("evaluation", "r1c1.0", measured(crash, "train", candidate="r1c1", repairs=0))
-        journal.add("completion", "c", completion("mended", candidate="r1c1"))
+        journal.add("completion", "c", completion("mended"))
         journal.add("evaluation", "r1c1.1", measured(evaluation(5, 7), "train", candidate="r1c1", repairs=1))
         journal.add("attempt", "r1c1", attempt("r1c1", evaluation(5, 7), repairs=1, calls=("a", "c")))
         journal.add("evaluation", "x", measured(evaluation(6, 6), "train", candidate="r1c2", repairs=0))
@@ -86,18 +86,16 @@ def test_links_say_what_belongs_to_whom(linked: Any) -> None:
     mended, other = state.candidates
     assert list(mended.calls) == ["a", "c"]
     assert list(other.calls) == ["b"]
-    assert [(who, call, one.error) for who, call, one in state.stopped] == [("r1c1", "a", "IndexError")]
+    assert [(who, mended, one.error) for who, mended, one in state.stopped] == [("r1c1", True, "IndexError")]
     assert mended.validation.returns == (8, 8)
     assert other.validation.returns == (9, 9, 1, 1)
-    assert state.tuning.candidates == ("r1c2",)
-    assert state.tuning.steps == 50
-    assert state.tuning.planned_steps == 500
+    assert [(one["candidates"], one["spent"]) for one in state.tuning] == [(["r1c2"], {"tune": 50})]
 
 
 def test_references_and_unknown_events_are_counted(linked: Any) -> None:
     """References are kept by name; kinds and purposes that nobody knows cost what they say."""
     state = read_state(linked.directory)
-    assert state.references["random"].mean_return == 22
+    assert state.history.marks["random"].mean_return == 22
     assert state.ledger.steps["reference"] == 20
     assert state.ledger.steps["thinking"] == 3
     assert state.ledger.calls == 3
@@ -197,11 +195,10 @@ def test_a_recorded_run_agrees_with_its_result(name: str) -> None:
 def test_repairs_and_twins() -> None:
     """The calls of a repaired program are known; a twin has its elder's validation."""
     state = read_state(RECORDED / "model")
-    assert [(who, call, one.outcome) for who, call, one in state.stopped] == [("r1c2", "r1.c2", "crashed")]
+    assert [(who, mended, one.outcome) for who, mended, one in state.stopped] == [("r1c2", True, "crashed")]
     assert list(state.candidate("r1c2").calls) == ["r1.c2", "r1.c2.repair1"]
     assert state.candidate("r2c1").attempt.candidate.duplicate_of == "r1c1"
     assert state.candidate("r2c1").validation == state.candidate("r1c1").validation
-    assert state.tuning.round == 2
 
 
 def test_spending_only_grows(tmp_path: Path) -> None:

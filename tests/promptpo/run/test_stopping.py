@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from promptpo.api import configured
 from promptpo.envs.task import Task
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
-from promptpo.run.checking import config_of
 from promptpo.run.control import INTERRUPTED
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.session.session import Session
@@ -95,10 +95,10 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Begins a run whose rollouts are made up, and gives its result."""
     from promptpo.session import session
 
-    config = config_of(
+    config = configured(
         Task("CartPole-v1"),
         {"candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "stop_at": 501.0,
-         "rounds": 2, "max_steps": 2_000},
+         "rounds": 2, "max_steps": 1_400},
     )  # fmt: skip
     spec = session.described(config)
     monkeypatch.setattr(session, "make_executor", lambda *_: FakeExecutor(play, call=lambda _: "told"))

@@ -18,6 +18,7 @@ import pytest
 from PIL import Image
 
 import promptpo
+from promptpo.api import configured
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -26,7 +27,6 @@ from promptpo.output.film.strip import strip
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.artifacts import PICTURES
-from promptpo.run.checking import config_of
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
@@ -91,7 +91,7 @@ def spec_of_pictures() -> TaskSpec:
 
 def filming(journal: Journal, camera: Any) -> Filming:
     """For a run on pictures."""
-    config = config_of(Task("Pictures-v0"), {})
+    config = configured(Task("Pictures-v0"), {})
     llm = ScriptedLLM([], sees=True)
     spender = Spender(llm, None, config, journal, Ledger(config.budget, journal.events))
     return Filming(SearchContext(spec_of_pictures(), config, spender, 100, camera), camera)
@@ -160,7 +160,7 @@ def test_equal_episodes_are_shown_once(journal: Journal) -> None:
 )
 def test_who_is_shown_pictures(sees: bool | None, frames: bool | None, pictures: bool) -> None:
     """By default models that are known to see; on demand those of which it is not known; never those that do not."""
-    config = config_of(Task("Pictures-v0"), {"frames": frames})
+    config = configured(Task("Pictures-v0"), {"frames": frames})
     assert config.shows_frames(ScriptedLLM([], sees=sees)) is pictures
 
 
@@ -230,12 +230,12 @@ def test_a_renderer_that_starts_slowly_leaves_no_picture_out() -> None:
         def render(self) -> Any:
             """A picture."""
             if self.t == 0:
-                time.sleep(2.5)
+                time.sleep(1.1)
             return super().render()
 
     trajectory = Trajectory([], [0] * 70, [1.0] * 70)
     whole = Episode(1, 70.0, 70, False, True, None, 0, 0.0, trajectory)
-    found = renderer._pictures(Late(0.0), whole, str, {"frames": 7, "width": 50, "seconds": 2})
+    found = renderer._pictures(Late(0.0), whole, str, {"frames": 7, "width": 50, "seconds": 1})
     assert [step for step, *_ in found["frames"]] == [0, 10, 20, 30, 40, 50, 60, 70]
 
 
@@ -264,7 +264,7 @@ def test_a_small_frame_is_enlarged() -> None:
 def test_frames_do_not_go_with_hidden_names() -> None:
     """What hides which environment it is refuses what shows it, in one sentence."""
     with pytest.raises(UsageError, match="--frames shows which environment it is"):
-        config_of(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
+        configured(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
 
 
 @pytest.mark.slow

@@ -70,10 +70,10 @@ def test_an_answer_becomes_an_attempt(tmp_path: Path, spec: Any) -> None:
     assert attempt.evaluation.returns == (500.0, 500.0)
     assert "500" in attempt.feedback
     assert attempt.candidate.calls == ("r1.c1",)
-    kinds = [event.kind for event in bench.journal.events if event.kind not in {"decision", "constant"}]
+    kinds = [event.kind for event in bench.journal.events if event.kind != "decision"]
     assert kinds == ["prompt", "completion", "evaluation", "feedback", "attempt"]
     assert bench.sample() == attempt
-    assert len(bench.journal.events) == len(kinds) + 2
+    assert len(bench.journal.events) == len(kinds) + 1
 
 
 def test_a_broken_program_is_repaired(tmp_path: Path, spec: Any) -> None:

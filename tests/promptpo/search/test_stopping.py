@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.sampler import Ceiling, Sample
@@ -25,8 +24,8 @@ def attempt(id_: str, *returns: float, **candidate: Any) -> Attempt:
 
 def history(*attempts: Attempt, rounds: int = 2, random: float = 0.0) -> History:
     """After two rounds."""
-    marks = {"random": Evidence(evidence(random))}
-    return History(list(attempts), rounds=rounds, leader_id=attempts[0].id, references=marks)
+    marks = {"random": Evaluation("ok", evidence(random), 10)}
+    return History(list(attempts), rounds=rounds, leader_id=attempts[0].id, marks=marks)
 
 
 BEST = attempt("r1c1", 100.0, 110.0, 90.0)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate, Diagnosis, Told
 from promptpo.telling import feedback
@@ -71,9 +70,9 @@ def known(*attempts: Any, **more: Any) -> Any:
         list(attempts or (OLD, PARTNER, ALIKE, WRITTEN, BEST, CRASHED)), rounds=2, leader_id="r2c2t"
     )
     history.looks["r2c2t"] = [Evaluation("ok", (EpisodeRecord(10_000_000, 80.0, 100),), 100)]
-    history.references = {
-        "random": Evidence(tuple(EpisodeRecord(n, 9.0 + n, 20) for n in range(3))),
-        "zero": Evidence((EpisodeRecord(0, 8.0, 9),)),
+    history.marks = {
+        "random": Evaluation("ok", tuple(EpisodeRecord(n, 9.0 + n, 20) for n in range(3)), 60),
+        "zero": Evaluation("ok", (EpisodeRecord(0, 8.0, 9),), 9),
     }
     where = RunStatus(
         3, 5, 3, 3, 100_000, 60_000, 17, tunes=True, tuning_steps=9000, length=100.0, threshold=195.0

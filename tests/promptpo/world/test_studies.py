@@ -16,7 +16,6 @@ import promptpo
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Budget, Config
-from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.records import Attempt
@@ -77,7 +76,7 @@ def studied(
 ) -> tuple[History, dict[str, Any], list[str]]:
     """Studies with all that costs replaced by what it is to give; the history, the notes, and the probes."""
     history, probes = History(), list[str]()
-    history.references = {"random": Evidence((EpisodeRecord(1, mark, 10),))}
+    history.marks = {"random": Evaluation("ok", (EpisodeRecord(1, mark, 10),), 10)}
     with Journal(tmp_path) as journal:
         journal.follow(history.add)
         search = searching(journal, measured, spaces.Box(-1, 1, (2,)), spaces.Box(-1, 1, (1,)))

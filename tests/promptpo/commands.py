@@ -1,0 +1,98 @@
+"""Commands in processes of their own, each a copy of one that has all the imports, which take longer than most commands."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from subprocess import CompletedProcess
+from typing import Any
+
+from tests.promptpo.warm import forked
+
+MAIN = "from promptpo.__main__ import main\nmain()"
+
+
+def begun(
+    code: str, words: Sequence[str], files: Sequence[int], *, cwd: Any, environment: Mapping[str, str]
+) -> BaseProcess:
+    """A process that runs a program.
+
+    Args:
+        code: The program.
+        words: Its arguments.
+        files: Descriptors of its standard input, output and errors.
+        cwd: Where it runs.
+        environment: All its variables.
+    """
+    given = [Connection(os.dup(file)) for file in files]  # the way in which a descriptor travels
+    process: BaseProcess = forked("spawn").Process(
+        target=_run, args=(code, words, given, str(cwd), dict(environment))
+    )
+    process.start()
+    return process
+
+
+class Command:
+    """A command that runs, with what it prints in pipes; it is spoken to as a `subprocess.Popen` is."""
+
+    def __init__(
+        self, words: Sequence[str], *, cwd: Any, environment: Mapping[str, str], code: str = MAIN
+    ) -> None:
+        (out, to_out), (errors, to_errors) = os.pipe(), os.pipe()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        self._process = begun(code, words, [nothing, to_out, to_errors], cwd=cwd, environment=environment)
+        for file in (nothing, to_out, to_errors):
+            os.close(file)
+        self.stdout, self.stderr = os.fdopen(out), os.fdopen(errors)
+
+    def poll(self) -> int | None:
+        """Its exit code, once it has one."""
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        """What `kill` does."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def communicate(self, timeout: float) -> tuple[int | None, str, str]:
+        """Its exit code, and the rest of what it prints; no more than a pipe holds on standard error."""
+        printed = self.stdout.read(), self.stderr.read()
+        self._process.join(timeout)
+        return self.poll(), *printed
+
+
+def ended(words: Sequence[str], *, cwd: Any, environment: Mapping[str, str]) -> CompletedProcess[str]:
+    """What the command printed, and its exit code."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, open(os.devnull) as nothing:  # noqa: PTH123
+        files = [file.fileno() for file in (nothing, out, errors)]
+        process = begun(MAIN, words, files, cwd=cwd, environment=environment)
+        process.join(100)
+        assert process.exitcode is not None, "it does not end"
+        out.seek(0)
+        errors.seek(0)
+        return CompletedProcess(words, process.exitcode, out.read().decode(), errors.read().decode())
+
+
+def _run(
+    code: str, words: Sequence[str], files: Sequence[Connection], cwd: str, environment: Mapping[str, str]
+) -> None:
+    for number, file in enumerate(files):
+        os.dup2(file.fileno(), number)
+        file.close()
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    sys.argv = ["promptpo", *words]
+    sys.path.insert(0, cwd)
+    try:
+        exec(code, {"__name__": "__main__"})  # noqa: S102
+    finally:
+        atexit._run_exitfuncs()  # a copy ends without them
