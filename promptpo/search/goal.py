@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.envs.pictures import pictures_in
-from promptpo.envs.spaces import form_of
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, UsageError
 from promptpo.llm.base import Message
@@ -299,13 +298,7 @@ def record_for(spec: TaskSpec) -> Record:
 
 def system_prompt(goal: str, spec: TaskSpec) -> str:
     """The system prompt of questions about a goal."""
-    return prompting.render(
-        "goal_system",
-        spec=spec.text.strip(),
-        goal=goal.strip(),
-        observation_form=form_of(spec.observation_space),
-        action_form=form_of(spec.action_space),
-    )
+    return prompting.render("goal_system", **prompting.task_of(spec), goal=goal.strip())
 
 
 def question(spec: TaskSpec, horizon: int | None) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from promptpo.envs.spaces import equal
 from promptpo.spec.documentation import first_line
-from promptpo.spec.names import is_fixed
+from promptpo.spec.names import is_fixed, stored_in
 from promptpo.spec.parts import NOT_OBSERVED, Code
 from promptpo.spec.values import FEW, table_of
 
@@ -46,7 +46,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     after = trial.sides(*spaces)
     before = sorted(after, key=lambda one: one[0].startswith("next_obs"))
     body, helpers = _with_marks(passed), list(_helpers(passed))
-    ends = {attribute: f"next_{path}" for path, attribute in trial.names(spaces[0]).items()}
+    ends = {attribute: path for path, attribute in trial.names(spaces[0]).items()}
     head, shown = list[str](), "\n".join([*body, *helpers])
     called = {one: level for one, level in lines.helpers.items() if re.search(rf"\b{one}\(", shown)}
     words = {one: told for one, helper in called.items() if (told := _elsewhere(passed, helper))}
@@ -67,12 +67,13 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
             words |= {one: NOT_OBSERVED} if found.hidden else {}
         elif told := _constant(chain, last):
             words[one] = told
+        elif (whole := _changing(passed, one, chain)) in ends and (end.hidden or end.path.startswith("obs")):
+            seen = ends[whole]
+            words[one] = f"read while {level.path}.{whole} changes from {seen} to next_{seen}"
         elif end.path:
             same = all(map(equal, first, last))
             begun = f"{start.path} at the beginning of a step, " if start.path else ""
             words[one] = end.path if same else f"{begun}{end.path} at the end of a step"
-        elif end.hidden and chain.own and (whole := chain.text.partition("[")[0][1:]) in ends:
-            words[one] = f"changes within a step, after which {level.path}.{whole} is {ends[whole]}"
         elif end.hidden:
             words[one] = NOT_OBSERVED
     used = " ".join([*head, *body])
@@ -87,6 +88,16 @@ def _says(passed: Proposal) -> bool:
     """Whether lines say more than that they hand on what they look up."""
     body = [*passed.lines.body, *(one.node for one in passed.lines.helpers.values())]
     return any(isinstance(n, SAYING) for one in body for n in ast.walk(one))
+
+
+def _changing(passed: Proposal, path: str, chain: AttributeChain) -> str:
+    """The attribute that a path of code begins with, where the function has changed it when it is first read; empty where not."""
+    level, whole = passed.lines.level, chain.text.partition("[")[0]
+    at = next(
+        line.lineno for line, reads in zip(passed.lines.body, passed.reads, strict=True) if path in reads
+    )
+    stored = {name for one in level.node.body if one.lineno < at for name in stored_in(one)}
+    return whole[1:] if chain.own and f"{level.me}{whole}" in stored else ""
 
 
 def _constant(chain: AttributeChain, values: list[Any]) -> str:
@@ -112,11 +123,11 @@ def _with_marks(passed: Proposal) -> list[str]:
     """The lines as text, with a mark where others are left out before a line that looks something up."""
     level, lines = passed.lines.level, list[str]()
     kept = [getattr(one, "lineno", 0) for one in passed.lines.body]
-    left_out = {one.lineno for one in level.node.body} - set(kept)
-    for n, one in enumerate(passed.lines.body):
-        between = range(kept[n - 1], kept[n]) if n else ()
-        lines += [MARK] if passed.reads[n] and left_out & set(between) else []
+    left_out, since = {one.lineno for one in level.node.body} - set(kept), kept[0]
+    for at, one, reads in zip(kept, passed.lines.body, passed.reads, strict=True):
+        lines += [MARK] if reads and left_out & set(range(since, at)) else []
         lines += _text(level, one).splitlines()
+        since = at if reads else since
     return lines
 
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.spaces import form_of
 from promptpo.run.budget import FIRST
 from promptpo.telling.experiments import FIT
 from promptpo.telling.limits import PICTURE, REPORT
-from promptpo.telling.prompting import form_of_trajectory, render
+from promptpo.telling.prompting import form_of_trajectory, render, task_of
 
 if TYPE_CHECKING:
     from promptpo.run.budget import Allowance
@@ -28,9 +27,7 @@ def system_prompt(spec: TaskSpec, allowed: Allowance, horizon: int) -> str:
     """
     return render(
         "probe_system",
-        spec=spec.text.strip(),
-        observation_form=form_of(spec.observation_space),
-        action_form=form_of(spec.action_space),
+        **task_of(spec),
         allowance=in_words(allowed, horizon),
         form=form_of_trajectory(spec.reports_success, sees_all=True),
         most=REPORT,

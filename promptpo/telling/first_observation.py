@@ -31,7 +31,11 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
     if not firsts or pictures_in(spec.observation_space):
         return ""
     n = len(firsts)
-    how = f"the same in all {n} episodes" if spec.one_start else f"in brackets the range over {n} episodes"
+    how = (
+        f"the same in all {n} episodes"
+        if spec.one_start
+        else f"in brackets the range over {n} other episodes"
+    )
     listed = ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())])
     head = f"What `act` sees first in an episode ({how}): {between_words(listed, SECTIONS['where'])}."
     return "\n".join([*([head] if listed else []), *pictures(firsts[0], "obs", names)])

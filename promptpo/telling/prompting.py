@@ -74,13 +74,11 @@ def system_prompt(spec: TaskSpec, config: Config, *, played: bool = False) -> st
     success = "the share of episodes that succeed, then " if spec.reports_success else ""
     return render(
         "system",
-        spec=text.strip(),
+        **(task_of(spec) | {"spec": text.strip()}),
         goal=f"{success}the sum of rewards",
         horizon=spec.horizon or spec.cut,
         tune=config.switches.tune and config.tune != "none",
         clips=config.clip_actions and is_continuous(spec.action_space),
-        observation_form=_untold(form_of(spec.observation_space), spec.text),
-        action_form=_untold(form_of(spec.action_space), spec.text),
         looking=render("looking", **pictures).strip() if pictures else "",
         once=once,
         source=config.reveal == "source",
@@ -89,9 +87,12 @@ def system_prompt(spec: TaskSpec, config: Config, *, played: bool = False) -> st
     )
 
 
-def _untold(form: str, spec: str) -> str:
-    """The form of a value; empty where the spec says it in the same words."""
-    return "" if " ".join(form.split()) in " ".join(spec.split()) else form
+def task_of(spec: TaskSpec) -> dict[str, str]:
+    """The spec, and the forms of observations and actions, empty where the spec says them in the same words."""
+    said = " ".join(spec.text.split())
+    spaces = {"observation_form": spec.observation_space, "action_form": spec.action_space}
+    forms = {name: form_of(space) for name, space in spaces.items()}
+    return {"spec": spec.text.strip(), **{n: f * (" ".join(f.split()) not in said) for n, f in forms.items()}}
 
 
 def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool = False) -> str:
@@ -117,12 +118,7 @@ def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool 
 
 def feedback_system_prompt(spec: TaskSpec) -> str:
     """The system prompt of requests for a feedback class: the task, and what such code may do."""
-    return render(
-        "feedback_system",
-        spec=spec.text.strip(),
-        observation_form=form_of(spec.observation_space),
-        action_form=form_of(spec.action_space),
-    )
+    return render("feedback_system", **task_of(spec))
 
 
 def policy_prompt(plan: Plan, known: PromptContext, *, probe: str = "", max_tokens: int) -> str:

@@ -28,7 +28,7 @@ REFERENCES = {
 
 def in_words(where: RunStatus) -> str:
     """Where a run is, as one paragraph."""
-    parts = [f"Round {where.round} of {where.rounds}."]
+    parts = [f"Round {where.round} of at most {where.rounds}."]
     left = []
     if where.steps is not None and where.steps_left is not None:
         left.append(f"{where.steps_left:,} of {where.steps:,} environment steps")

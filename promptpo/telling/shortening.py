@@ -29,7 +29,8 @@ def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
     between, what = ("\n", "line") if kept is None else ("\n\n", "block")
     staying = [line for line in text.split("\n") if kept is not None and line.startswith(kept)]
     first, *others = text.split(between)
-    room = max(most - 24 - sum(len(line) + 1 for line in staying), 1)  # less what the note takes
+    head = 1 if kept is None else 24 + len(first.partition("\n")[0])
+    room = max(most - 24 - sum(len(line) + 1 for line in staying), head)  # less what the note takes
     told = [between_words(first, room) if kept is None else whole_lines(first, room)]
     size = len(told[0])
     for other in others:

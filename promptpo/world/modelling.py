@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.spaces import form_of
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
@@ -170,12 +169,7 @@ class Modeller:
     async def _answer(self, name: str, told: Modelled) -> str:
         """Ask for a model, or for a better one than what is told."""
         spec, known = self._spec, self.experience.fitting
-        system = prompting.render(
-            "world_system",
-            spec=spec.text.strip(),
-            observation_form=form_of(spec.observation_space),
-            action_form=form_of(spec.action_space),
-        )
+        system = prompting.render("world_system", **prompting.task_of(spec))
         question = prompting.render(
             "world",
             rows=shown.in_a_row(known),

@@ -88,7 +88,7 @@ def test_arrays_are_told_number_by_number_where_they_are_seen_in_part_or_scaled(
     assert '# env.tank: np.array([next_obs["tank"][0], ...]).' in text
     assert '# env.dials: np.array([0.5 * next_obs["dials"][0] - 0.5, -1 * next_obs["dials"][1]]).' in text
     assert "# env.states: ['level', 'inflow']." in text
-    assert '# env.rest[1]: changes within a step, after which env.rest is next_obs["rest"].' in text
+    assert '# env.rest[1]: read while env.rest changes from obs["rest"] to next_obs["rest"].' in text
     assert "    dials: what they say, turned and shifted\n    rest: what is left to fill" in text
 
 

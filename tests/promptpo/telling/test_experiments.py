@@ -49,6 +49,8 @@ def test_reports_lose_whole_blocks_and_no_fit() -> None:
     ten = experiments.report_of([f"{n}\n{long}" for n in range(10)])
     assert len(ten) <= limits.REPORT
     assert ten.count("FIT: gain 2.5") == 10
+    crowded = Experiment("p1.1", SOURCE, "\n".join(f"FIT: {n} {'x' * 80}" for n in range(20)), "", steps=7)
+    assert "p1.1 (0 episodes, 7 steps): Push to the left." in experiments.section([crowded], 900)
     assert experiments.report_of([short, table, short]) == f"Episode 1, 3:\n{short}\n\nEpisode 2:\n{table}"
 
 
