@@ -16,7 +16,6 @@ from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
 from promptpo.llm.base import PNG
 from promptpo.output.baseline_run import read_run
-from promptpo.output.importance import importance_json
 from promptpo.output.outcome import caveats, worth
 from promptpo.output.report import charts
 from promptpo.output.report.result import REPORT, versions, written_by
@@ -132,6 +131,11 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
     world = state.worlds[-1] if state.worlds else None
+    importances = None
+    if best and best.sensitivity:
+        from promptpo.output.importance import importance_json
+
+        importances = importance_json(best)
     if state.experiments:
         from promptpo.telling.experiments import one_line as experiment_line
     if world:
@@ -149,7 +153,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "references": {name: one for name, one in run.references.items() if one.episodes},
         "words": [*worth(result), *caveats(result, run.directory)],
         "goal_pictures": _goal_pictures(run),
-        "importances": importance_json(best) if best else None,
+        "importances": importances,
         "models": brought(state),
         "experiments": [(experiment_line(one), one) for one in state.experiments],
         "world": world,
