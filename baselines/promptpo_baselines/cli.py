@@ -135,7 +135,7 @@ def run_training(settings: TrainingSettings, place: PlaceFlags, max_seconds: flo
 
 def summary(content: Mapping[str, Any], directory: Path, *more: str) -> list[str]:
     """What a run came to, or why it stopped before that, in a few lines; `more` stands behind its scores."""
-    from promptpo.output.outcome import came_out
+    from promptpo.output.outcome import came_out, spent_steps
 
     test, llm = content.get("test") or {}, content.get("llm") or {}
     what = f"{content['method']} on {content['env_id']}: " if "method" in content else ""
@@ -146,9 +146,8 @@ def summary(content: Mapping[str, Any], directory: Path, *more: str) -> list[str
     if llm.get("calls"):
         cached = f"{llm['cached_input_tokens']:,} of them cached"
         lines.append(f"{llm['calls']:,} calls, {llm['input_tokens']:,} prompt tokens, {cached}")
-    steps = ", ".join(f"{name} {n:,}" for name, n in content["steps"].items() if n and name != "total")
     took = f", {content['wall_seconds']:.1f} s" if "wall_seconds" in content else ""
-    return [*lines, f"Steps: {steps or 'none'}{took}; {directory}"]
+    return [*lines, f"Steps: {spent_steps(content['steps'])}{took}; {directory}"]
 
 
 for _name, _about in {

@@ -65,7 +65,7 @@ def _of_search(view: RunView) -> list[str]:
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = brought(state)
     lines += [f"  {in_words(one)}" for one in models if len(models) > 1]
-    numbers = importance_json(view.best.attempt.candidate) if view.best is not None else None
+    numbers = view.best and importance_json(view.best.attempt.candidate)
     more = changed_files(config.task, config.files), sentence("importance", numbers)
     return [*lines, *_world(view), *filter(None, more)]
 
@@ -83,7 +83,7 @@ def _of_baseline(run: BaselineRun) -> list[str]:
     seconds, agent = told.get("wall_seconds"), run.directory / BEST_AGENT
     took = "" if seconds is None else f"  Seconds: {seconds:,.1f}."
     lines += ["", f"Steps: {spent_steps(told['steps'])}.{took}"]
-    lines += [*filter(None, [sentence("acting", told)]), *_added(told)]
+    lines += filter(None, [sentence("acting", told), *_added(told)])
     if agent.is_file():
         command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(told['env_id'])}"
         lines.append(f"Play it, which loads the agent: {command}")

@@ -49,6 +49,9 @@ ENTRY_POINTS = "promptpo.environments"
 ATARI = re.compile(r"(ALE/)?(?P<game>[A-Z][A-Za-z]+?)(-ram|NoFrameskip|Deterministic)*-v[045]")
 """How games are named, with their namespace and before they had one."""
 
+SIMULATED = re.compile(r"gymnasium\.envs\.(box2d|mujoco)\b")
+"""Where Gymnasium has environments whose simulator is an extra of that name."""
+
 REGISTERS = re.compile(r"register_(\w+_)?env(s|ironments)?")
 """What packages call the function that registers their ids."""
 
@@ -347,6 +350,10 @@ def _missing(task: Task, fault: Exception) -> MissingExtraError:
         return MissingExtraError(
             f"{task.env_id} is an old version that the installed packages no longer run; use {newest}."
         )
+    entry_point = getattr(gymnasium.registry.get(name), "entry_point", "")
+    simulator = SIMULATED.match(str(entry_point))
+    if simulator and isinstance(fault, error.DependencyNotInstalled):
+        return MissingExtraError(f'{name} needs its simulator: pip install "promptpo[{simulator[1]}]"')
     return MissingExtraError(
         f"the environment {task.name} needs a package that is not installed: {_first_line(fault)}"
     )

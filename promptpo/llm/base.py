@@ -98,23 +98,12 @@ class Still:
         return base64.b64encode(self.png).decode()
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Width and height in pixels; zeros for what is no PNG file."""
-        if not self.png.startswith(PNG) or len(self.png) < 24:  # noqa: PLR2004 - where its header ends
-            return 0, 0
-        width, height = struct.unpack(">II", self.png[16:24])
-        return width, height
-
-    @property
     def tokens(self) -> int:
-        """About how many it counts as."""
-        width, height = self.size
-        return tokens_of(width, height)
-
-
-def tokens_of(width: int, height: int) -> int:
-    """About how many tokens a picture of so many pixels counts as."""
-    return -(-width * height // PIXELS_PER_TOKEN)
+        """About how many it counts as; none for what is no PNG file."""
+        if not self.png.startswith(PNG) or len(self.png) < 24:  # noqa: PLR2004 - where its header ends
+            return 0
+        width, height = struct.unpack(">II", self.png[16:24])
+        return int(-(-width * height // PIXELS_PER_TOKEN))
 
 
 def known_to_see(provider: str, model: str) -> bool | None:

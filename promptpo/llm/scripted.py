@@ -34,9 +34,6 @@ class ScriptedLLM:
 
     Attributes:
         requests: All requests so far.
-        in_flight: Requests being answered now.
-        max_in_flight: The most there have been at once.
-        closed: `aclose` was called.
     """
 
     language_model = True
@@ -52,9 +49,6 @@ class ScriptedLLM:
         self.name, self.sees = name, sees
         self.purposes = purposes
         self.requests: list[Request] = []
-        self.in_flight = 0
-        self.max_in_flight = 0
-        self.closed = False
         self._answer = script if callable(script) else None
         self._steps = iter(() if callable(script) else script)
 
@@ -65,12 +59,7 @@ class ScriptedLLM:
             FatalProviderError: The list is used up.
         """
         self.requests.append(request)
-        self.in_flight += 1
-        self.max_in_flight = max(self.max_in_flight, self.in_flight)
-        try:
-            answer = await self._next(request)
-        finally:
-            self.in_flight -= 1
+        answer = await self._next(request)
         if isinstance(answer, BaseException):
             raise answer
         return answer if isinstance(answer, Completion) else Completion(answer, self.name, cost_usd=0.0)
@@ -89,5 +78,4 @@ class ScriptedLLM:
         raise FatalProviderError(f"the script has no answer left for {request.key}.")
 
     async def aclose(self) -> None:
-        """Note that it was closed."""
-        self.closed = True
+        """Nothing to release."""

@@ -17,6 +17,7 @@ from promptpo.files import Json
 from promptpo.llm.choose import public
 from promptpo.output.sentences import sentence, texts
 from promptpo.program import Program
+from promptpo.run.journal import from_json
 from promptpo.run.records import Seeds
 from promptpo.version import __version__
 from promptpo_sandbox import Limits, check_source
@@ -158,22 +159,21 @@ def added_module(text: str) -> Program:
 
 def task_of(text: str) -> Task | None:
     """The task that an exported file plays by default; None for other files. Nothing of it is run."""
-    from promptpo.envs.task import Task, Variant, Wrapping
+    from promptpo.envs.task import Task, Wrapping
 
     defaults = added_module(text).option_defaults
-    env_id = defaults.get("--env")
     try:
-        kwargs = json.loads(defaults.get("--env-kwargs") or "{}")
-        variants = json.loads(defaults.get("--variants") or "[{}]")
-        family = tuple(Variant(dict(one.get("env_kwargs", {})), one.get("env_id", "")) for one in variants)
-        wrappers = tuple(Wrapping.parse(each) for each in defaults.get("--wrapper") or ())
+        told = {
+            "env_id": defaults.get("--env"),
+            "env_kwargs": json.loads(defaults.get("--env-kwargs") or "{}"),
+            "variants": json.loads(defaults.get("--variants") or "[]"),
+            "show_variant": bool(defaults.get("--show-variant")),
+        }
+        wrappers = tuple(map(Wrapping.parse, defaults.get("--wrapper") or ()))
+        task = replace(from_json(Task, told), wrappers=wrappers)
     except (ValueError, TypeError, AttributeError, RecursionError):  # our UsageError is a ValueError
         return None
-    if not isinstance(env_id, str) or not isinstance(kwargs, dict):
-        return None
-    shown = bool(defaults.get("--show-variant"))
-    task = Task(env_id, kwargs, wrappers=wrappers, variants=family, show_variant=shown)
-    return task.single(family[0]) if len(family) == 1 else task
+    return task.single(task.variants[0]) if len(task.variants) == 1 else task
 
 
 def reward_of(text: str, file: str) -> RewardProgram | None:

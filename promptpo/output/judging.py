@@ -28,12 +28,8 @@ WORDS: Mapping[str, Preference] = {"1": "first", "2": "second", "=": "equal"}
 WAIT_SECONDS = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two episodes: its film, or what was seen and done where it cannot be filmed."""
-
-    film: Film | None
-    text: str
+Side = tuple[Film | None, str]
+"""One of the two episodes: its film, where it can be filmed, and what was seen and done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,7 @@ class PersonJudge(PageServer):
                 pictures = film(self._task, episode, frames=FRAMES, width=WIDTH, seconds=RENDERING_SECONDS)
             except RenderingError:
                 pictures = None
-            self._sides[name] = Side(pictures, told(episode, self._names))
+            self._sides[name] = pictures, told(episode, self._names)
         return self._sides[name]
 
     def _page(self) -> tuple[str, bool]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.files import file_name, read_json, write_atomically
+from promptpo.files import file_name, read_json
 from promptpo.output.exporting import BEST
-from promptpo.output.report.result import REFINED, RESULT
+from promptpo.output.report.result import REFINED, RESULT, write_result
 
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
@@ -40,5 +39,5 @@ def add_refined(run: RunResult) -> dict[str, Any]:
             "test": refined["test"],
         }
     }
-    write_atomically(run.directory / RESULT, json.dumps(content, indent=2) + "\n")
+    write_result(run.directory, content)
     return content

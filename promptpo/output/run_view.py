@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from promptpo.output.sentences import REFERENCES
 from promptpo.run.config import Config
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds
-from promptpo.run.state import CandidateState, RunState, read_state
+from promptpo.run.state import CandidateState, RunState, Spent, read_state
 from promptpo.search.final_test import Outcome
 
 
@@ -50,6 +51,29 @@ class RunView:
         return self.state.candidate((self.result["best"] or {}).get("candidate", ""))
 
     @property
+    def so_far(self) -> list[tuple[Spent, float]]:
+        """How the best improved: by training episodes until the first was judged, then by all that is known of it."""
+        judged = [(spent, one.mean_return) for spent, one in self.state.best_so_far]
+        until = judged[0][0].steps if judged else math.inf
+        found: list[tuple[Spent, float]] = []
+        for one in sorted(self.candidates, key=lambda one: one.spent.steps):
+            mean = one.attempt.evaluation.mean_return
+            if one.ran and one.spent.steps < until and (not found or mean > found[-1][1]):
+                found.append((one.spent, mean))
+        return found + judged
+
+    @property
+    def lineage(self) -> list[CandidateState]:
+        """The best candidate and all whose prompt or numbers it came from, in the order of rounds and ids."""
+        left, found = [self.best.id] if self.best else [], set()
+        while left:
+            one = self.state.candidate(left.pop())
+            if one is not None and one.id not in found:
+                found.add(one.id)
+                left += one.attempt.candidate.parents
+        return [one for one in self.candidates if one.id in found]
+
+    @property
     def finished(self) -> bool:
         """Whether it has ended and has a result."""
         return self.result is not None and self.state.finished
@@ -57,7 +81,7 @@ class RunView:
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
         """(environment steps, mean return of the best so far) each time it changed."""
-        return tuple((float(at.steps), one.mean_return) for at, one in self.state.best_so_far)
+        return tuple((float(at.steps), mean) for at, mean in self.so_far)
 
     @property
     def content(self) -> Json:

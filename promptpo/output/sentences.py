@@ -1,4 +1,4 @@
-"""What a result says, as text: its sentences are the macros of ``templates/sentences.txt.j2``."""
+"""What is said of runs and their results, as text: the macros of ``templates/sentences.txt.j2``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.task import label_of
 from promptpo.run.preflight import SOURCES
 from promptpo.telling.feedback import number, with_noise
 from promptpo.telling.shortening import counted
@@ -32,7 +33,7 @@ def texts() -> jinja2.Environment:
         autoescape=False,  # noqa: S701 - no HTML
     )
     environment.filters |= {"pyrepr": repr, "quoted": shlex.quote, "going_on": _going_on, "counted": counted}
-    environment.filters["with_noise"] = with_noise
+    environment.filters |= {"with_noise": with_noise, "label": label_of}
     environment.filters["oneline"] = lambda text: " ".join(text.split())
     environment.filters["number"] = lambda value: "-" if value is None else number(value)
     environment.globals |= {"REFERENCES": REFERENCES, "NO_LIMIT": SOURCES["none"]}

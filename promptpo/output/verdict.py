@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpo.output.sentences import REFERENCES, sentence
-from promptpo.run.evidence import Difference, Evidence
+from promptpo.run.evidence import Evidence
 from promptpo.run.records import TEACHER
 from promptpo.search.references import MARKS
 from promptpo.telling.feedback import number
@@ -132,27 +132,24 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
     else:
         said = f"Held-out return {number(test.mean_return)}"
         if marks:
-            said = _beside(marks[0], facts, test, pairs[marks[0]])
+            said = sentence("beside", marks[0], test, facts.references[marks[0]], pairs[marks[0]])
         if sign > 0 and facts.threshold is not None:
             said += f", but below the {number(facts.threshold)} that counts as solved"
         good = sign > 0 and facts.threshold is None and not (facts.never_succeeded or facts.constant)
     told = [f"{said}."]
     if TEACHER in known:
-        told.append(f"{_beside(TEACHER, facts, test, pairs[TEACHER])}.")
+        told.append(sentence("beside", TEACHER, test, facts.references[TEACHER], pairs[TEACHER]) + ".")
         good = good and pairs[TEACHER].verdict >= 0
     return told if good else [*told, sentence("advice", facts)]
-
-
-def _beside(name: str, facts: Facts, test: Evidence, pair: Difference) -> str:
-    """A comparison in pairs, in words."""
-    return sentence("beside", name, test, facts.references[name], pair)
 
 
 def _solved(facts: Facts, test: Evidence) -> str:
     """That it is solved, and by what; empty where it is not, or an episode failed."""
     rate = test.success_rate
-    if not facts.failed and facts.threshold is not None and test.mean_return >= facts.threshold:
+    if facts.failed:
+        return ""
+    if facts.threshold is not None and test.mean_return >= facts.threshold:
         return f"Solved: the held-out return of {number(test.mean_return)} reaches {number(facts.threshold)}"
-    if not facts.failed and rate is not None and rate >= ALMOST_ALL:
+    if rate is not None and rate >= ALMOST_ALL:
         return f"Solved: success in {rate:.0%} of the test episodes"
     return ""

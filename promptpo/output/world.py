@@ -22,14 +22,10 @@ MODEL = "model.py"
 
 def use_of_world(view: RunView) -> str:
     """What the world models of a run were used for, saved and cost, as one line; empty where none was made."""
-    state, best = view.state, view.best
+    state = view.state
     if not state.worlds:
         return ""
-    known = {one.attempt.id: one.attempt.candidate.parents for one in view.candidates}
-    line = [best.attempt.id] if best is not None else []
-    for one in line:
-        line += [parent for parent in known.get(one, ()) if parent not in line]
-    paid = state.ledger.taken["world"]
+    paid, line = state.ledger.taken["world"], [one.id for one in view.lineage]
     return use_in_words(state.imagined, paid, state.ledger.searched_steps, state.told["promise"], line)
 
 

@@ -41,7 +41,18 @@ def write_video(frames: Sequence[Frame], fps: float, path: Path) -> None:
     Raises:
         MissingExtraError: The package that writes an MP4 is not installed.
     """
-    (_write_gif if path.suffix.lower() == ".gif" else _write_mp4)(frames, fps, path)
+    if path.suffix.lower() == ".gif":
+        _write_gif(frames, fps, path)
+        return
+    try:
+        import imageio.v2 as imageio
+
+        importlib.import_module("imageio_ffmpeg")  # imageio finds it by itself; say early that it is missing
+    except ImportError as error:
+        raise MissingExtraError('an MP4 needs imageio-ffmpeg: pip install "promptpo[video]"') from error
+    # the codec wants even numbers of pixels
+    options: dict[str, Any] = {"fps": fps, "codec": "libx264", "macro_block_size": 2}
+    imageio.mimsave(path, list(frames), **options)
 
 
 def _write_gif(frames: Sequence[Frame], fps: float, path: Path) -> None:
@@ -52,15 +63,3 @@ def _write_gif(frames: Sequence[Frame], fps: float, path: Path) -> None:
     pictures[0].save(
         path, save_all=True, append_images=pictures[1:], duration=duration, loop=0, optimize=True
     )
-
-
-def _write_mp4(frames: Sequence[Frame], fps: float, path: Path) -> None:
-    try:
-        import imageio.v2 as imageio
-
-        importlib.import_module("imageio_ffmpeg")  # imageio finds it by itself; say early that it is missing
-    except ImportError as error:
-        raise MissingExtraError('an MP4 needs imageio-ffmpeg: pip install "promptpo[video]"') from error
-    # the codec wants even numbers of pixels
-    options: dict[str, Any] = {"fps": fps, "codec": "libx264", "macro_block_size": 2}
-    imageio.mimsave(path, list(frames), **options)

@@ -122,18 +122,15 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
 
     Kinds of spending that the run did not have, such as tokens in a program search, are left out.
     """
-    ran, known, charts = [one for one in run.candidates if one.ran], run.state.best_so_far, []
+    ran, known, charts = [one for one in run.candidates if one.ran], run.so_far, []
     for name, field in SPENT.items():
         spent = attrgetter(field)
-        end = float(
-            max((spent(at) for at in (*(at for at, _ in known), *(one.spent for one in ran))), default=0)
-        )
-        if end > 0:
-            series = [_dot(one, float(spent(one.spent))) for one in ran]
-            if known:
-                line = [(float(spent(at)), one.mean_return) for at, one in known]
-                series.append(Series([*line, (end, line[-1][1])]))
-            charts.append((name, over(name, series, label=f"Best mean return against {name}")))
+        line = [(float(spent(at)), mean) for at, mean in known]
+        end = max([x for x, _ in line] + [float(spent(one.spent)) for one in ran], default=0.0)
+        if line and end > 0:
+            dots = [_dot(one, float(spent(one.spent))) for one in ran]
+            best = Series([*line, (end, line[-1][1])])
+            charts.append((name, over(name, [*dots, best], label=f"Best mean return against {name}")))
     return charts
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from promptpo.envs.task import label_of as env_label
 from promptpo.output.report.charts import SMALL, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import rendered
 from promptpo.output.runs import RunLine
-from promptpo.telling.feedback import number, with_noise
+from promptpo.output.sentences import sentence
+from promptpo.telling.feedback import number
 
 
 def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) -> str:
@@ -43,7 +43,9 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
             )
             for n, line in enumerate(lines)
         ],
-        tasks=[(_task_of(runs[0][1]), _curves(runs)) for runs in _by_task(lines)] if compared else [],
+        tasks=[(sentence("task_cell", runs[0][1].facts), _curves(runs)) for runs in _by_task(lines)]
+        if compared
+        else [],
     )
 
 
@@ -56,45 +58,23 @@ def _report(line: RunLine, path: Path) -> str:
 def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
     """What the table says of a run, by the names of its columns; how it differs from the first where that is given."""
     told = line.facts
-    value = "nothing ran" if told["finished"] else "not finished"
-    if told["mean_return"] is not None:
-        ends = [number(end) for end in told["ci95"] if end is not None]
-        value = number(told["mean_return"]) + (f" ({' to '.join(ends)})" if ends else "")
-    writer, method, usd = told["written_by"], told["method"], told["cost_usd"]
-    if not writer or method not in ("promptpo", "search", ""):
-        writer = (
-            f"{method} ({writer})" if writer else method
-        )  # where a model is part of a baseline, which of them
-    price = f"{usd:.4f}" if usd else "0"
-    if told["calls_of_unknown_price"]:
-        price = f"more than {price}" if usd else "unknown"
 
     def known(key: str, form: str) -> str:
         return "" if told[key] is None else form.format(told[key])
 
     return {
         "run": label_of(line.directory),
-        "held-out return": value,
+        "held-out return": sentence("return_cell", told),
         **({"against the first": _difference(line, first)} if first else {}),
         "success": known("success_rate", "{:.0%}"),
-        "written by": writer,
+        "written by": sentence("writer_cell", told),
         "seed": known("seed", "{}"),
         "steps searched": known("searched_steps", "{:,}"),
         "calls": known("calls", "{:,}"),
-        "US dollars": price,
+        "US dollars": sentence("price_cell", told),
         "seconds": known("wall_seconds", "{:,.0f}"),
-        "environment": _task_of(line),
+        "environment": sentence("task_cell", told),
     }
-
-
-def _task_of(line: RunLine) -> str:
-    """The environment, with what makes its returns those of another task."""
-    told = [f"{name}={value!r}" for name, value in line.facts["env_kwargs"].items()]
-    horizon = line.facts.get("max_episode_steps")
-    words = {"wrappers": "wrapped", "variants": "variants", "reward": "a reward program"}
-    told += [f"at most {horizon} steps"] if horizon else []
-    told += [word for name, word in words.items() if line.facts.get(name)]
-    return env_label(line.facts["env_id"]) + (f" ({', '.join(told)})" if told else "")
 
 
 def label_of(directory: Path) -> str:
@@ -103,13 +83,7 @@ def label_of(directory: Path) -> str:
 
 
 def _difference(line: RunLine, first: RunLine) -> str:
-    found = None if line is first else line.against(first)
-    if found is None:
-        return ""
-    if found.tie:
-        return "the same in every episode"
-    words = {1: "better", 0: "could be noise", -1: "worse"}[found.verdict]
-    return f"{with_noise(found.mean, found.standard_error, signed=True)}, {words}"
+    return sentence("difference_cell", None if line is first else line.against(first))
 
 
 def _by_task(lines: Sequence[RunLine]) -> Iterable[list[tuple[int, RunLine]]]:

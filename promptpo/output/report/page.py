@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +16,14 @@ from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
 from promptpo.llm.base import PNG
 from promptpo.output.baseline_run import read_run
-from promptpo.output.importance import importance_json
 from promptpo.output.outcome import caveats, worth
 from promptpo.output.report import charts
 from promptpo.output.report.result import REPORT, versions, written_by
 from promptpo.output.report.templates import rendered
 from promptpo.output.run_view import RunView
+from promptpo.output.sentences import sentence
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
-from promptpo.run.state import CandidateState
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
@@ -77,9 +75,10 @@ def write_report(
     if not isinstance(view, RunView):
         write_named(path, page(view))
         return path
-    why = _left_out(view, episode=episode, trusted=own or trust, seconds=seconds)
+    built = builds(view.config.task)
+    why = sentence("no_episode", view, episode, own or trust, seconds, built)
     if episode and view.best is not None:
-        tell(why or f"for an episode of the best policy, this {builds(view.config.task)}")
+        tell(why or f"for an episode of the best policy, this {built}")
     shown: Shown | str = why
     if not why:
         from promptpo.output.report.episode import show_episode
@@ -89,24 +88,6 @@ def write_report(
     with reading(run):
         write_named(path, page(view, shown))
     return path
-
-
-def _left_out(view: RunView, *, episode: bool, trusted: bool, seconds: float | None) -> str:
-    """Why no episode is run for the report; empty where one is."""
-    again, expected = (
-        f"promptpo report {shlex.quote(str(view.directory))}",
-        view.state.seconds_per_test_episode,
-    )
-    if not episode:
-        return f"The report was written without an episode; add one with: {again}"
-    if seconds is not None and expected > seconds:
-        return f"An episode takes about {expected:.0f} seconds here, so none was run for this page; add one with: {again}"
-    if not trusted:
-        return (
-            f"The run was not made here, and running an episode {builds(view.config.task)}, so none was run; "
-            f"if you trust it: {again} --trust"
-        )
-    return ""
 
 
 def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
@@ -126,17 +107,12 @@ def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
 
 def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     """What the page of a baseline shows: its curve, its test, and how to repeat it."""
-    names = ("train_mean_return", "mean_return")
-    parts = [
-        [(one.steps, mean) for one in run.points if (mean := getattr(one, name)) is not None]
-        for name in names
-    ]
-    lines = [
-        charts.Series(points, look, "line") for points, look in zip(parts, ("faint", "best"), strict=True)
-    ]
-    curve = (
-        charts.over("training steps", lines, label="Mean return against training steps") if any(parts) else ""
-    )
+    lines = []
+    for name, look in (("train_mean_return", "faint"), ("mean_return", "best")):
+        points = [(one.steps, mean) for one in run.points if (mean := getattr(one, name)) is not None]
+        lines += [charts.Series(points, look, "line")] if points else []
+    label = "Mean return against training steps"
+    curve = charts.over("training steps", lines, label=label) if lines else ""
     command = run.content.get("command")
     return {
         "steps": run.content["steps"],
@@ -155,6 +131,11 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
     world = state.worlds[-1] if state.worlds else None
+    importances = None
+    if best and best.sensitivity:
+        from promptpo.output.importance import importance_json
+
+        importances = importance_json(best)
     if state.experiments:
         from promptpo.telling.experiments import one_line as experiment_line
     if world:
@@ -172,26 +153,14 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "references": {name: one for name, one in run.references.items() if one.episodes},
         "words": [*worth(result), *caveats(result, run.directory)],
         "goal_pictures": _goal_pictures(run),
-        "importances": importance_json(best) if best else None,
+        "importances": importances,
         "models": brought(state),
-        "ancestors": _ancestors(run),
         "experiments": [(experiment_line(one), one) for one in state.experiments],
         "world": world,
         "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
         "episode": None if isinstance(shown, str) else shown,
         "note": shown if isinstance(shown, str) else shown.note,
     }
-
-
-def _ancestors(run: RunView) -> list[CandidateState]:
-    """The best candidate and all whose prompt or numbers it came from, in the order of rounds and ids."""
-    left, found = [run.best.id] if run.best else [], set()
-    while left:
-        one = run.state.candidate(left.pop())
-        if one is not None and one.id not in found:
-            found.add(one.id)
-            left += one.attempt.candidate.parents
-    return [one for one in run.candidates if one.id in found]
 
 
 def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
