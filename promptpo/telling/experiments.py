@@ -145,5 +145,9 @@ def _in_words(one: Experiment, most: int) -> str:
     """An experiment: what was tried out, and in so many characters what it reported or why it did not."""
     idea = _idea(one, 2 * limits.IDEA)  # it may say what columns of the report mean
     head = f"{one.id} ({_took(one)}){f': {idea}' if idea else ''}"
-    report = one.report or f"It gave no report: {tidy(one.problem)}."
-    return f"{head}\n{whole_lines(report, most - len(head), kept=FIT)}"
+    return "\n".join(
+        [
+            head,
+            whole_lines(one.report or f"It gave no report: {tidy(one.problem)}.", most - len(head), kept=FIT),
+        ]
+    )
