@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from promptpo.spec.values import FEW, table_of
 if TYPE_CHECKING:
     from promptpo.spec.functions import Level
     from promptpo.spec.trial import AttributeChain, Proposal, SpecTrial
+    from promptpo.spec.values import Tie
 
 MARK = "...  # lines are left out here"
 
@@ -46,7 +47,7 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
     after = trial.sides(*spaces)
     before = sorted(after, key=lambda one: one[0].startswith("next_obs"))
     body, helpers = _with_marks(passed), list(_helpers(passed))
-    ends = {attribute: path for path, attribute in trial.names(spaces[0]).items()}
+    ends = {name: path for path, (name, told) in trial.names(spaces[0]).items() if told == path}
     head, shown = list[str](), "\n".join([*body, *helpers])
     words = {
         one: told
@@ -68,19 +69,8 @@ def coded(trial: SpecTrial | None, name: str, room: int, spaces: tuple[Any, Any]
                 return None
             head += [f"{one} = {found.path}"] if found.path not in {"", one} else []
             words |= {one: NOT_OBSERVED} if found.hidden else {}
-        elif told := _constant(chain, last):
+        elif told := _meaning(passed, one, (first, last), (start, end), ends):
             words[one] = told
-        elif (whole := _changing(passed, one, chain)) in ends and (end.hidden or end.path.startswith("obs")):
-            seen = ends[whole]
-            words[one] = f"read while {level.path}.{whole} changes from {seen} to next_{seen}"
-        elif end.path:
-            same = all(map(equal, first, last))
-            begun = f"{start.path} at the beginning of a step, " if start.path else ""
-            words[one] = end.path if same else f"{begun}{end.path} at the end of a step"
-        elif end.hidden:
-            whole = chain.text.partition("[")[0][1:]
-            after_it = f"changes within a step, after which {level.path}.{whole} is {ends.get(whole)}"
-            words[one] = after_it if chain.own and whole in ends else NOT_OBSERVED
     used = " ".join([*head, *body])
     given = [one for one in ("obs", "action", "next_obs") if re.search(rf"\b{one}\b", used)]
     entry = "\n".join([f"def {name}({', '.join(given)}):", *(f"    {line}" for line in (*head, *body))])
@@ -95,29 +85,62 @@ def _says(passed: Proposal) -> bool:
     return any(isinstance(n, SAYING) for one in body for n in ast.walk(one))
 
 
-def _changing(passed: Proposal, path: str, chain: AttributeChain) -> str:
-    """The attribute that a path of code begins with, where the function has changed it when it is first read; empty where not."""
-    level, whole = passed.lines.level, chain.text.partition("[")[0]
-    at = next(
-        line.lineno for line, reads in zip(passed.lines.body, passed.reads, strict=True) if path in reads
-    )
+def _changed(passed: Proposal, path: str) -> bool:
+    """Whether the function itself has changed what a path of code begins with when it is first read."""
+    level, lines = passed.lines.level, zip(passed.lines.body, passed.reads, strict=True)
+    at = next(line.lineno for line, reads in lines if path in reads)
     stored = {name for one in level.node.body if one.lineno < at for name in stored_in(one)}
-    return whole[1:] if chain.own and f"{level.me}{whole}" in stored else ""
+    return path.partition("[")[0].replace(level.path, level.me, 1) in stored
 
 
-def _constant(chain: AttributeChain, values: list[Any]) -> str:
-    """The few numbers or words that always were what nothing but construction and resets sets; empty for all else."""
-    value, owner = values[0], chain.root
+def _meaning(
+    passed: Proposal,
+    path: str,
+    values: tuple[list[Any], list[Any]],
+    ties: tuple[Tie, Tie],
+    ends: Mapping[str, str],
+) -> str:
+    """What a path of the code is to a policy; empty where nothing was found out.
+
+    Args:
+        passed: The code.
+        path: For example ``env.data.qpos[0]``.
+        values: Those of each step when it is first read, and when it is last read.
+        ties: What they are, seen before the step and after it.
+        ends: Attributes that are parts of the observation after each step, and which.
+    """
+    chain = next(one[path] for one in passed.reads if path in one)
+    seen = ends.get(chain.text.partition("[")[0][1:]) if chain.own else None
+    (first, last), (start, end), same = values, ties, _same(values[1])
+    if same and _is_fixed(chain):
+        return same
+    if seen and (end.hidden or (end.path.startswith("obs") and _changed(passed, path))):
+        return f"read while {path.partition('[')[0]} changes from {seen} to next_{seen}"
+    if end.path:
+        begun = f"{start.path} at the beginning of a step, " if start.path else ""
+        return end.path if all(map(equal, first, last)) else f"{begun}{end.path} at the end of a step"
+    return NOT_OBSERVED if end.hidden else f"{same} in all steps seen" if same else ""
+
+
+def _same(values: Sequence[Any]) -> str:
+    """The few numbers or words that all values are; empty where they differ."""
+    value = values[0]
     if value is None or np.size(value) > FEW or not all(equal(one, value) for one in values):
         return ""
+    numbers = isinstance(value, np.ndarray | np.generic)
+    return str(np.vectorize(lambda one: float(f"{one:.6g}"))(value).tolist() if numbers else value)
+
+
+def _is_fixed(chain: AttributeChain) -> bool:
+    """Whether nothing but construction and resets sets what a chain reads."""
+    owner = chain.root
     if chain.own or ("." in chain.text and not isinstance(owner, ModuleType | type)):
         for name in re.findall(r"\.(\w+)", chain.text):
             computed = isinstance(getattr(type(owner), name, None), property)
             if computed or not is_fixed(owner, name, ("reset", "_reset")):
-                return ""
+                return False
             owner = getattr(owner, name)
-    numbers = isinstance(value, np.ndarray | np.generic)
-    return str(np.vectorize(lambda one: float(f"{one:.6g}"))(value).tolist() if numbers else value)
+    return True
 
 
 def _with_marks(passed: Proposal) -> list[str]:

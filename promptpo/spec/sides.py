@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,7 @@ def with_observation(
         sources["State"] = "known"
     else:
         found = fields_of("obs", space, section, names_kept(env.unwrapped), observed.observations)
-        found = _named(found, observed.trial.names(space) if observed.trial is not None else {})
+        found = list(_named(found, observed.trial.names(space) if observed.trial is not None else {}))
         kept = any(not _NAMELESS.match(item.name) for item in found)
         sources["State"] = (
             "documentation" if section.text or section.tables else "environment" if kept else "space"
@@ -68,14 +68,16 @@ def with_observation(
     )
 
 
-def _named(found: Sequence[Field], names: Mapping[str, str]) -> list[Field]:
-    """Numbers without a name under that of the one attribute that always held them."""
+def _named(found: Sequence[Field], names: Mapping[str, tuple[str, str]]) -> Iterator[Field]:
+    """Numbers without a name under that of the one attribute that always held them, scaled or not."""
     taken = {item.name for item in found}
-    free = {path: name for path, told in names.items() if (name := identifier(told)) and name not in taken}
-    return [
-        replace(item, name=free.get(item.path, item.name)) if _NAMELESS.match(item.name) else item
-        for item in found
-    ]
+    for item in found:
+        attribute, told = names.get(item.path, ("", item.path))
+        name = identifier(attribute)
+        if name and name not in taken and _NAMELESS.match(item.name):
+            meaning = item.meaning if told == item.path else f"env.{attribute} is {told}"
+            item = replace(item, name=name, meaning=meaning)  # noqa: PLW2901 - the same one
+        yield item
 
 
 def with_action(

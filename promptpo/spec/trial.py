@@ -267,13 +267,18 @@ class SpecTrial:
         same = (path for path, seen in whole.items() if all(map(equal, values, seen)))
         return Tie(path) if (path := next(same, "")) else tie(values, sides)
 
-    def names(self, observation_space: Any) -> dict[str, str]:
-        """What the environment itself calls numbers of the observation: path to the one attribute that always equals it."""
+    def names(self, observation_space: Any) -> dict[str, tuple[str, str]]:
+        """What the environment itself calls numbers of the observation: path to the one attribute that it tells, and how."""
         seen = columns(observation_space, [row[2] for row in self.rows], "obs")
         names = {name for own in self.own for name in own}
         ties = [(tie([own.get(name) for own in self.own], seen).path, name) for name in names]
-        often = Counter(path for path, _ in ties)
-        return {path: name for path, name in ties if path and " " not in path and often[path] == 1}
+        places = [
+            match[0] if (match := re.search(r"obs[^ ]*", told)) and "," not in told else ""
+            for told, _ in ties
+        ]
+        often = Counter(places)
+        named = zip(places, ties, strict=True)
+        return {place: (name, told) for place, (told, name) in named if place and often[place] == 1}
 
 
 def _chains(lines: Sliced, statement: ast.stmt) -> Iterator[tuple[str, AttributeChain]]:

@@ -21,28 +21,24 @@ def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
     Args:
         text: What is made shorter.
         most: Characters.
-        kept: Given, whole blocks are lost, as empty lines divide them, but no line that begins so.
+        kept: Lines that begin so come first where others are lost.
     """
     text = text.strip()
     if len(text) <= most:
         return text
-    between, what = ("\n", "line") if kept is None else ("\n\n", "block")
-    staying = [line for line in text.split("\n") if kept is not None and line.startswith(kept)]
-    first, *others = text.split(between)
-    room = max(most - 24 - sum(len(line) + 1 for line in staying), 1)  # less what the note takes
-    told = [between_words(first, room) if kept is None else whole_lines(first, room)]
+    lines = text.split("\n")
+    if kept is not None:
+        lines.sort(key=lambda line: not line.startswith(kept))
+    room = max(most - 24, 1)  # less what the note takes
+    told = [between_words(lines[0], room)]
     size = len(told[0])
-    for other in others:
-        size += len(between) + len(other)
+    for line in lines[1:]:
+        size += 1 + len(line)
         if size > room:
             break
-        told.append(other)
-    left = 1 + len(others) - len(told)
-    note = [f"({counted(left, f'more {what}')})"] if left else []
-    shown = between.join(told)
-    last = [line for line in staying if line not in shown.split("\n")]
-    cut = between.join(filter(None, [shown, "\n".join([*last, *note])]))
-    return cut if kept is None else whole_lines(cut, most)
+        told.append(line)
+    left = len(lines) - len(told)
+    return "\n".join([*told, *([f"({counted(left, 'more line')})"] if left else [])])
 
 
 def between_words(text: str, most: int) -> str:

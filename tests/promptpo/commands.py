@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -85,6 +86,7 @@ def _run(
         os.dup2(file.fileno(), number)
         file.close()
     os.chdir(cwd)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # a worker's start may have begun the server
     os.environ.clear()
     os.environ.update(environment)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115

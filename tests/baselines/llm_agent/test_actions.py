@@ -20,9 +20,7 @@ class Action:
     """What act returns."""
 
     MOVE_LEFT = 0
-    # towards the goal, if the ice
-    # lets you
-    MOVE_DOWN = 1
+    MOVE_DOWN = 1  # towards the goal, if the ice lets you
     STAY = 2  # for one step
 
 
@@ -34,7 +32,7 @@ TORQUES = Numbers(
 
 
 def test_actions_are_described_as_the_spec_does() -> None:
-    """Names, comments behind the line and comments above it."""
+    """Names, and comments behind the line."""
     described = actions_of(spaces.Discrete(3), SPEC).describe()
     assert described.splitlines() == [
         "(A) MOVE_LEFT",

@@ -70,7 +70,7 @@ def test_wrappers_stand_in_their_order_with_their_arguments() -> None:
     env.reset(seed=0)
     assert env.step(0)[1] == pytest.approx(-1 / 24)
     text = " ".join(describe(task).text.split())
-    assert "Scaled{\"by\": 4} in FlattenObservation." in text
+    assert 'Scaled{"by": 4} in FlattenObservation.' in text
     assert "wrappers around the environment may change observations and rewards" in text
 
 

@@ -224,17 +224,18 @@ def test_an_end_that_was_never_seen_is_shown_as_the_code_has_it() -> None:
 
 
 def test_what_may_still_change_is_not_called_constant() -> None:
-    """A number that only resets set, always alike, is told; one that a step may set is not, whatever was seen of it."""
+    """A number that only resets set, always alike, is told; of one that a step may set it is told that it was seen so."""
     text = spec_of("Pond").text
     assert "# env.scale: 2." in text
     assert "# Not found in the observation: env.t." in text
-    assert text.count("env.spilled") == 1
+    assert "# env.spilled: 0.0 in all steps seen." in text
 
 
 def test_a_scaled_copy_is_not_called_hidden() -> None:
     """The heat stands in the observation, shifted and scaled."""
     text = spec_of("Kiln").text
     assert "# env.heat: 4 * next_obs[0] + 3." in text
+    assert "self.heat = obs[0]  # seen -0.7865 .. 0.4636; env.heat is 4 * obs[0] + 3" in text
     assert "Not found in the observation" not in text
 
 

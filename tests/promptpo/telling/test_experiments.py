@@ -36,15 +36,16 @@ def test_a_report_stays_text(text: str) -> None:
     assert experiments.tidy(tidy) == tidy
 
 
-def test_reports_lose_whole_blocks_and_no_fit() -> None:
-    """What short ones leave, long ones have; what stands between empty lines goes together, from the end."""
+def test_reports_lose_lines_from_their_end_and_no_fit() -> None:
+    """What short ones leave, long ones have; what was fitted comes first where lines are lost."""
     table = "\n".join(f"step {n}: moved {n}" for n in range(40))
     long = "\n\n".join([table, table, table, table, "more words\nFIT: gain 2.5\n" + table])
     short = "FIT: drag 0.1"
     told = experiments.report_of([long, short, "", "none"])
     first, _, second = told.partition("\n\nEpisode 2:\n")
     assert second == f"{short}\n\nEpisode 4:\nnone"
-    assert first == "\n\n".join(["Episode 1:\n" + table, *[table] * 3, "FIT: gain 2.5\n(1 more block)"])
+    assert first.startswith("Episode 1:\nFIT: gain 2.5\nstep 0: moved 0\n")
+    assert first.endswith(" more lines)")
     assert len(told) <= limits.REPORT
     ten = experiments.report_of([f"{n}\n{long}" for n in range(10)])
     assert len(ten) <= limits.REPORT
