@@ -84,11 +84,12 @@ def report_of(reports: Sequence[str]) -> str:
     for n, report in enumerate(reports, 1):
         said.setdefault(tidy(report), []).append(str(n))
     said.pop("", None)
-    told, room = dict[str, str](), limits.REPORT - 14 * len(said)  # what titles take
+    titles = {text: f"Episode {', '.join(n)}:\n" for text, n in said.items()}
+    told, room = dict[str, str](), limits.REPORT - sum(len(title) + 2 for title in titles.values())
     for n, text in enumerate(sorted(said, key=len)):  # what short ones leave, long ones have
         told[text] = whole_lines(text, room // (len(said) - n), kept=FIT)
         room -= len(told[text])
-    return "\n\n".join(f"Episode {', '.join(n)}:\n{told[text]}" for text, n in said.items())
+    return "\n\n".join(title + told[text] for text, title in titles.items())
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:
