@@ -23,6 +23,9 @@ FEW = 24
 UNKNOWN = "..."
 """Stands for the numbers of a variable that are not known, where others are."""
 
+SMALLEST = float(np.finfo(float).tiny)
+"""The least that anything is divided by."""
+
 FEWEST = 3
 """Different values from which on two numbers that lie on a line are copies of each other."""
 
@@ -102,7 +105,9 @@ def _on_a_line(y: NDArray[Any], sides: Columns) -> tuple[str, bool] | None:
         for n, x in enumerate(rows.T):
             if np.ptp(y) <= 1e-9 * np.abs(y).max() or not 0 < np.ptp(x) < np.inf:  # NaN in observations too
                 continue
-            slope, offset = map(float, np.polyfit(x, y, 1))
+            apart, middle = x - x.mean(), float(y.mean())
+            slope = float(apart @ (y - middle) / max(apart @ apart, SMALLEST))
+            offset = middle - slope * float(x.mean())
             if not np.allclose(slope * x + offset, y, rtol=0, atol=1e-4 * float(np.ptp(y)) + 1e-9):
                 continue
             factor, added = f"{slope:.6g}", f" {'-' if offset < 0 else '+'} {abs(offset):.6g}"

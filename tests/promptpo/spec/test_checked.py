@@ -5,6 +5,7 @@ another method, a reward kept in an attribute, a component that computes it, a t
 is transformed after `super().step`, and scaled copies of the state.
 """
 
+import warnings
 from functools import cache
 from typing import Any
 
@@ -237,6 +238,14 @@ def test_a_scaled_copy_is_not_called_hidden() -> None:
     assert "# env.heat: 4 * next_obs[0] + 3." in text
     assert "self.heat = obs[0]  # seen -0.7865 .. 0.4636; env.heat is 4 * obs[0] + 3" in text
     assert "Not found in the observation" not in text
+
+
+def test_numbers_that_hardly_change_are_compared_without_a_warning() -> None:
+    """A line through them is found, or none is."""
+    nearly, line = np.array([5.0, 5.0, 5.0 + 1e-15, 5.0]), np.array([0.0, 1.0, 2.0, 4.0])
+    with warnings.catch_warnings(action="error"):
+        assert tie(list(line), [("obs", nearly[:, None], False)]) == ("", True)
+        assert tie(list(2 * line + 1), [("obs", line[:, None], False)]) == ("2 * obs[0] + 1", False)
 
 
 def test_a_variable_is_told_as_it_is_where_it_is_read() -> None:
