@@ -127,7 +127,7 @@ def disk(tmp_path: Path) -> Iterator[Any]:
         pytest.skip("only root may mount a small disk")
     yield mount
     for path in mounted:
-        subprocess.run(["umount", str(path)], check=True)
+        subprocess.run(["umount", "-l", str(path)], check=True)
 
 
 @pytest.mark.slow
