@@ -88,7 +88,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     from promptpo.run.config import Config
     from promptpo.run.settings import settings_of
 
-    rows = [(f"`{one.keyword}`", _escaped('False: ' * one.negated + one.help)) for one in settings_of(Config)]
+    rows = [(f"`{one.keyword}`", _escaped("False: " * one.negated + one.help)) for one in settings_of(Config)]
     return markdown.replace(SETTINGS, _table("keyword of `optimize`", rows))
 
 
