@@ -40,7 +40,7 @@ class Conversation:
     def begin(self, history: History, where: RunStatus) -> None:
         """Begin a round: settle what all its requests are told of where the run is."""
         spec, config = self._context.spec, self._context.config
-        self.system = prompting.system_prompt(spec, config, played=bool(history.attempts))
+        self.system = prompting.system_prompt(spec, config)
         self._known = PromptContext(
             history,
             where,

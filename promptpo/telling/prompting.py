@@ -57,24 +57,18 @@ def tokens(text: str) -> int:
     return round(len(text) / limits.CHARACTERS_PER_TOKEN)
 
 
-_SEEN_AT_RANDOM = re.compile(r"# Always the same in the steps seen:(?:.*[^.\n]\n)*.*\.\n")
-"""What a spec says of its steps of random actions alone."""
-
-
-def system_prompt(spec: TaskSpec, config: Config, *, played: bool = False) -> str:
+def system_prompt(spec: TaskSpec, config: Config) -> str:
     """The part of every request for a policy that never changes in a round.
 
     Args:
         spec: Of the task.
         config: Of the run.
-        played: Whether programs were played already, so that what was the same at random need not be so any more.
     """
     pictures, once = on_looking(spec.observation_space), config.budget.rounds == 1
-    text = _SEEN_AT_RANDOM.sub("", spec.text) if played else spec.text
     success = "the share of episodes that succeed, then " if spec.reports_success else ""
     return render(
         "system",
-        **(task_of(spec) | {"spec": text}),
+        **task_of(spec),
         goal=f"{success}the sum of rewards",
         horizon=spec.horizon or spec.cut,
         tune=config.switches.tune and config.tune != "none",

@@ -18,22 +18,21 @@ from tests.promptpo.telling.examples import BEST, PARTNER, known, plan
 
 FORMS = {"spec": "x: float", "observation_form": "an int", "action_form": "an int"}
 EPISODES = [("1", "It went left."), ("2", "It stood.")]
-ALWAYS = "# Always the same in the steps seen: env.game_over 0, env.tip [0.004407, 0.4003,\n# 0.1507].\n"
-SPEC = f'''"""A cart on a track."""
+SPEC = '''"""A cart on a track."""
 
 class State:
     position: float  # m
 
 
-{ALWAYS}# Not found in the observation: env.wind (seen 0.1 .. 0.4).
+# Not found in the observation: env.wind (seen 0.1 .. 0.4).
 '''
 SPACE = spaces.Box(-1.0, 1.0, (4,))
 
 
-def system(*, success: bool = False, horizon: int | None = 500, played: bool = False, **options: Any) -> Any:
+def system(*, success: bool = False, horizon: int | None = 500, **options: Any) -> Any:
     """A system prompt."""
     spec = TaskSpec(SPEC, SPACE, SPACE, horizon, None, success)
-    return prompting.system_prompt(spec, Config(Task("Cart-v0"), **options), played=played)
+    return prompting.system_prompt(spec, Config(Task("Cart-v0"), **options))
 
 
 def test_who_is_asked_once_is_promised_no_second_request() -> None:
@@ -47,15 +46,6 @@ def test_tables_are_promised_where_there_are_any() -> None:
     assert "Tables of steps" in system()
     assert "Tables of steps" not in system(recipe="paper")
     assert "Tables of steps" not in system(budget=Budget(rounds=1))
-
-
-def test_what_random_actions_left_the_same_is_told_until_programs_have_played() -> None:
-    """Later steps may contradict it; what else the spec says of them stays."""
-    assert "game_over" in system()
-    later = system(played=True)
-    assert "Always the same" not in later
-    assert "0.1507" not in later
-    assert later == system().replace(ALWAYS, "")
 
 
 def test_system_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
