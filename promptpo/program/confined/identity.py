@@ -17,11 +17,15 @@ def digest(module: Module) -> str:
     Docstrings, annotations and the names of variables and arguments do not change it. Numbers, strings,
     structure and the names of attributes, functions, methods, classes and keyword arguments do.
     """
-    tree = parse(module.source) or module.tree  # one of its own, since normalising changes it
+    return _named(parse(module.source) or module.tree, module.source)  # one of its own, which changes
+
+
+def _named(tree: ast.Module, source: str) -> str:
+    """The digest of a source by its tree, which it changes."""
     try:
         return text_digest(ast.dump(_Normalise().visit(tree)))
     except (RecursionError, MemoryError, ValueError):  # among others, integers that Python refuses to write
-        return text_digest(module.source)
+        return text_digest(source)
 
 
 def skeleton(module: Module) -> str:
@@ -36,7 +40,8 @@ def skeleton(module: Module) -> str:
         plain = ast.unparse(ast.fix_missing_locations(_WithoutNumbers(values).visit(tree)))
     except (RecursionError, MemoryError):
         return digest(module)
-    return digest(Module.parse(plain) or module)
+    again = parse(plain)
+    return digest(module) if again is None else _named(again, plain)
 
 
 class _Normalise(ast.NodeTransformer):
@@ -47,9 +52,10 @@ class _Normalise(ast.NodeTransformer):
         self.own: set[str] = set()
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        self.own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        self.own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-        keywords = {k.arg for n in ast.walk(node) if isinstance(n, ast.Call) for k in n.keywords}
+        nodes = list(ast.walk(node))
+        self.own = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.own |= {n.arg for n in nodes if isinstance(n, ast.arg)}
+        keywords = {k.arg for n in nodes if isinstance(n, ast.Call) for k in n.keywords}
         self.own -= {"PARAMS", "TABLE", "self", "Policy"} | {k for k in keywords if k}
         return self._without_docstring(node)
 
