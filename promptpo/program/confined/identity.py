@@ -17,15 +17,11 @@ def digest(module: Module) -> str:
     Docstrings, annotations and the names of variables and arguments do not change it. Numbers, strings,
     structure and the names of attributes, functions, methods, classes and keyword arguments do.
     """
-    return _named(parse(module.source) or module.tree, module.source)  # one of its own, which changes
-
-
-def _named(tree: ast.Module, source: str) -> str:
-    """The digest of a source by its tree, which it changes."""
+    tree = parse(module.source) or module.tree  # one of its own, since normalising changes it
     try:
         return text_digest(ast.dump(_Normalise().visit(tree)))
     except (RecursionError, MemoryError, ValueError):  # among others, integers that Python refuses to write
-        return text_digest(source)
+        return text_digest(module.source)
 
 
 def skeleton(module: Module) -> str:
@@ -40,8 +36,7 @@ def skeleton(module: Module) -> str:
         plain = ast.unparse(ast.fix_missing_locations(_WithoutNumbers(values).visit(tree)))
     except (RecursionError, MemoryError):
         return digest(module)
-    again = parse(plain)
-    return digest(module) if again is None else _named(again, plain)
+    return digest(Module(plain, tree))
 
 
 class _Normalise(ast.NodeTransformer):
