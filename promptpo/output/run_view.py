@@ -118,7 +118,7 @@ class RunView:
 
     def experiment(self, name: str) -> Experiment | None:
         """The experiment of that id; None where there is none."""
-        return next((one for one in self.state.experiments if one.id == name), None)
+        return next((one for one in self.state.history.experiments if one.id == name), None)
 
     def candidate(self, name: str) -> CandidateState:
         """The candidate of that id; "best" names the best.

@@ -299,11 +299,11 @@ class Journal:
         with self._lock:
             if (kind, key) in self._by_key:
                 raise ValueError(f"the journal already has a {kind} event {key!r}")
-            event = Event(len(self._events), round(time.time(), 3), kind, key, data)
-            line = {"n": event.n, "t": event.t, "kind": kind, "key": key, "data": data}
+            now = round(time.time(), 3)
+            line: dict[str, Any] = {"n": len(self._events), "t": now, "kind": kind, "key": key, "data": data}
             self._append(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+            event = self._by_key[kind, key] = Event(**line)
             self._events.append(event)
-            self._by_key[kind, key] = event
         for listener in self._listeners:
             listener(event)
         return event

@@ -202,12 +202,11 @@ class Session:
 
                 context = await control.begun(with_goals_reward(context, state, self.observer))
             context = replace(context, spec=with_cut(context.spec, context.horizon))
-            ahead = Preflight(context.spec, context.config, context.spender.llm)
             outcome = await search(
                 context,
                 control,
                 observe=self.observer.progress,
-                tested_so_far=lambda found: write_results(context, state, found, ahead, control.reason),
+                tested_so_far=lambda found: write_results(context, state, found, control.reason),
             )
             if goal:
                 outcome = await judged(context, outcome, control)
@@ -217,7 +216,7 @@ class Session:
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result that {journal.directory} has is kept."
             )
-        written = write_results(context, state, outcome, ahead, control.reason)
+        written = write_results(context, state, outcome, control.reason)
         journal.add("stop", str(len(state.sessions) - 1), {"reason": outcome.stop})
         write_page(journal.directory, self.observer)
         self.observer.finished(written)

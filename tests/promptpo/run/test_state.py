@@ -124,13 +124,6 @@ def test_a_round_tells_what_the_run_chose(linked: Any) -> None:
     assert (state.history.rounds, state.history.stalled, state.history.reflections) == (1, 2, ["Hm."])
 
 
-def test_a_candidate_is_one_value_until_something_happens(linked: Any) -> None:
-    """So that whoever lists them can mark the best."""
-    state = read_state(linked.directory)
-    assert [one is state.best for one in state.candidates].count(True) == 1
-    assert state.best is state.candidate(state.best.id)
-
-
 def test_who_takes_the_lead_is_the_best(linked: Any) -> None:
     """Also before the round ends, and after its last race."""
     linked.add("lead", "r1.r1c1.r1c2", {"leader": "r1c2", "change": "r1c2 takes the lead from r1c1: +1"})
