@@ -150,13 +150,10 @@ class History:
         """
         if threshold is None:
             return False
-        leader = self.find(self.leader_id)
-        misled = leader is not None and self.evidence(leader).mean_return < threshold
-        bar = leader.evaluation.mean_return if leader is not None and misled else -math.inf
-        return any(
-            self.runs(a) and a.evaluation.mean_return >= threshold and a.evaluation.mean_return > bar
-            for a in attempts
-        )
+        leader, bar = self.find(self.leader_id), -math.inf
+        if leader is not None and self.evidence(leader).mean_return < threshold:
+            bar = leader.evaluation.mean_return
+        return any(self.runs(one) and threshold <= one.evaluation.mean_return > bar for one in attempts)
 
     def _first(self, attempts: Sequence[Attempt]) -> Attempt | None:
         """The best of some; the leader was judged against what it was compared with, and stays first."""
@@ -215,8 +212,9 @@ class History:
             if leader is None or attempt.candidate.round <= self.rounds:
                 continue
             above = self.evidence(attempt).mean_return >= self.evidence(leader).mean_return
-            if above and self.against(attempt, leader).verdict > 0:
-                self.take_lead(Change(leader.id, attempt.id, self.against(attempt, leader)), once)
+            lead = self.against(attempt, leader)
+            if above and lead.verdict > 0:
+                self.take_lead(Change(leader.id, attempt.id, lead), once)
                 leader = attempt
 
 
