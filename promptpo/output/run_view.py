@@ -76,7 +76,7 @@ class RunView:
     @property
     def finished(self) -> bool:
         """Whether it has ended and has a result."""
-        return self.result is not None and self.state.finished
+        return self.result is not None and bool(self.state.stop)
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
@@ -144,7 +144,7 @@ def read_view(directory: Path) -> RunView:
         RunError: It is not a readable run.
     """
     state, path = read_state(directory), directory / RESULT
-    if not path.exists() or (len(state.sessions) > 1 and not state.finished):
+    if not path.exists() or (len(state.sessions) > 1 and not state.stop):
         return RunView(directory, state, None)
     try:
         result = dict(read_json(path))

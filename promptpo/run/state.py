@@ -172,11 +172,6 @@ class RunState:
         return str(ended.get("reason", ""))
 
     @property
-    def finished(self) -> bool:
-        """Whether the newest process that worked on the run came to its end."""
-        return bool(self.stop)
-
-    @property
     def spec(self) -> str:
         """What the model was told about the task; empty where nothing was yet."""
         return str(self.told["spec"].get("spec", {}).get("text", ""))

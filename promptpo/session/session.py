@@ -18,6 +18,7 @@ from promptpo.llm.base import Message
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST
 from promptpo.output.observer import Observer
+from promptpo.output.outcome import many
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
@@ -223,10 +224,7 @@ class Session:
     def _tell_the_end(self, spender: Spender) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""
         awaited = 0 if getattr(spender.llm, "repeats", False) else spender.ledger.awaited
-        what = (
-            f"waiting up to {RECEIVING_SECONDS:.0f} s for {awaited} answer{'s'[: awaited > 1]}, then "
-            if awaited
-            else ""
-        )
+        answers = many(awaited, "answer", "answers")
+        what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
         again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""
         self.observer.warn(f"ending: {what}testing the best so far{again}")
