@@ -157,8 +157,7 @@ class Preflight:
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
-        found = [self._episodes()]
-        found += [self._division(), *self._gaps(), self._model()]
+        found = [self._episodes(), self._division(), *self._gaps(), self._model()]
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
