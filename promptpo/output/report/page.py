@@ -136,7 +136,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         from promptpo.output.importance import importance_json
 
         importances = importance_json(best)
-    if state.experiments:
+    if state.history.experiments:
         from promptpo.telling.experiments import one_line as experiment_line
     if world:
         from promptpo.output.world import use_of_world
@@ -155,7 +155,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "goal_pictures": _goal_pictures(run),
         "importances": importances,
         "models": brought(state),
-        "experiments": [(experiment_line(one), one) for one in state.experiments],
+        "experiments": [(experiment_line(one), one) for one in state.history.experiments],
         "world": world,
         "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
         "episode": None if isinstance(shown, str) else shown,
