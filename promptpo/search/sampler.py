@@ -241,7 +241,6 @@ class Sampler:
         return Situation(
             observation_space=self._spec.observation_space,
             action_space=self._spec.action_space,
-            horizon=self._spec.horizon,
             round=plan.round,
             slot=plan.slot,
             seed=self._config.seed,

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from promptpo.errors import ProviderError
-from promptpo.llm.base import Completion, FatalProviderError, Request
+from promptpo.errors import FatalProviderError, ProviderError
+from promptpo.llm.base import Completion, Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.llm.asking import REQUEST, ask
 from tests.promptpo.llm.conformance import check

@@ -18,7 +18,6 @@ from promptpo.search.programs.writer import Genome
 PENDULUM = Situation(
     observation_space=spaces.Box(np.array([-1, -1, -8], np.float32), np.array([1, 1, 8], np.float32)),
     action_space=spaces.Box(-2.0, 2.0, (1,)),
-    horizon=200,
     round=1,
     slot=0,
     seed=0,
