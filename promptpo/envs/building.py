@@ -234,18 +234,11 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
     kind = gymnasium.Wrapper if what == "wrapper" else gymnasium.Env
     known = [key for key, one in vars(loaded).items() if isinstance(one, type) and issubclass(one, kind)]
     if what == "environment":
-        known += [
-            i for i, spec in gymnasium.registry.items() if _module_of(spec.entry_point) == loaded.__name__
-        ]
+        made_by = {i: spec.entry_point for i, spec in gymnasium.registry.items()}
+        modules = {i: str(getattr(one, "__module__", one)).partition(":")[0] for i, one in made_by.items()}
+        known += [i for i, module in modules.items() if module == loaded.__name__]
     hint = meant(name, known, f"it has {', '.join(known) or 'none'}.")
     raise UnknownEnvironmentError(f"{asked}: there is no {what} {name} in {loaded.__name__}; {hint}")
-
-
-def _module_of(entry_point: Any) -> str:
-    """The module of what an id stands for."""
-    if isinstance(entry_point, str):
-        return entry_point.partition(":")[0]
-    return getattr(entry_point, "__module__", "")
 
 
 def _import_advertised(name: str) -> None:
@@ -267,10 +260,6 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
     Raises:
         UsageError: There is none, or importing it raised.
     """
-    if os.sep in module and not module.endswith(".py"):
-        raise UsageError(
-            f"{asked}: {module} is no name of a module; of a file write the ending, too: {module}.py"
-        )
     try:
         if module.endswith(".py"):
             return _import_file(Path(module))
@@ -280,13 +269,16 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
         return importlib.import_module(module)
     except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
         why = f"importing {module} {raised(fault)}."
-        if module.endswith(".py") and not Path(module).is_file():
-            why = (
-                f"there is no file {module}; if it has moved, name it with --env where the command takes one, or put "
-                "it back."
-            )
-        elif isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
-            why = f"there is no module {module!r} on the path or in {Path.cwd()}."
+        if module.endswith(".py"):
+            if not Path(module).is_file():
+                why = (
+                    f"there is no file {module}; if it has moved, name it with --env where the command takes one, or put "
+                    "it back."
+                )
+        elif os.sep in module or (
+            isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]
+        ):
+            why = f"there is no module {module!r} on the path or in {Path.cwd()}; of a file write the ending, too: {module}.py"
         raise UsageError(f"{asked}: {why}") from fault
 
 
@@ -353,9 +345,9 @@ def _unknown(name: str) -> str:
         return f"there is no environment {name}; this version of Gymnasium has {', '.join(reversed(others))}."
     from promptpo.envs import meta_world
 
-    robots = list(meta_world.known_names())
-    bare = [known.removeprefix(meta_world.NAMESPACE) for known in robots]
-    hint = meant(name, (*gymnasium.registry, *robots, *bare), "write it as Gymnasium does.")
+    robots = meta_world.classes()
+    long = [meta_world.NAMESPACE + robot for robot in robots]
+    hint = meant(name, (*gymnasium.registry, *long, *robots), "write it as Gymnasium does.")
     game = ATARI.fullmatch(name)
     if game is not None:
         ale = f"ale_py:ALE/{game['game']}-v5"

@@ -155,8 +155,7 @@ def longest(env: AnyEnv) -> int | None:
     limits = [
         one.spec.max_episode_steps if one.spec else None for one in (family.everyone() if family else [env])
     ]
-    known = [limit for limit in limits if limit is not None]
-    return max(known) if len(known) == len(limits) else None
+    return None if None in limits else max(filter(None, limits))
 
 
 def differing(env: AnyEnv) -> frozenset[str]:

@@ -119,7 +119,6 @@ class Message:
 class Tried:
     """An earlier candidate, as a provider without language understanding needs to know it."""
 
-    id: str
     source: str
     outcome: str
     score: tuple[float, ...]

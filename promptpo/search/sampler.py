@@ -246,7 +246,7 @@ class Sampler:
             seed=self._config.seed,
             firsts=tuple(self._spec.firsts),
             tried=tuple(
-                Tried(a.id, a.candidate.source, a.evaluation.outcome, a.evaluation.score())
+                Tried(a.candidate.source, a.evaluation.outcome, a.evaluation.score())
                 for a in history.attempts
             ),
         )
