@@ -76,7 +76,7 @@ class RunView:
     @property
     def finished(self) -> bool:
         """Whether it has ended and has a result."""
-        return self.result is not None and bool(self.state.stop)
+        return bool(self.result and self.state.stop)
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
