@@ -22,7 +22,7 @@ from promptpo.output.outcome import many
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
-from promptpo.run.budget import with_episodes
+from promptpo.run.budget import ASIDE, with_episodes
 from promptpo.run.checking import check_model
 from promptpo.run.config import CONFIG, Config
 from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async
@@ -187,7 +187,9 @@ class Session:
         sandbox = state.sessions[-1]["sandbox"]
         if sandbox["missing"]:
             self.observer.warn(f"sandbox: {sandbox['level']}; missing here: {', '.join(sandbox['missing'])}")
-        self.observer.prepared(Preflight(context.spec, context.config, llm))
+        ahead = Preflight(context.spec, context.config, llm)
+        state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
+        self.observer.prepared(ahead)
 
     async def _search(self, context: SearchContext, state: RunState) -> RunResult:
         journal, control, goal = context.journal, self.control, context.config.goal
