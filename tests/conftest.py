@@ -1,8 +1,10 @@
 """What all tests share: the examples of property tests are the same in every run, unless new ones are wanted."""
 
 import atexit
+import functools
 import os
 import shutil
+import ssl
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -79,5 +81,7 @@ def warm_workers() -> Iterator[None]:
         patch.setattr("promptpo.output.evaluating.LocalExecutor", shelf.local)
         patch.setattr("promptpo.spec.describe.describe", shelf.describe)
         patch.setattr("multiprocessing.get_context", forked)
+        # each client of a provider reads the certificates of all authorities; no test's server has any
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
     shelf.clear()

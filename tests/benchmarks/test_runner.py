@@ -47,6 +47,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
         ["search", "oracle"],
     )
     told: list[str] = []
+    asked = replace(asked, published=asked.root.with_name("kept"))
     failures = run(asked, 2, told.append)
     return asked, failures, told
 
@@ -111,18 +112,18 @@ def test_the_page_is_self_contained(finished: Any) -> None:
         ET.fromstring(path.read_text())  # noqa: S314 - written by ourselves a moment ago
 
 
-def test_what_is_published_is_one_page_and_one_table(finished: Any, tmp_path: Path) -> None:
+def test_what_is_published_is_one_page_and_one_table(finished: Any) -> None:
     """A page whose pictures are beside it and which leads to nothing that stayed behind, and every row."""
     asked, *_ = finished
-    report(replace(asked, published=tmp_path / "kept"))
-    text = (tmp_path / "kept" / "report.md").read_text()
+    kept = asked.published
+    text = (kept / "report.md").read_text()
     assert text.replace("\n", " ").count("## ") > 3
     assert "cells/" not in text
     assert "2 of 3 runs are finished" in text
     shown = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
-    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"report.md", "results.csv", *shown}
-    assert all((tmp_path / "kept" / name).read_bytes().startswith(b"\x89PNG") for name in shown)
-    assert (tmp_path / "kept" / "results.csv").read_text() == (asked.root / "results.csv").read_text()
+    assert {path.name for path in kept.iterdir()} == {"report.md", "results.csv", *shown}
+    assert all((kept / name).read_bytes().startswith(b"\x89PNG") for name in shown)
+    assert (kept / "results.csv").read_text() == (asked.root / "results.csv").read_text()
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ def test_the_gate_takes_time_in_proportion() -> None:
         return min(once() for _ in range(3))
 
     for line in ("print(type(x).__name__)", "a = lambda q: q", "def f(a, b): return [i for i in a if b]"):
-        few, many = (seconds("x = 1\n" + f"{line}\n" * n) for n in (150, 600))
+        few, many = (seconds("x = 1\n" + f"{line}\n" * n) for n in (75, 300))
         assert many < 9 * few, line
 
 

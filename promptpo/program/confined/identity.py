@@ -36,7 +36,7 @@ def skeleton(module: Module) -> str:
         plain = ast.unparse(ast.fix_missing_locations(_WithoutNumbers(values).visit(tree)))
     except (RecursionError, MemoryError):
         return digest(module)
-    return digest(Module.parse(plain) or module)
+    return digest(Module(plain, tree))
 
 
 class _Normalise(ast.NodeTransformer):
@@ -47,9 +47,10 @@ class _Normalise(ast.NodeTransformer):
         self.own: set[str] = set()
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        self.own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        self.own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-        keywords = {k.arg for n in ast.walk(node) if isinstance(n, ast.Call) for k in n.keywords}
+        nodes = list(ast.walk(node))
+        self.own = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.own |= {n.arg for n in nodes if isinstance(n, ast.arg)}
+        keywords = {k.arg for n in nodes if isinstance(n, ast.Call) for k in n.keywords}
         self.own -= {"PARAMS", "TABLE", "self", "Policy"} | {k for k in keywords if k}
         return self._without_docstring(node)
 

@@ -153,10 +153,8 @@ def test_values_that_nothing_writes(
     here.mkdir()
     monkeypatch.chdir(here)
     shutil.copytree(RECORDED / "model", folder / "good")
-    for n, name in enumerate(
-        ("journal.jsonl", "journal.jsonl", "journal.jsonl", "result.json", "config.toml")
-    ):
-        bad = folder / f"bad{n}"
+    for name in ("journal.jsonl", "result.json", "config.toml"):
+        bad = folder / f"bad {name}"
         shutil.copytree(RECORDED / "model", bad)
         file = bad / name
         if name == "journal.jsonl":
