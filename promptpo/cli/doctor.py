@@ -7,7 +7,6 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -117,15 +116,13 @@ def _keys() -> Found:
 
 
 def _servers() -> Found:
-    with ThreadPoolExecutor(len(SERVERS)) as pool:
-        answers = dict(zip(SERVERS.items(), pool.map(_models_at, SERVERS.values()), strict=True))
-    if not any(models is not None for models in answers.values()):
+    found = {name: models for name, port in SERVERS.items() if (models := _models_at(port)) is not None}
+    if not found:
         yield "note", f"none found ({', '.join(SERVERS)})"
-    for (name, port), models in answers.items():
-        if models is not None:
-            text = f"{name} at port {port}: {', '.join(models) or 'no model loaded'}"
-            example = (models or ["NAME"])[0]
-            yield "ok", text, f"--model openai:{example} --base-url http://127.0.0.1:{port}/v1"
+    for name, models in found.items():
+        text = f"{name} at port {SERVERS[name]}: {', '.join(models) or 'no model loaded'}"
+        example = (models or ["NAME"])[0]
+        yield "ok", text, f"--model openai:{example} --base-url http://127.0.0.1:{SERVERS[name]}/v1"
 
 
 def _models_at(port: int) -> list[str] | None:

@@ -109,12 +109,17 @@ def compare(
 
 def _paired(line: RunLine, first: RunLine) -> dict[str, Any] | None:
     """How a run differs from the first one, in pairs; None where it cannot be said."""
-    found = None if line is first else line.against(first)
+    from promptpo.output.report.scores import finite
+
+    found = line.against(first)
     if found is None:
         return None
-    error = found.standard_error if len(found.returns) > 1 else None
-    told = {"episodes": len(found.returns), "mean": found.mean, "verdict": found.verdict}
-    return {**told, "standard_error": error}
+    return {
+        "episodes": len(found.returns),
+        "mean": found.mean,
+        "verdict": found.verdict,
+        "standard_error": finite(found.standard_error),
+    }
 
 
 def _free(path: Path) -> Path:

@@ -55,9 +55,9 @@ class RunLine:
     def against(self, other: RunLine) -> Difference | None:
         """How this run's policy differs from another's over the test seeds that both have played.
 
-        None where they solved different tasks or one has no result.
+        None for itself, where they solved different tasks, and where one has no result.
         """
-        if self.task != other.task:
+        if self is other or self.task != other.task:
             return None
         shared = sorted(self.returns.keys() & other.returns.keys())
         returns = tuple(self.returns[seed] - other.returns[seed] for seed in shared)

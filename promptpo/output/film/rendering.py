@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,11 @@ class Film:
     same: bool
     whole: bool
 
+
+OFFSCREEN = {"SDL_VIDEODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"} | (
+    {"MUJOCO_GL": "egl"} if sys.platform == "linux" else {}
+)
+"""The variables with which renderers need no screen, where the user has not set them."""
 
 STARTING = 20.0
 """Seconds that a renderer may take before its first picture and after its last."""
@@ -128,11 +133,9 @@ def _render(
 def _run_child(request: Path, mode: str, timeout: float | None) -> str:
     """Run the renderer to its end; returns why it ended, for when it left no answer."""
     command = [sys.executable, "-P", "-m", "promptpo.output.film.renderer", str(request)]
-    environment = dict(os.environ)
     # The child must find promptpo where this process found it, installed or not.
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    if mode != "human":
-        environment.update(offscreen(environment))
+    found_at = os.pathsep.join(path for path in sys.path if path)
+    environment = ({} if mode == "human" else OFFSCREEN) | os.environ | {"PYTHONPATH": found_at}
     try:
         done = subprocess.run(
             command,
@@ -146,11 +149,3 @@ def _run_child(request: Path, mode: str, timeout: float | None) -> str:
         return f"rendering took longer than {timeout:.0f} seconds."
     last = done.stderr.decode(errors="replace").strip().splitlines()
     return f"the rendering process ended with code {done.returncode}" + (f": {last[-1]}" if last else ".")
-
-
-def offscreen(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables with which renderers need no screen, where the user has not set them."""
-    wanted = {"SDL_VIDEODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
-    if sys.platform == "linux":
-        wanted["MUJOCO_GL"] = "egl"
-    return {name: value for name, value in wanted.items() if name not in environment}

@@ -65,7 +65,7 @@ def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
     return {
         "run": label_of(line.directory),
         "held-out return": sentence("return_cell", told),
-        **({"against the first": _difference(line, first)} if first else {}),
+        **({"against the first": sentence("difference_cell", line.against(first))} if first else {}),
         "success": known("success_rate", "{:.0%}"),
         "written by": sentence("writer_cell", told),
         "seed": known("seed", "{}"),
@@ -80,10 +80,6 @@ def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
 def label_of(directory: Path) -> str:
     """What a run is called: its folder, with the one above where it says more."""
     return "/".join(directory.resolve().parts[-2:])
-
-
-def _difference(line: RunLine, first: RunLine) -> str:
-    return sentence("difference_cell", None if line is first else line.against(first))
 
 
 def _by_task(lines: Sequence[RunLine]) -> Iterable[list[tuple[int, RunLine]]]:

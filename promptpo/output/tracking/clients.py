@@ -152,9 +152,6 @@ class Monitor(Tracker):
         super().event(event)
         self._file.flush()
 
-    def log(self, metrics: Mapping[str, float], step: int, at: float) -> None:
-        """See `Tracker.log`; a monitor file holds episodes only."""
-
     def episode(self, purpose: str, episode: EpisodeRecord, at: float | None) -> None:
         """See `Tracker.episode`."""
         seconds = "" if at is None or self._began is None else round(at - self._began, 3)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Tracker(Observer):
-    """Turns the events of a run into metrics; subclasses say where they go."""
+    """Turns the events of a run into metrics and episodes; subclasses say where which of them go."""
 
     _state: RunState | None = None
 
@@ -71,11 +71,9 @@ class Tracker(Observer):
 
     def open(self, directory: Path, parameters: Json) -> None:
         """Begin a run at the destination."""
-        raise NotImplementedError
 
     def log(self, metrics: Mapping[str, float], step: int, at: float) -> None:
-        """Send metrics for one step; `at` is seconds since the epoch."""
-        raise NotImplementedError
+        """Send metrics for one step, where the destination holds any; `at` is seconds since the epoch."""
 
     def episode(self, purpose: str, episode: EpisodeRecord, at: float | None) -> None:
         """Send one episode; dashboards of metrics have its means already.
@@ -88,7 +86,6 @@ class Tracker(Observer):
 
     def close(self, policy: Path | None) -> None:
         """End the run; `policy` is the exported file, where there is one."""
-        raise NotImplementedError
 
 
 def parameters_of(config: Config) -> Json:
