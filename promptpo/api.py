@@ -343,6 +343,6 @@ def _trusted(directory: Path, changes: Json, *, given: bool) -> Config:
 def default_directory(task: Task) -> Path:
     """A new directory under ``runs/``, named after the environment and the time."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", task.label).strip("-")
-    base = Path("runs") / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    others = (base.with_name(f"{base.name}-{n}") for n in count(2))
-    return next(one for one in chain([base], others) if not one.exists())
+    base = f"runs/{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    places = map(Path, chain([base], (f"{base}-{n}" for n in count(2))))
+    return next(one for one in places if not one.exists())

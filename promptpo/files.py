@@ -118,18 +118,6 @@ def read_toml(path: Path) -> dict[str, Any]:
     return table
 
 
-_ODD = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
-
-
 @contextlib.contextmanager
 def reading(what: object) -> Iterator[None]:
     """Make one sentence of what taking files apart raises that do not hold what they are to hold.
@@ -139,9 +127,9 @@ def reading(what: object) -> Iterator[None]:
     """
     try:
         yield
-    except PromptPOError:
+    except (PromptPOError, OSError):
         raise
-    except _ODD as error:
+    except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{type(error).__name__}: {error}"[:200]
         raise RunError(

@@ -64,7 +64,7 @@ async def optimize(
         context.config, context.journal.events
     ).history  # also what is beyond a loop that was ended early
     context.journal.follow(history.add)
-    history.promote(context.journal.once)
+    history.promote(context.journal)
     if fault is not None and history.best() is None:
         raise fault
     return await concluded(context, history, control, stop, tested_so_far)

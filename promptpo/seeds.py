@@ -280,17 +280,12 @@ def read_seeds(directory: Path) -> SeedsResult:
     places = _places(directory)
     results = {seed: _result(path) for seed, path in places.items()}
     runs = {seed: run for seed, run in results.items() if run is not None}
-    rows = [
-        {
-            "mean_return": None,
-            "stop_reason": None,
-            **({**read_line(path).facts, "stop_reason": runs[seed].stop_reason} if seed in runs else {}),
-            "seed": seed,
-            "run": str(path),
-            "finished": _over(results[seed]),
-        }
-        for seed, path in places.items()
-    ]
+    rows = []
+    for seed, path in places.items():
+        run = results[seed]
+        facts = read_line(path).facts if run is not None else {"mean_return": None}
+        own = {"seed": seed, "run": str(path), "finished": _over(run)}
+        rows.append({**facts, "stop_reason": run and run.stop_reason, **own})
     means = [row["mean_return"] for row in rows if row["mean_return"] is not None]
     found = SeedsResult(directory, {}, runs)
     best = found.best

@@ -53,8 +53,8 @@ def overview(run: Path) -> str:
 def _of_search(view: RunView) -> list[str]:
     config, state = view.config, view.state
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
-    if state.experiments:
-        lines += ["", "Experiments", *(f"  {experiments.one_line(one)}" for one in state.experiments)]
+    if state.history.experiments:
+        lines += ["", "Experiments", *(f"  {experiments.one_line(one)}" for one in state.history.experiments)]
     for round_ in sorted({*view.rounds, *(ended for ended, why in state.unanswered.items() if why)}):
         lines += ["", f"Round {round_}" if round_ else "Before the first round"]
         lines += [f"  {_line(one, view)}" for one in view.candidates if one.round == round_]
@@ -133,7 +133,7 @@ def overview_json(run: Path) -> dict[str, Any]:
         "result": view.result,
         "best": view.best.id if view.best else None,
         "models": brought(view.state),
-        "experiments": [_tried_out(one) for one in view.state.experiments],
+        "experiments": [_tried_out(one) for one in view.state.history.experiments],
         "candidates": [_facts(state) for state in view.candidates],
     }
 
@@ -226,7 +226,7 @@ def _line(state: CandidateState, view: RunView) -> str:
     candidate, evidence = state.attempt.candidate, state.evidence
     judged = f"{number(evidence.mean_return)} over {episodes_in_words(len(evidence.episodes))}"
     extras = {
-        "best": state is view.best,
+        "best": view.best is not None and state.id == view.best.id,
         f"judged by {judged}": state.validation is not None,
         f"after {many(candidate.repairs, 'repair', 'repairs')}": candidate.repairs,
         f"{many(len(candidate.tuned), 'number', 'numbers')} tuned": candidate.tuned,

@@ -139,7 +139,7 @@ class PlainDisplay(Observer):
         elif event.kind == "experiment":
             from promptpo.telling.experiments import one_line as experiment_line
 
-            yield f"  {experiment_line(next(one for one in state.experiments if one.id == event.key))}"
+            yield f"  {experiment_line(next(one for one in state.history.experiments if one.id == event.key))}"
         elif event.kind == "lead" and data["change"]:
             yield f"  {data['change']}"
         elif event.kind == "round":

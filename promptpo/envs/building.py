@@ -20,16 +20,15 @@ import numpy as np
 from gymnasium import error
 from gymnasium.envs.registration import EnvSpec
 
+from promptpo.envs.contract import blaming, first_line, raised
 from promptpo.envs.extras import PACKAGES, Extra, extra_for, meant, of_meta_world
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
 from promptpo.envs.task import OBJECTS
 from promptpo.errors import (
-    EnvironmentFaultError,
     MissingExtraError,
     PromptPOError,
     UnknownEnvironmentError,
     UsageError,
-    place_of,
 )
 
 if TYPE_CHECKING:
@@ -131,16 +130,11 @@ def _built(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
 @contextlib.contextmanager
 def _one_sentence(task: Task) -> Iterator[None]:
     """Turn whatever comes out of an environment's constructor into one of our errors."""
-    try:
-        yield
-    except PromptPOError:
-        raise
-    except (error.DependencyNotInstalled, ImportError) as fault:
-        raise _missing(task, fault) from fault
-    except (Exception, SystemExit) as fault:  # a foreign constructor: anything can come out of it
-        raise EnvironmentFaultError(
-            f"the environment {task.name} could not be built: {type(fault).__name__}: {_first_line(fault)}{place_of(fault)}"
-        ) from fault
+    with blaming(f"building the environment {task.name}"):
+        try:
+            yield
+        except (error.DependencyNotInstalled, ImportError) as fault:
+            raise _missing(task, fault) from fault
 
 
 def _found(env_id: str) -> str | EnvSpec:
@@ -187,10 +181,8 @@ def _register_by_call(loaded: ModuleType, asked: str) -> None:
             and function.__module__.partition(".")[0] == package
             and all(one.default is not one.empty for one in inspect.signature(function).parameters.values())
         ):
-            try:
+            with blaming(f"{asked}: {package}.{name}()", UsageError):
                 function()
-            except Exception as fault:  # a stranger's function: anything can come out of it
-                raise UsageError(f"{asked}: {package}.{name}() {_raised(fault)}") from fault
 
 
 def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any, Any]:
@@ -203,7 +195,7 @@ def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[
     loaded = _import_users_module(module, f"the wrapper {wrapping.name}") if module else gymnasium.wrappers
     wrapper = _attribute(loaded, name, wrapping.name, what="wrapper")
     kwargs = dict(wrapping.kwargs)
-    try:
+    with blaming(f"the wrapper {wrapping}", UsageError):
         try:
             wrapped = wrapper(env, **kwargs)
         except (AttributeError, TypeError, ValueError, AssertionError):
@@ -211,8 +203,6 @@ def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[
             if all(arrays[name] is kwargs[name] for name in kwargs):
                 raise
             wrapped = wrapper(env, **arrays)  # JSON has lists only where NumPy has arrays
-    except Exception as fault:  # the user's own wrapper: anything can come out of it
-        raise UsageError(f"the wrapper {wrapping} {_raised(fault)}{place_of(fault)}") from fault
     if not isinstance(wrapped, gymnasium.Env):
         raise UsageError(
             f"the wrapper {wrapping} gave a {type(wrapped).__name__} and no gymnasium.Env; "
@@ -244,18 +234,11 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
     kind = gymnasium.Wrapper if what == "wrapper" else gymnasium.Env
     known = [key for key, one in vars(loaded).items() if isinstance(one, type) and issubclass(one, kind)]
     if what == "environment":
-        known += [
-            i for i, spec in gymnasium.registry.items() if _module_of(spec.entry_point) == loaded.__name__
-        ]
+        made_by = {i: spec.entry_point for i, spec in gymnasium.registry.items()}
+        modules = {i: str(getattr(one, "__module__", one)).partition(":")[0] for i, one in made_by.items()}
+        known += [i for i, module in modules.items() if module == loaded.__name__]
     hint = meant(name, known, f"it has {', '.join(known) or 'none'}.")
     raise UnknownEnvironmentError(f"{asked}: there is no {what} {name} in {loaded.__name__}; {hint}")
-
-
-def _module_of(entry_point: Any) -> str:
-    """The module of what an id stands for."""
-    if isinstance(entry_point, str):
-        return entry_point.partition(":")[0]
-    return getattr(entry_point, "__module__", "")
 
 
 def _import_advertised(name: str) -> None:
@@ -267,7 +250,7 @@ def _import_advertised(name: str) -> None:
                 _import_quietly(entry.value, name)
             except ImportError as fault:
                 raise MissingExtraError(
-                    f"{name} needs a package that is not installed: {_first_line(fault)}"
+                    f"{name} needs a package that is not installed: {first_line(fault)}."
                 ) from fault
 
 
@@ -277,10 +260,6 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
     Raises:
         UsageError: There is none, or importing it raised.
     """
-    if os.sep in module and not module.endswith(".py"):
-        raise UsageError(
-            f"{asked}: {module} is no name of a module; of a file write the ending, too: {module}.py"
-        )
     try:
         if module.endswith(".py"):
             return _import_file(Path(module))
@@ -289,40 +268,35 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
             sys.path.append(here)  # last, so that nothing in it can shadow an installed package
         return importlib.import_module(module)
     except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
-        why = f"importing {module} {_raised(fault)}"
-        if module.endswith(".py") and not Path(module).is_file():
-            why = (
-                f"there is no file {module}; if it has moved, name it with --env where the command takes one, or put "
-                "it back."
-            )
-        elif isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]:
-            why = f"there is no module {module!r} on the path or in {Path.cwd()}."
+        why = f"importing {module} {raised(fault)}."
+        if module.endswith(".py"):
+            if not Path(module).is_file():
+                why = (
+                    f"there is no file {module}; if it has moved, name it with --env where the command takes one, or put "
+                    "it back."
+                )
+        elif os.sep in module or (
+            isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]
+        ):
+            why = f"there is no module {module!r} on the path or in {Path.cwd()}; of a file write the ending, too: {module}.py"
         raise UsageError(f"{asked}: {why}") from fault
 
 
 def _import_file(path: Path) -> ModuleType:
-    """The module in a file, once in a process; it may import what lies beside it."""
+    """The module in a file, once in a process, under a name that no other module has; it may import what lies beside it."""
     path = path.resolve(strict=True)
-    name = path.stem
-    for known in (name, f"{name}_{path.parent.name}_{zlib.crc32(str(path).encode()):x}"):
-        loaded = sys.modules.get(known)
-        if loaded is not None and getattr(loaded, "__file__", None) == str(path):
-            return loaded
-        if loaded is None and (known != name or importlib.util.find_spec(name) is None):
-            name = known
-            break
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be read as Python")
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))
-    sys.modules[name] = module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    name = f"{path.stem}_{zlib.crc32(str(path).encode()):x}"
+    if name not in sys.modules:
+        if str(path.parent) not in sys.path:
+            sys.path.append(str(path.parent))
+        spec: Any = importlib.util.spec_from_file_location(name, path)
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
 
 
 def _import_quietly(module: str, name: str) -> None:
@@ -355,7 +329,7 @@ def _missing(task: Task, fault: Exception) -> MissingExtraError:
     if simulator and isinstance(fault, error.DependencyNotInstalled):
         return MissingExtraError(f'{name} needs its simulator: pip install "promptpo[{simulator[1]}]"')
     return MissingExtraError(
-        f"the environment {task.name} needs a package that is not installed: {_first_line(fault)}"
+        f"the environment {task.name} needs a package that is not installed: {first_line(fault)}."
     )
 
 
@@ -371,9 +345,9 @@ def _unknown(name: str) -> str:
         return f"there is no environment {name}; this version of Gymnasium has {', '.join(reversed(others))}."
     from promptpo.envs import meta_world
 
-    robots = list(meta_world.known_names())
-    bare = [known.removeprefix(meta_world.NAMESPACE) for known in robots]
-    hint = meant(name, (*gymnasium.registry, *robots, *bare), "write it as Gymnasium does.")
+    robots = meta_world.classes()
+    long = [meta_world.NAMESPACE + robot for robot in robots]
+    hint = meant(name, (*gymnasium.registry, *long, *robots), "write it as Gymnasium does.")
     game = ATARI.fullmatch(name)
     if game is not None:
         ale = f"ale_py:ALE/{game['game']}-v5"
@@ -388,12 +362,3 @@ def _versions(name: str) -> list[str]:
         (i for i in gymnasium.registry if i.rpartition("-v")[0] == stem),
         key=lambda i: gymnasium.spec(i).version or 0,
     )
-
-
-def _raised(fault: BaseException) -> str:
-    return f"raised {type(fault).__name__}: {_first_line(fault)}"
-
-
-def _first_line(fault: BaseException) -> str:
-    lines = str(fault).strip().splitlines()
-    return lines[0].rstrip(".") + "." if lines else "no message."

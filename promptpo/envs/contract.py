@@ -8,7 +8,7 @@ import math
 import signal
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 
 LONGEST = 80
 """Characters of a wrong value that a sentence shows."""
-
-STEP_RESULT: Final = 5
-"""Parts of what ``step`` returns."""
-
-STEP_WANTS = "return (observation, reward, terminated, truncated, info)"
-RESET_WANTS = "return (observation, info)"
 
 ONE_AGENT = (
     "put a wrapper around it in which the others act by a rule of yours, and name it with --wrapper ./FILE.py:CLASS "
@@ -60,21 +54,23 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         Raises:
             EnvironmentFaultError: The environment raised, or returned something else.
         """
-        with blaming(self._name):
+        with blaming(f"the environment {self._name}"):
             return self.checked_step(self.env.step(action))
 
     def reset(self, **how: Any) -> Any:
         """Reset, and look at what came; raises as `step` does."""
-        with blaming(self._name):
+        with blaming(f"the environment {self._name}"):
             return self.checked_reset(self.env.reset(**how))
 
     def checked_step(self, result: Any) -> Any:
         """What ``step`` returned, as Gymnasium wants it; cheap enough for every step."""
-        if type(result) is not tuple or len(result) != STEP_RESULT:
-            raise self._fault("step", _sort(result), STEP_WANTS)
+        if type(result) is not tuple or len(result) != 5:  # noqa: PLR2004 - Gymnasium's own
+            raise self._fault(
+                "step", _sort(result), "return (observation, reward, terminated, truncated, info)"
+            )
         if type(result[1]) not in _NUMBERS:
             self._check_reward(result[1])
-        if type(result[4]) is not dict and not isinstance(result[4], dict):
+        if not isinstance(result[4], dict):
             raise self._fault("step", f"{_shown(result[4])} as the info", "return a dict, empty if need be")
         observation = result[0]
         if getattr(observation, "shape", None) != self._shape or observation is None:
@@ -83,8 +79,8 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def checked_reset(self, result: Any) -> Any:
         """What ``reset`` returned, as Gymnasium wants it."""
-        if type(result) is not tuple or len(result) != len(("observation", "info")):
-            raise self._fault("reset", _sort(result), RESET_WANTS)
+        if type(result) is not tuple or len(result) != 2:  # noqa: PLR2004 - Gymnasium's own
+            raise self._fault("reset", _sort(result), "return (observation, info)")
         return self._observation("reset", result[0]), result[1]
 
     def finite(self, reward: Any) -> None:
@@ -150,20 +146,32 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 @contextlib.contextmanager
-def blaming(name: str) -> Iterator[None]:
-    """Say in one sentence what the environment of this name raised, and that it was the environment.
+def blaming(what: str, error: type[PromptPOError] = EnvironmentFaultError) -> Iterator[None]:
+    """Say in one sentence what foreign code raised, and whose it was.
+
+    Args:
+        what: Begins the sentence: "the environment CartPole-v1".
+        error: The kind of the sentence.
 
     Raises:
-        EnvironmentFaultError: Anything but an error of ours was raised.
+        PromptPOError: Of that kind, for anything but an error of ours.
     """
     try:
         yield
     except PromptPOError:
         raise
     except (Exception, SystemExit) as fault:  # foreign code: anything can come out of it
-        raise EnvironmentFaultError(
-            f"the environment {name} raised {type(fault).__name__}: {fault}{place_of(fault)}{old_interface(fault)}"
-        ) from fault
+        raise error(f"{what} {raised(fault)}{place_of(fault)}{old_interface(fault)}") from fault
+
+
+def raised(fault: BaseException) -> str:
+    """What was raised, in the first line of its own words."""
+    return f"raised {type(fault).__name__}: {first_line(fault)}"
+
+
+def first_line(fault: BaseException) -> str:
+    """The first line of its own words, without the full stop."""
+    return next(iter(str(fault).strip().splitlines()), "no message").rstrip(".")
 
 
 def _sort(result: Any) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.spaces import ends
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -154,22 +155,18 @@ def longest(env: AnyEnv) -> int | None:
     limits = [
         one.spec.max_episode_steps if one.spec else None for one in (family.everyone() if family else [env])
     ]
-    known = [limit for limit in limits if limit is not None]
-    return max(known) if len(known) == len(limits) else None
+    return None if None in limits else max(filter(None, limits))
 
 
 def differing(env: AnyEnv) -> frozenset[str]:
     """Attributes of an unwrapped environment whose values differ among the variants of its family."""
-    found = _SIBLINGS.get(env)
-    family = found() if found is not None else None
-    if family is None:
-        return frozenset()
-    states: list[Mapping[str, Any]] = [vars(each.unwrapped) for each in family.everyone()]
-    names = {name for state in states for name in state}
+    family = _SIBLINGS[env]() if env in _SIBLINGS else None
+    first, *others = [vars(each.unwrapped) for each in family.everyone()] if family else [{}]
     return frozenset(
         name
-        for name in names
-        if any(not _same(states[0].get(name, _MISSING), state.get(name, _MISSING)) for state in states[1:])
+        for state in others
+        for name in first | state
+        if not _same(first.get(name, _MISSING), state.get(name, _MISSING))
     )
 
 
@@ -192,15 +189,16 @@ def united(a: AnySpace, b: AnySpace) -> AnySpace | None:
         return a
     if type(a) is not type(b) or a.shape != b.shape or a.dtype != b.dtype:
         return None
+    (low, high), (least, most) = ends(a), ends(b)
     match a, b:
         case spaces.Box(), spaces.Box():
-            return spaces.Box(np.minimum(a.low, b.low), np.maximum(a.high, b.high), dtype=a.dtype.type)
-        case spaces.Discrete(), spaces.Discrete():
-            start = min(a.start, b.start)
-            return spaces.Discrete(int(max(a.start + a.n, b.start + b.n) - start), start=int(start))
-        case spaces.MultiDiscrete(), spaces.MultiDiscrete():
-            least = np.minimum(a.start, b.start)
-            return spaces.MultiDiscrete(np.maximum(a.start + a.nvec, b.start + b.nvec) - least, start=least)
+            return spaces.Box(np.minimum(low, least), np.maximum(high, most), dtype=a.dtype.type)
+        case spaces.Discrete(), _:
+            start = int(min(low, least))
+            return spaces.Discrete(int(max(high, most)) + 1 - start, start=start)
+        case spaces.MultiDiscrete(), _:
+            start = np.minimum(low, least)
+            return spaces.MultiDiscrete(np.maximum(high, most) + 1 - start, start=start)
         case spaces.Dict(), spaces.Dict() if a.keys() == b.keys():
             inner = {key: united(item, b[key]) for key, item in a.items()}
             return None if None in inner.values() else spaces.Dict(inner)  # type: ignore[arg-type] # none is None

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.utils import RecordConstructorArgs
 from gymnasium.wrappers import OrderEnforcing, TimeLimit
 
 from promptpo.envs.extras import meant
 from promptpo.errors import UnknownEnvironmentError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from promptpo.envs.task import Task
 
@@ -50,13 +49,9 @@ def task_name(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
                 f"{name} is a benchmark of several tasks; name one of them: Meta-World/reach-v3."
             )
         return name.removeprefix(NAMESPACE)
-    own = name in gymnasium.registry or (_installed() and name not in _classes())
+    theirs = classes()
+    own = name in gymnasium.registry or (theirs and name not in theirs)
     return None if own else name
-
-
-def known_names() -> Iterable[str]:
-    """Ids of all tasks; none where Meta-World is not installed."""
-    return [NAMESPACE + name for name in _classes()] if _installed() else []
 
 
 def make(name: str, task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
@@ -66,22 +61,22 @@ def make(name: str, task: Task, render_mode: str | None) -> gymnasium.Env[Any, A
         UnknownEnvironmentError: No such task.
         UsageError: Keyword arguments that this way of building does not take.
     """
-    classes = _classes()
-    if name not in classes:
-        hint = meant(name, classes, f"it has {', '.join(classes)}.")
+    known = classes()
+    if name not in known:
+        hint = meant(name, known, f"it has {', '.join(known)}.")
         raise UnknownEnvironmentError(f"Meta-World has no task {name}; {hint}")
     kwargs = {key: value for key, value in task.env_kwargs.items() if key != "env_name"}
     if "seed" in kwargs:
         raise UsageError(
             "Meta-World's goals are chosen by the episode seed here; leave 'seed' out of the arguments."
         )
-    env: gymnasium.Env[Any, Any] = classes[name](render_mode=render_mode, **kwargs)
+    env: gymnasium.Env[Any, Any] = known[name](render_mode=render_mode, **kwargs)
     horizon = min(task.max_episode_steps or env.max_path_length, env.max_path_length)  # type: ignore[attr-defined]
     env.unwrapped.spec = EnvSpec(id=NAMESPACE + name, entry_point="metaworld:MT1", kwargs=kwargs)
     return OrderEnforcing(TimeLimit(SeededGoals(env, name=name), horizon))
 
 
-class SeededGoals(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class SeededGoals(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Chooses the goal of an episode by its seed.
 
     Args:
@@ -92,7 +87,6 @@ class SeededGoals(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], name: str) -> None:
-        RecordConstructorArgs.__init__(self, name=name)
         super().__init__(env)
         self._name = name
         self._seed = -1
@@ -121,11 +115,10 @@ def _goals(name: str, build_seed: int) -> Sequence[Any]:
     return goals
 
 
-def _installed() -> bool:
-    return importlib.util.find_spec("metaworld") is not None
-
-
-def _classes() -> dict[str, Any]:
+def classes() -> dict[str, Any]:
+    """The class of every task, by its name; none where Meta-World is not installed."""
+    if importlib.util.find_spec("metaworld") is None:
+        return {}
     import metaworld
 
     return dict(metaworld.ALL_V3_ENVIRONMENTS)  # type: ignore[attr-defined]

@@ -105,9 +105,8 @@ class _Copies:
 
         env: gymnasium.Env[Any, Any] = cloudpickle.loads(self.pickled)
         if kwargs or (render_mode is not None and env.render_mode != render_mode):
-            given = ", ".join([*kwargs, *(["render_mode"] if render_mode else [])])
             raise UsageError(
-                f"{self.name} is built already and takes no arguments ({given}); give its class, or a function that "
+                f"{self.name} is built already and takes no arguments ({', '.join(kwargs) or 'render_mode'}); give its class, or a function that "
                 "builds it."
             )
         return env

@@ -82,23 +82,21 @@ def check_spaces(env: gymnasium.Env[Any, Any], name: str) -> None:
 
 def with_standard_spaces(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
     """Declare string observations of packages' own space classes as `gymnasium.spaces.Text`."""
-    standard = _standard(env.observation_space)
-    if standard is env.observation_space:
+    space = env.observation_space
+    if not any(_holds_strings(leaf) for _, leaf in leaves(space)):
         return env
-    return gymnasium.wrappers.TransformObservation(env, _unchanged, standard)
+    return gymnasium.wrappers.TransformObservation(env, lambda observation: observation, _standard(space))
 
 
-def _unchanged(observation: Any) -> Any:
-    return observation
+def _holds_strings(space: AnySpace) -> bool:
+    """Whether it is a package's own space of strings."""
+    return not isinstance(space, spaces.Text) and getattr(getattr(space, "dtype", None), "kind", "") == "U"
 
 
 def _standard(space: AnySpace) -> AnySpace:
     if isinstance(space, spaces.Dict):
-        inner = {key: _standard(item) for key, item in space.spaces.items()}
-        if all(inner[key] is space.spaces[key] for key in inner):
-            return space
-        return spaces.Dict(inner)
-    if not isinstance(space, spaces.Text) and getattr(getattr(space, "dtype", None), "kind", "") == "U":
+        return spaces.Dict({key: _standard(item) for key, item in space.items()})
+    if _holds_strings(space):
         return spaces.Text(TEXT_LENGTH, min_length=0, charset=string.printable)
     return space
 

@@ -1,4 +1,4 @@
-"""``anthropic:MODEL``: Anthropic's messages, with the stable part of the prompt marked for caching."""
+"""``anthropic:MODEL``: Anthropic's messages, with the system prompt marked for caching."""
 
 from __future__ import annotations
 
@@ -29,25 +29,18 @@ class AnthropicLLM(SDKProvider):
     official_host = "api.anthropic.com"
     own_path = "/v1"
 
-    @property
-    def _limit_names(self) -> tuple[str, ...]:
-        return ("max_tokens",)
-
     def _wanted(self, request: Request) -> dict[str, Any]:
         if request.effort is None:
             return {}
         return {"output_config": {"effort": request.effort}, "thinking": {"type": "adaptive"}}
 
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
-        turns = enumerate(request.messages, start=1)
+        cached = {"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}
         return await self._client.messages.create(
             model=self.model,
             max_tokens=settings.pop("max_tokens"),
-            messages=[
-                {"role": turn.role, "content": _content(turn, cached=n == request.stable_messages)}
-                for n, turn in turns
-            ],
-            system=[_block(request.system, cached=True)] if request.system else self._sdk.omit,
+            messages=[{"role": turn.role, "content": _content(turn)} for turn in request.messages],
+            system=[cached] if request.system else self._sdk.omit,
             stream=settings.pop("stream", False),
             # With each call, because the client otherwise insists on streaming for large limits.
             timeout=self.timeout,
@@ -91,14 +84,10 @@ def _usage(usage: Any) -> Usage:
     )
 
 
-def _content(turn: Message, *, cached: bool) -> list[dict[str, Any]]:
-    """A turn's text, with a cache mark where the stable part ends, and its pictures."""
-    blocks = [_block(turn.content, cached=cached)]
+def _content(turn: Message) -> list[dict[str, Any]]:
+    """A turn's text and its pictures."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": turn.content}]
     for still in turn.stills:
         source = {"type": "base64", "media_type": "image/png", "data": still.base64}
-        blocks += [_block(still.caption), {"type": "image", "source": source}]
+        blocks += [{"type": "text", "text": still.caption}, {"type": "image", "source": source}]
     return blocks
-
-
-def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
-    return {"type": "text", "text": text, **({"cache_control": {"type": "ephemeral"}} if cached else {})}

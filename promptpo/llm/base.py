@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import struct
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
-from promptpo.errors import FatalProviderError as FatalProviderError  # noqa: PLC0414 - still importable from here
 from promptpo_sandbox.text import clean_answer, clean_name
 
 if TYPE_CHECKING:
@@ -29,10 +27,8 @@ Effort = Literal["low", "medium", "high"]
 ALL_PURPOSES: frozenset[Purpose] = frozenset(get_args(Purpose))
 """What a language model can answer."""
 
-PNG = b"\x89PNG\r\n\x1a\n"
-
-PIXELS_PER_TOKEN = 750
-"""About how many pixels a service counts as one token."""
+TOKENS_PER_STILL = 1000
+"""About how many a service counts for one picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +93,6 @@ class Still:
         """The file as text."""
         return base64.b64encode(self.png).decode()
 
-    @property
-    def tokens(self) -> int:
-        """About how many it counts as; none for what is no PNG file."""
-        if not self.png.startswith(PNG) or len(self.png) < 24:  # noqa: PLR2004 - where its header ends
-            return 0
-        width, height = struct.unpack(">II", self.png[16:24])
-        return int(-(-width * height // PIXELS_PER_TOKEN))
-
 
 def known_to_see(provider: str, model: str) -> bool | None:
     """Whether a model of a service takes pictures; None where that is not known."""
@@ -131,7 +119,6 @@ class Message:
 class Tried:
     """An earlier candidate, as a provider without language understanding needs to know it."""
 
-    id: str
     source: str
     outcome: str
     score: tuple[float, ...]
@@ -144,7 +131,6 @@ class Situation:
     Attributes:
         observation_space: What the policy sees.
         action_space: What it returns.
-        horizon: Episode length in steps; None when unbounded.
         round: Counted from 1.
         slot: Which of the round's N samples this is, from 0.
         seed: Run seed.
@@ -154,7 +140,6 @@ class Situation:
 
     observation_space: gymnasium.Space[Any]
     action_space: gymnasium.Space[Any]
-    horizon: int | None
     round: int
     slot: int
     seed: int
@@ -170,10 +155,8 @@ class Request:
         key: Name of the call inside its run, for example "r2.c3" or "r2.c3.repair1"; the journal and
             the replay provider know a call by it.
         purpose: What the answer is for.
-        system: System prompt; the same for all calls of a run.
+        system: System prompt; the same for all calls of a run, so that providers can have it cached.
         messages: The conversation, ending with a user turn.
-        stable_messages: How many leading messages are identical in the calls to come, so that a
-            provider can mark them for prompt caching (the system prompt always is).
         max_output_tokens: Limit for the answer.
         temperature: None leaves the provider's default (and some models accept nothing else).
         effort: How hard a reasoning model should think; None leaves the provider's default.
@@ -187,7 +170,6 @@ class Request:
     purpose: Purpose
     system: str
     messages: tuple[Message, ...]
-    stable_messages: int = 0
     max_output_tokens: int = 8192
     temperature: float | None = None
     effort: Effort | None = None
@@ -247,7 +229,7 @@ def estimated_usage(request: Request, text: str) -> Usage:
     """What a call may have taken, where nobody counts: a token for four characters of prompt and answer."""
     prompt = len(request.system) + sum(len(message.content) for message in request.messages)
     asked, answered = (-(-length // CHARACTERS_PER_TOKEN) for length in (prompt, len(text)))
-    asked += sum(still.tokens for still in request.stills)
+    asked += TOKENS_PER_STILL * len(request.stills)
     return Usage(asked, 0, answered, estimated_tokens=asked + answered)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -259,8 +258,5 @@ def public(name: str) -> str:
     """The name of a model without local paths and the arguments of a command."""
     kind, _, rest = name.partition(":")
     if kind == "exec":
-        try:
-            rest = (shlex.split(rest) or [""])[0]
-        except ValueError:  # quotes that are not closed
-            rest = ""
+        rest = next(iter(rest.split()), "").strip("'\"")
     return f"{kind}:{PurePath(rest).name}" if kind in {"exec", "replay", "inbox"} else name

@@ -87,14 +87,15 @@ class Embedded(OpenAILLM):
         self.sees = False
 
     async def complete(self, request: Request) -> Completion:
-        """Answer one request.
+        """Answer one request in short.
 
         Raises:
             ProviderError: It cannot be answered, for example because the prompt is too long.
         """
         if "_client" not in vars(self):
             self._address = f"{self._running.enter_context(local_server(self._weights))}/v1"
-        return replace(await super().complete(request), model=self.model)
+        limit = min(request.max_output_tokens, ANSWER_TOKENS)
+        return replace(await super().complete(replace(request, max_output_tokens=limit)), model=self.model)
 
     async def check(self) -> str:
         """Nothing to try: the server is started with the first request, and has the model."""
@@ -107,7 +108,7 @@ class Embedded(OpenAILLM):
 
 
 class EmbeddedLLM(Embedded):
-    """A small model that answers in short; see `Embedded`."""
+    """One that writes policies; see `Embedded`."""
 
     def __init__(self, model: str) -> None:
         super().__init__(model)
@@ -116,11 +117,6 @@ class EmbeddedLLM(Embedded):
             "(program search, --model search, does better).",
             self.name,
         )
-
-    async def complete(self, request: Request) -> Completion:
-        """Answer one request."""
-        limit = min(request.max_output_tokens, ANSWER_TOKENS)
-        return await super().complete(replace(request, max_output_tokens=limit))
 
 
 def find_weights(model: str) -> Path:

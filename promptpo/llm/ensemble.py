@@ -55,6 +55,7 @@ class EnsembleLLM:
         self.purposes: frozenset[Purpose] = frozenset().union(*(llm.purposes for llm in self.members))
         self.takes_effort = any(getattr(llm, "takes_effort", False) for llm in self.members)
         self.repeats = all(getattr(llm, "repeats", False) for llm in self.members)
+        self.price_known = all(getattr(llm, "price_known", True) for llm in self.members)
         self._gone: set[str] = set()
 
     @property
@@ -62,11 +63,6 @@ class EnsembleLLM:
         """Whether any of those that write does; each that does not is asked in words."""
         found = {getattr(llm, "sees", False) for llm in self.writers}
         return True if True in found else None if None in found else False
-
-    @property
-    def price_known(self) -> bool:
-        """Whether every model's is."""
-        return all(getattr(llm, "price_known", True) for llm in self.members)
 
     async def complete(self, request: Request) -> Completion:
         """Have the right model answer.

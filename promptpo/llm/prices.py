@@ -116,8 +116,7 @@ def price_in(table: Prices, model: str) -> Price | None:
     A dated or suffixed name ("gpt-5.5-2026-04-23") has the price of the longest name that it extends at
     a date or at "-latest"; "gpt-5.5-mini" is another model than "gpt-5.5", not an extension of it.
     """
-    names = {model, _VERSION.sub("", model)} & table.keys()
-    return table[max(names, key=len)] if names else None
+    return table.get(model) or table.get(_VERSION.sub("", model))
 
 
 _VERSION = re.compile(r"[-@:](latest|\d{4}-?\d{2}-?\d{2})$")

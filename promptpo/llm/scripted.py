@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
@@ -13,21 +12,20 @@ MOST_PURPOSES: frozenset[Purpose] = ALL_PURPOSES - {"probe"}
 """What a script answers unless it says more: a list of answers to policies expects no request for experiments."""
 
 Answer: TypeAlias = str | Completion | BaseException
-Step: TypeAlias = Answer | float
-Script: TypeAlias = Iterable[Step] | Callable[[Request], Answer | Awaitable[Answer]]
+Script: TypeAlias = Iterable[Answer] | Callable[[Request], Answer | Awaitable[Answer]]
 
 
 class ScriptedLLM:
     """Answers from a list or a function, and remembers what it was asked.
 
     Example:
-        >>> ScriptedLLM(["first answer", 0.5, "second, half a second late", ProviderError("overloaded")])
+        >>> ScriptedLLM(["first answer", "second", ProviderError("overloaded")])
         >>> ScriptedLLM(lambda request: f"answer to {request.key}")
 
     Args:
         script: A list is used up in the order of the calls: a text or a `Completion` is the answer, an
-            exception is raised, a number of seconds delays the answer after it. A function is called with
-            each request and returns one of these; it may be asynchronous.
+            exception is raised. A function is called with each request and returns one of these; it may be
+            asynchronous.
         name: What the run shows as its model.
         purposes: What it claims to answer; by default everything but requests for experiments.
         sees: Whether it claims to see pictures.
@@ -68,13 +66,8 @@ class ScriptedLLM:
         if self._answer is not None:
             answer = self._answer(request)
             return await answer if isinstance(answer, Awaitable) else answer
-        delay = 0.0
-        for step in self._steps:
-            if isinstance(step, (int, float)):
-                delay += step
-                continue
-            await asyncio.sleep(delay)
-            return step
+        for answer in self._steps:
+            return answer
         raise FatalProviderError(f"the script has no answer left for {request.key}.")
 
     async def aclose(self) -> None:

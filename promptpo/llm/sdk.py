@@ -142,9 +142,9 @@ class SDKProvider(Provider):
         return price_of(self.provider, model, listed=self._official)
 
     @property
-    @abstractmethod
     def _limit_names(self) -> tuple[str, ...]:
         """What the wire format calls the token limit; a later name is used where an earlier is refused."""
+        return ("max_tokens",)
 
     @abstractmethod
     def _wanted(self, request: Request) -> dict[str, Any]:

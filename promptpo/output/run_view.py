@@ -76,7 +76,7 @@ class RunView:
     @property
     def finished(self) -> bool:
         """Whether it has ended and has a result."""
-        return self.result is not None and self.state.finished
+        return self.result is not None and bool(self.state.stop)
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
@@ -118,7 +118,7 @@ class RunView:
 
     def experiment(self, name: str) -> Experiment | None:
         """The experiment of that id; None where there is none."""
-        return next((one for one in self.state.experiments if one.id == name), None)
+        return next((one for one in self.state.history.experiments if one.id == name), None)
 
     def candidate(self, name: str) -> CandidateState:
         """The candidate of that id; "best" names the best.
@@ -144,7 +144,7 @@ def read_view(directory: Path) -> RunView:
         RunError: It is not a readable run.
     """
     state, path = read_state(directory), directory / RESULT
-    if not path.exists() or (len(state.sessions) > 1 and not state.finished):
+    if not path.exists() or (len(state.sessions) > 1 and not state.stop):
         return RunView(directory, state, None)
     try:
         result = dict(read_json(path))

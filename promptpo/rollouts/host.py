@@ -173,7 +173,7 @@ class Host:
             self._envs.clear()
             if self._pulse is not None:
                 self._pulse.rest()
-            with blaming(self.settings.task.env_id):
+            with blaming(f"the environment {self.settings.task.env_id}"):
                 raise
 
     def close(self) -> None:

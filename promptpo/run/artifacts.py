@@ -1,4 +1,4 @@
-"""What a run keeps in files beside its journal: trajectories that nothing was said of yet, and pictures of prompts.
+"""What a run keeps in files beside its journal: trajectories that a world model learns from, and pictures of prompts.
 
 Files hold compact, plain data, never pickle.
 """
@@ -21,12 +21,6 @@ from promptpo_sandbox.guest import plain
 
 PICTURES = "pictures"
 """Their folder in a run's directory."""
-
-UNTOLD = "untold"
-"""Folder of a run for trajectories that feedback has not been written on yet."""
-
-LARGEST = 1 << 24
-"""Trajectories of more bytes are not kept for a resumed run; their episodes are rolled out once more."""
 
 
 def deflate(rollouts: Sequence[Rollout]) -> str:
@@ -79,39 +73,26 @@ def _unpacked(data: dict[str, Any]) -> Episode:
     )
 
 
-class KeptRollouts:
-    """Rollouts in files of a run, which a resumed run need not pay for again; what cannot be kept is rolled out once more.
+def keep(rollout: Rollout, path: Path, most_bytes: int) -> None:
+    """Write a rollout, where there is room.
 
     Args:
-        folder: Where they are.
-        most_bytes: What all files may take; what comes later is not written.
+        rollout: Which a resumed run learns from again.
+        path: Of the file.
+        most_bytes: What all files of its folder may take.
     """
+    with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
+        make_folder(path.parent)
+        text = deflate([rollout])
+        if len(text) + sum(other.stat().st_size for other in path.parent.iterdir()) <= most_bytes:
+            write_atomically(path, text)
 
-    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
-        self._folder, self._most = folder, most_bytes
 
-    def keep(self, key: str, rollout: Rollout) -> None:
-        """Write a rollout, where there is room."""
-        if size_of(rollout.episodes) > LARGEST:
-            return
-        with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
-            make_folder(self._folder)
-            text = deflate([rollout])
-            if len(text) + sum(path.stat().st_size for path in self._folder.iterdir()) <= self._most:
-                write_atomically(self._folder / key, text)
-
-    def read(self, key: str) -> Rollout | None:
-        """What was kept under this name; None where there is nothing, or nothing whole."""
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
-            rollout: Rollout = inflate(read_regular(self._folder / key).decode())[0]
-            return rollout
-        return None
-
-    def drop(self, key: str) -> None:
-        """Forget it."""
-        with contextlib.suppress(OSError):
-            (self._folder / key).unlink(missing_ok=True)
-            self._folder.rmdir()
+def kept(path: Path) -> Rollout | None:
+    """What was kept in a file; None where there is nothing, or nothing whole."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
+        return inflate(read_regular(path).decode())[0]
+    return None
 
 
 def size_of(episodes: Iterable[Episode]) -> int:

@@ -53,9 +53,6 @@ TABLE: Mapping[Purpose, Allotment] = {
 """Test episodes are outside the budget. Training, validation and tuning are what a run is for; the shares of the others are
 small enough that a run without them would not notice."""
 
-ASIDE: tuple[Purpose, ...] = ("experiments", "references", "teacher", "goal", "world")
-"""Purposes that begin nothing more once their own part is taken."""
-
 GOAL_EPISODES = 10
 """Of policies that know nothing and of a first one, by two rewards that a goal's model may have written."""
 

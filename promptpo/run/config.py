@@ -327,13 +327,14 @@ class Config:
 
     @property
     def switches(self) -> Recipe:
-        """The recipe with `recipe_options` applied.
+        """The recipe with `recipe_options` and `tune` applied.
 
         Raises:
             UsageError: An option that recipes do not have.
         """
         check_names(self.recipe_options, (one.name for one in fields(Recipe)), "recipes have no switch")
-        return replace(RECIPES[self.recipe], **self.recipe_options)
+        untuned = {"tune": False} if self.tune == "none" else {}
+        return replace(RECIPES[self.recipe], **{**self.recipe_options, **untuned})
 
 
 def config_text(config: Config) -> str:

@@ -86,14 +86,6 @@ class Control:
             if self._left:
                 raise KeyboardInterrupt(f"go on with: {self.then}")
 
-    async def until_stopped(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T | None:
-        """The result of a search; None where its end was asked for before it was over.
-
-        Raises:
-            TimeoutError: It takes more than so many seconds.
-        """
-        return await self._ended(work, lambda: 0.0, seconds)
-
     async def begun(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of what comes before a search.
 
@@ -116,12 +108,24 @@ class Control:
             self._until = self._until or time.monotonic() + GRACE_SECONDS
             return max(at_least, self._until - time.monotonic())
 
-        return await self._ended(work, left)
+        return await self.until_stopped(work, patience=left)
 
-    async def _ended(
-        self, work: Coroutine[Any, Any, T], patience: Callable[[], float], seconds: float | None = None
+    async def until_stopped(
+        self,
+        work: Coroutine[Any, Any, T],
+        seconds: float | None = None,
+        patience: Callable[[], float] = lambda: 0.0,
     ) -> T | None:
-        """The result of some work; None where it has none so many seconds after the end was asked for."""
+        """The result of some work; None where its end was asked for before it was over.
+
+        Args:
+            work: What is waited for.
+            seconds: How long it may take.
+            patience: Tells how many seconds it has once the end is asked for.
+
+        Raises:
+            TimeoutError: It takes more than so many seconds.
+        """
         if self.reason and patience() <= 0:
             work.close()
             return None

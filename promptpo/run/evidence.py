@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from promptpo.rollouts.evaluation import EpisodeRecord, Episodes, Evaluation
+from promptpo.rollouts.evaluation import EpisodeRecord, Episodes
 
 CLEAR = 2.0
 """Standard errors by which two candidates must differ before one of them is called better."""
@@ -82,11 +82,6 @@ def far_below(values: Sequence[float]) -> list[int]:
     far = max(FAR * abs(middle), 3 * (highest - middle))
     low = [i for i, value in enumerate(values) if middle - value > far > 0]
     return sorted(low, key=lambda i: values[i])
-
-
-def ran(trained: Evaluation, looks: Sequence[Evaluation]) -> bool:
-    """Whether a candidate ran to the end with finite returns wherever it was looked at, so that it may win anything."""
-    return all(part.outcome == "ok" and math.isfinite(part.mean_return) for part in (trained, *looks))
 
 
 @dataclass(frozen=True)

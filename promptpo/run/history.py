@@ -8,16 +8,14 @@ from __future__ import annotations
 import bisect
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from promptpo.rollouts.evaluation import Evaluation, extremes
-from promptpo.run.evidence import Change, Difference, Evidence, ran
-from promptpo.run.journal import Event, evaluation_in, from_json
+from promptpo.run.evidence import Change, Difference, Evidence
+from promptpo.run.journal import Event, Journal, evaluation_in, from_json
 from promptpo.run.records import REFERENCE_TEST, TEACHER, Attempt, Experiment, Remark
-
-Once: TypeAlias = Callable[[Any, str, Callable[[], Any]], Any]
 
 
 @dataclass
@@ -91,10 +89,10 @@ class History:
             if one.outcome == "ok" and one.episodes and not name.endswith(REFERENCE_TEST)
         }
 
-    def take_lead(self, change: Change, once: Once) -> None:
+    def take_lead(self, change: Change, journal: Journal) -> None:
         """Write that another candidate leads from now on."""
         data = {"leader": change.new, "change": str(change) if self.leader_id else ""}
-        once("lead", f"r{self.rounds + 1}.{change.old}.{change.new}", lambda: data)
+        journal.once("lead", f"r{self.rounds + 1}.{change.old}.{change.new}", lambda: data)
 
     def of_round(self, n: int) -> list[Attempt]:
         """The attempts of one round."""
@@ -113,8 +111,9 @@ class History:
         return self.looks.get(attempt.candidate.digest, ())
 
     def runs(self, attempt: Attempt) -> bool:
-        """Whether a candidate ran to the end with finite returns wherever it was looked at."""
-        return ran(attempt.evaluation, self.looks_of(attempt))
+        """Whether a candidate ran to the end with finite returns wherever it was looked at, so that it may win anything."""
+        parts = attempt.evaluation, *self.looks_of(attempt)
+        return all(part.outcome == "ok" and math.isfinite(part.mean_return) for part in parts)
 
     def against(self, one: Attempt, other: Attempt) -> Difference:
         """How one candidate differs from another over the episodes that both have played."""
@@ -150,13 +149,10 @@ class History:
         """
         if threshold is None:
             return False
-        leader = self.find(self.leader_id)
-        misled = leader is not None and self.evidence(leader).mean_return < threshold
-        bar = leader.evaluation.mean_return if leader is not None and misled else -math.inf
-        return any(
-            self.runs(a) and a.evaluation.mean_return >= threshold and a.evaluation.mean_return > bar
-            for a in attempts
-        )
+        leader, bar = self.find(self.leader_id), -math.inf
+        if leader is not None and self.evidence(leader).mean_return < threshold:
+            bar = leader.evaluation.mean_return
+        return any(self.runs(one) and threshold <= one.evaluation.mean_return > bar for one in attempts)
 
     def _first(self, attempts: Sequence[Attempt]) -> Attempt | None:
         """The best of some; the leader was judged against what it was compared with, and stays first."""
@@ -201,22 +197,20 @@ class History:
             gained = lead.verdict > 0 or (len(lead.returns) > 1 and lead.mean > lead.standard_error)
         return {"best": best.id if best else None, "stalled": 0 if gained else self.stalled + 1}
 
-    def promote(self, once: Once) -> None:
+    def promote(self, journal: Journal) -> None:
         """Let who was not judged any more lead where it is clearly better on the episodes it shares, and no worse on all.
 
         What was judged stays in its order: who is better on a few shared episodes than someone who is better on a few others
         need not be better than either.
-
-        Args:
-            once: As for `take_lead`.
         """
         leader = self.find(self.leader_id)
         for attempt in self._running():
             if leader is None or attempt.candidate.round <= self.rounds:
                 continue
             above = self.evidence(attempt).mean_return >= self.evidence(leader).mean_return
-            if above and self.against(attempt, leader).verdict > 0:
-                self.take_lead(Change(leader.id, attempt.id, self.against(attempt, leader)), once)
+            lead = self.against(attempt, leader)
+            if above and lead.verdict > 0:
+                self.take_lead(Change(leader.id, attempt.id, lead), journal)
                 leader = attempt
 
 

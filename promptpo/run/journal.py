@@ -202,7 +202,8 @@ class Journal:
         self.path = directory / JOURNAL
         self._lock = threading.Lock()
         self._listeners: list[Callable[[Event], None]] = []
-        self._followers: list[tuple[Callable[[Event], None], set[int]]] = []
+        self._follower: Callable[[Event], None] = lambda _: None
+        self._followed: set[int] = set()
         try:
             directory.mkdir(parents=True, exist_ok=True)
             # Unbuffered: a line is either handed to the system or it is not ours to worry about.
@@ -246,8 +247,8 @@ class Journal:
         self._listeners.append(listener)
 
     def follow(self, follower: Callable[[Event], None]) -> None:
-        """Call `follower` with every event that `once` returns from now on, each once: recorded work as it is come to again."""
-        self._followers.append((follower, set()))
+        """Call `follower`, and nobody else, with every event that `once` returns from now on, each once: recorded work as it is come to again."""
+        self._follower, self._followed = follower, set()
 
     def find(self, kind: Kind, key: str) -> Any | None:
         """The data recorded under this kind and key; None when there is none."""
@@ -267,10 +268,9 @@ class Journal:
             RunError: The disk does not take it.
         """
         event = self._by_key.get((kind, key)) or self.add(kind, key, compute())
-        for follower, followed in self._followers:
-            if event.n not in followed:
-                followed.add(event.n)
-                follower(event)
+        if event.n not in self._followed:
+            self._followed.add(event.n)
+            self._follower(event)
         return event.data if of is None else from_json(of, event.data)
 
     async def once_async(
@@ -299,11 +299,11 @@ class Journal:
         with self._lock:
             if (kind, key) in self._by_key:
                 raise ValueError(f"the journal already has a {kind} event {key!r}")
-            event = Event(len(self._events), round(time.time(), 3), kind, key, data)
-            line = {"n": event.n, "t": event.t, "kind": kind, "key": key, "data": data}
+            now = round(time.time(), 3)
+            line: dict[str, Any] = {"n": len(self._events), "t": now, "kind": kind, "key": key, "data": data}
             self._append(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+            event = self._by_key[kind, key] = Event(**line)
             self._events.append(event)
-            self._by_key[kind, key] = event
         for listener in self._listeners:
             listener(event)
         return event

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Usage
-from promptpo.run.budget import TABLE, Purpose, allotted
+from promptpo.run.budget import Purpose, allotted
 from promptpo.run.config import Budget
 from promptpo.run.records import REFERENCE_TEST, StepPurpose
 
@@ -49,7 +49,6 @@ class Ledger:
         events: What the run's journal holds already; feed new ones to `add`.
 
     Attributes:
-        limits: Steps of each purpose beside search and tuning, where the run has said how many.
         taken: Steps by row of the budget's table; under None what is on test seeds.
         searched_steps: Those that count against the budget: all but those on test seeds.
         seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
@@ -59,7 +58,6 @@ class Ledger:
 
     def __init__(self, budget: Budget, events: Iterable[Event] = ()) -> None:
         self.budget = budget
-        self.limits: Mapping[Purpose, int] = {}
         self.calls = 0
         self.usage = Usage()
         self.cost_usd = 0.0
@@ -142,8 +140,6 @@ class Ledger:
     async def reserved(self, purpose: Purpose | None, wanted: int) -> AsyncIterator[int]:
         """Up to `wanted` steps, as many as are granted, until what they gave is in the journal.
 
-        A purpose beside search and tuning begins nothing more once it has taken what the budget has for it.
-
         Reservations are for the worst case, so near the end of the budget this waits for rollouts that are
         under way to give back what they do not use, instead of granting scraps. Whoever has one asks for no second.
 
@@ -157,9 +153,6 @@ class Ledger:
         if purpose is None:
             yield wanted
             return
-        part = self.limits.get(purpose)
-        if part is not None and self.taken[purpose] >= part:
-            raise BudgetSpentError(f"the {part:,} steps to {TABLE[purpose].what} are taken")
         while (left := self.steps_left()) is not None and left < wanted and self._reserved:
             self._released.clear()
             await self._released.wait()

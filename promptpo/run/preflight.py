@@ -157,8 +157,7 @@ class Preflight:
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
-        found = [self._episodes()]
-        found += [self._division(), *self._gaps(), self._model()]
+        found = [self._episodes(), self._division(), *self._gaps(), self._model()]
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
@@ -195,7 +194,7 @@ class Preflight:
             f"{_counted(train, 'training episode')} for each policy, up to {_counted(validation, 'validation episode')} in a round "
             f"for each that may be the best, {_counted(test, 'test episode')} for the best of the run"
         )
-        steps, tunes = self.config.budget.steps, self.config.tune != "none" and self.config.switches.tune
+        steps = self.config.budget.steps
         if steps is None:
             return f"Steps: no limit; {each}."
         if not self.fits:
@@ -203,7 +202,7 @@ class Preflight:
                 f"Steps: {steps:,} may not pay for one full evaluation ({each}): "
                 "raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."
             )
-        rest = ", the others tune numbers" if tunes else ""
+        rest = ", the others tune numbers" if self.config.switches.tune else ""
         return f"Steps: {in_words(steps, self.division)}{rest}; {each}."
 
 

@@ -20,7 +20,7 @@ from promptpo.program import Program
 from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job, evaluation_of, joined, roll_out
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, written
+from promptpo.run.artifacts import PICTURES, deflate, written
 from promptpo.run.control import together
 from promptpo.run.journal import Kind, evaluation_in, from_json, to_json
 from promptpo.run.ledger import payer
@@ -59,7 +59,6 @@ class Spender:
     ) -> None:
         self.llm, self.executor, self.journal, self.ledger = llm, executor, journal, ledger
         self._config = config
-        self._untold = KeptRollouts(journal.directory / UNTOLD)
         self._calls: set[asyncio.Task[Completion]] = set()
         self._player: RunsJobs | None = None
 
@@ -182,7 +181,7 @@ class Spender:
             seeds: One episode each.
             horizon: Longest episode, in steps.
             early: How many episodes are rolled out before the others, and whether the others are worth it after these.
-            record: Bring trajectories back, now or after a kill (see `again`); as in `promptpo_sandbox.Record`.
+            record: Bring trajectories back where it is rolled out now (else see `again`); as in `promptpo_sandbox.Record`.
 
         Raises:
             BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.
@@ -209,8 +208,6 @@ class Spender:
                     (more,) = await rolled([replace(whole, trials=whole.trials[first:])])
                     rollout = joined(rollout, more)
                     evaluation = evaluation_of(rollout, time.monotonic() - started)
-            if record:
-                self._untold.keep(key, rollout)
             return {
                 "evaluation": to_json(evaluation),
                 "spent": {counted: evaluation.steps},
@@ -261,7 +258,9 @@ class Spender:
             try:
                 yield partial(self._rolled, granted, done)
             except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
-                self.count_unfinished(counted, sum(rollout.steps for rollout in done))
+                if steps := sum(rollout.steps for rollout in done):
+                    name = str(len(self.journal.events))
+                    self.journal.add("unfinished", name, {"spent": {counted: steps}})
                 raise
 
     async def _rolled(self, granted: int, done: list[Rollout], jobs: Sequence[Job]) -> list[Rollout]:
@@ -290,45 +289,18 @@ class Spender:
                 raise self.ledger.no_steps
         return found
 
-    def count_unfinished(self, purpose: StepPurpose, steps: int) -> None:
-        """Count steps that led to no result."""
-        if steps:
-            self.journal.add("unfinished", str(len(self.journal.events)), {"spent": {purpose: steps}})
-
     def remark(self, remark: Remark) -> None:
         """Write what became known of a candidate after its attempt, once."""
         key = f"{remark.candidate}.{'twin' if remark.duplicate_of else 'tuned'}"
         self.journal.once("remark", key, lambda: remark)
 
     async def again(
-        self,
-        key: str,
-        program: Candidate,
-        seeds: Sequence[int],
-        *,
-        horizon: int,
-        purpose: StepPurpose = "train",
-        record: Record = True,
+        self, program: Candidate, seeds: Sequence[int], *, horizon: int, record: Record = True
     ) -> Rollout:
-        """Trajectories of episodes whose result the journal has but on which no feedback was written yet.
-
-        They are where the process that rolled them out left them; where it could not, the same episodes
-        are rolled out once more, and counted.
-        """
-        if not seeds:
-            return Rollout((), None, 0, "", 0.0)
-        kept = self._untold.read(key)
-        if kept is not None:
-            return kept
-        rollout = await roll_out(
+        """Trajectories of episodes whose result the journal has, and with it their steps: a process that is gone had them."""
+        return await roll_out(
             self.executor, Job(program.source, _trials(program, seeds, horizon), record=record)
         )
-        self.count_unfinished(purpose, rollout.steps)
-        return rollout
-
-    def told(self, key: str) -> None:
-        """The feedback on these rollouts is written: their trajectories are no longer needed."""
-        self._untold.drop(key)
 
 
 def _trials(program: Candidate, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:

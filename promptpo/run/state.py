@@ -17,7 +17,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
 from promptpo.run.ledger import Ledger
-from promptpo.run.records import Attempt, Experiment
+from promptpo.run.records import Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,6 @@ class RunState:
     history: History = field(default_factory=History)
     last: Event | None = None
     best_so_far: list[tuple[Spent, Evidence]] = field(default_factory=list)
-    _states: dict[str, CandidateState] = field(default_factory=dict)
     _spent_by: dict[str, Spent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -108,7 +107,6 @@ class RunState:
         self.ledger.add(event)
         self.history.add(event)
         self.told[event.kind][event.key] = event.data
-        self._states.clear()
         if event.kind == "attempt":
             self._spent_by[event.key] = self.spent
         elif event.kind in {"validation", "lead", "round"}:
@@ -136,24 +134,16 @@ class RunState:
         """Every candidate: by round, then as they were asked for; tuned ones after the others."""
         return tuple(map(self._state_of, self.history.attempts))
 
-    @property
-    def experiments(self) -> list[Experiment]:
-        """What the model tried out to learn about the task, oldest first."""
-        return self.history.experiments
-
     def _state_of(self, attempt: Attempt) -> CandidateState:
-        """A candidate as it is known by now, the same value until the next event."""
-        found = self._states.get(attempt.id)
-        if found is None:  # a display may ask in another thread, so what is found is not looked up again
-            looks, history = self.history.looks_of(attempt), self.history
-            found = self._states[attempt.id] = CandidateState(
-                attempt,
-                functools.reduce(operator.add, looks) if looks else None,
-                history.evidence(attempt) if history.runs(attempt) else Evidence(),
-                {key: self.told["completion"][key] for key in attempt.candidate.calls},
-                self._spent_by[attempt.id],
-            )
-        return found
+        """A candidate as it is known by now."""
+        looks, history = self.history.looks_of(attempt), self.history
+        return CandidateState(
+            attempt,
+            functools.reduce(operator.add, looks) if looks else None,
+            history.evidence(attempt) if history.runs(attempt) else Evidence(),
+            {key: self.told["completion"][key] for key in attempt.candidate.calls},
+            self._spent_by[attempt.id],
+        )
 
     def candidate(self, candidate: str) -> CandidateState | None:
         """The candidate of that id."""
@@ -180,11 +170,6 @@ class RunState:
         """Why the newest process ended; empty while it works or where it was killed."""
         ended = self.told["stop"].get(str(len(self.told["session"]) - 1), {})
         return str(ended.get("reason", ""))
-
-    @property
-    def finished(self) -> bool:
-        """Whether the newest process that worked on the run came to its end."""
-        return bool(self.stop)
 
     @property
     def spec(self) -> str:

@@ -101,9 +101,7 @@ class Filming(Feature):
         if episodes is None:  # of a process that is gone
             records = sorted(leader.evaluation.episodes, key=lambda record: record.return_)
             seeds = list(dict.fromkeys(record.seed for record in (records[0], records[-1])))
-            again = await self._spender.again(
-                f"{leader.id}.film", leader.candidate, seeds, horizon=self._horizon, record="seen"
-            )
+            again = await self._spender.again(leader.candidate, seeds, horizon=self._horizon, record="seen")
             episodes = _extremes([e for e in again.episodes if e.failure is None])
         folder = self._spender.journal.directory / PICTURES
         try:

@@ -90,7 +90,7 @@ class Judge:
             left = {one.id: history.evidence(one) for one in arms if history.runs(one)}
             ended = Race(left, Course((), 1), champion=history.leader_id)
             if ended.change is not None:
-                history.take_lead(ended.change, self._spender.journal.once)
+                history.take_lead(ended.change, self._spender.journal)
 
     async def _played(
         self, attempts: Sequence[Attempt], wanted: Mapping[str, Sequence[int]]

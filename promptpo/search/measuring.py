@@ -139,9 +139,9 @@ class Measurer:
         async def say() -> dict[str, Any]:
             rollout = played.rollout
             if rollout is None:  # a killed process rolled out and did not come to say anything
-                seeds = [episode.seed for episode in played.evaluation.episodes]
+                count = len(played.evaluation.episodes) + (played.evaluation.outcome != "ok")
                 rollout = await self._spender.again(
-                    name, program, seeds, horizon=self._horizon, record=self._record
+                    program, self._seeds.train(count), horizon=self._horizon, record=self._record
                 )
             text = feedback.aggregate(played.evaluation)
             diagnosis = Diagnosis(trace=missing(rollout.episodes, names_of(self._context.spec.text)))
@@ -151,7 +151,6 @@ class Measurer:
             return {"text": text, "diagnosis": to_json(diagnosis)}
 
         found = await self._journal.once_async("feedback", name, say)
-        self._spender.told(name)
         return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
 
     def recorded(self, attempt: Attempt) -> Attempt:

@@ -35,7 +35,6 @@ def outlook(context: SearchContext, history: History) -> RunStatus:
         each, look = config.train_episodes * length, block_of(config) * length
         candidates = affordable(left, candidates, each=each, look=look)
     own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
-    tunes = config.switches.tune and config.tune != "none"
     planned = for_tuning(context, history, (), own=own)
     return RunStatus(
         round=number,
@@ -45,8 +44,8 @@ def outlook(context: SearchContext, history: History) -> RunStatus:
         steps=budget.steps,
         steps_left=left,
         calls_left=None if budget.calls is None else max(0, budget.calls - ledger.calls),
-        tunes=tunes,
-        tuning_steps=planned if tunes else 0,
+        tunes=config.switches.tune,
+        tuning_steps=planned if config.switches.tune else 0,
         length=length,
         threshold=None
         if "solved_from" in context.spec.text

@@ -8,7 +8,7 @@ that it has taken are not taken again for a report that has to be mended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
@@ -69,7 +69,6 @@ class _Trial:
         steps: Taken so far.
         episodes: Finished and recorded, of the newest version that was played.
         reports: What it has said of them.
-        keys: Journal keys of all rollouts.
         played: Whether its episodes are complete, so that only the report can be wrong.
     """
 
@@ -79,7 +78,6 @@ class _Trial:
     steps: int = 0
     episodes: tuple[Episode, ...] = ()
     reports: Sequence[str] = ()
-    keys: list[str] = field(default_factory=list)
     played: bool = False
 
 
@@ -155,7 +153,6 @@ class Experimenter(Feature):
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
                     self._features.watch(event.key, "", None)
-                    self._spender.told(event.key)  # where a killed process had not come to it
             self._record(from_json(Experiment, found))
             return
         trial = _Trial(id_, source)
@@ -180,8 +177,6 @@ class Experimenter(Feature):
             ends=tuple(episode.steps for episode in trial.episodes if episode.terminated),
         )
         self._record(done)
-        for key in trial.keys:
-            self._spender.told(key)
 
     async def _tried(self, trial: _Trial) -> _Fault | None:
         """Play an experiment's episodes, where that is still to be done, and have it report; what is wrong with it."""
@@ -211,14 +206,11 @@ class Experimenter(Feature):
             played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation
             self._features.watch(key, "", played.rollout)
-            trial.keys.append(key)
             trial.steps += evaluation.steps
             if evaluation.outcome != "ok":
                 what = feedback.what_it_did(evaluation)
                 return _Fault(what, evaluation.error, evaluation.detail)
-            rollout = played.rollout or await self._spender.again(
-                key, program, [seed], horizon=longest, purpose="probe"
-            )
+            rollout = played.rollout or await self._spender.again(program, [seed], horizon=longest)
             trial.episodes += rollout.episodes
         return None
 

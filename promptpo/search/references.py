@@ -92,7 +92,6 @@ async def measured_at_start(context: SearchContext, features: Feature) -> None:
             )
             if watched:
                 features.watch(LEARNT_FROM, "", _of_seeds(played.rollout, seeds.train(wanted)))
-                spender.told(name)
             return played.evaluation
         return None
 

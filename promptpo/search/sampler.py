@@ -233,13 +233,12 @@ class Sampler:
         return Situation(
             observation_space=self._spec.observation_space,
             action_space=self._spec.action_space,
-            horizon=self._spec.horizon,
             round=plan.round,
             slot=plan.slot,
             seed=self._config.seed,
             firsts=tuple(self._spec.firsts),
             tried=tuple(
-                Tried(a.id, a.candidate.source, a.evaluation.outcome, a.evaluation.score())
+                Tried(a.candidate.source, a.evaluation.outcome, a.evaluation.score())
                 for a in history.attempts
             ),
         )

@@ -70,7 +70,7 @@ class Tuner:
 
         What a search that is ended in the middle has found until then is not lost, see `rescue`.
         """
-        if not self._tunes:
+        if not self._config.switches.tune:
             return []
         round_, best, target = history.rounds + 1, history.best(), self._context.threshold
         again = [best] if self._learns and best is not None and best not in attempts else []
@@ -119,13 +119,13 @@ class Tuner:
         found, round_ = tuning.result() if tuning else (), history.rounds + 1
         return [a for one in found if (a := await self._measured(one, history, round_, f"t{self._batches}"))]
 
-    @property
-    def _tunes(self) -> bool:
-        return self._config.tune != "none" and self._config.switches.tune
-
     def _worth_a_word(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Candidates that run, so that nobody takes their return for the most they can do."""
-        return [a for a in attempts if self._tunes and history.runs(a) and not a.candidate.duplicate_of]
+        return [
+            a
+            for a in attempts
+            if self._config.switches.tune and history.runs(a) and not a.candidate.duplicate_of
+        ]
 
     def _starts(self, history: History, attempts: Sequence[Attempt], target: float | None) -> list[Start]:
         """The candidates with numbers, the most promising first, each program once.

@@ -27,22 +27,19 @@ if TYPE_CHECKING:
     from promptpo.search.context import SearchContext
 
 
-def write_results(
-    context: SearchContext, state: RunState, outcome: Outcome, ahead: Preflight, ended: str
-) -> RunResult:
+def write_results(context: SearchContext, state: RunState, outcome: Outcome, ended: str) -> RunResult:
     """Write the result, the exported best policy, the candidates' modules and the world model.
 
     Args:
         context: Of the run.
         state: What has happened in it.
         outcome: How its search ended, or how it stands.
-        ahead: What was said before the start of what it may do and cost.
         ended: Why it was ended before its time; empty where it was not.
 
     Raises:
         RunError: They cannot be written.
     """
-    content, directory = _content(context, state, outcome, ahead, ended), context.journal.directory
+    content, directory = _content(context, state, outcome, ended), context.journal.directory
     with writing(directory):
         _write_policies(directory, outcome.history.attempts)
         if outcome.best:
@@ -77,12 +74,10 @@ def write_page(directory: Path, observer: Observer) -> None:
         observer.warn(f"report.html was not written: {type(error).__name__}: {error}")
 
 
-def _content(
-    context: SearchContext, state: RunState, outcome: Outcome, ahead: Preflight, ended: str
-) -> Mapping[str, Any]:
+def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: str) -> Mapping[str, Any]:
     """What ``result.json`` holds."""
     config, best, journal = context.config, outcome.best, context.journal
-    content = result(state, outcome, horizon=ahead.horizon, language_model=context.learns)
+    content = result(state, outcome, horizon=context.horizon, language_model=context.learns)
     content |= {
         "model": _model_name(context.spender.llm, journal),
         "sandbox": state.sessions[-1]["sandbox"],
@@ -101,7 +96,7 @@ def _content(
             "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
             "fidelity": outcome.fidelity,
         }
-    content["preflight"] = ahead.as_json()
+    content["preflight"] = Preflight(context.spec, config, context.spender.llm).as_json()
     if config.goal:
         from promptpo.search.asked_for import unknown
 

@@ -18,10 +18,11 @@ from promptpo.llm.base import Message
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST
 from promptpo.output.observer import Observer
+from promptpo.output.outcome import many
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts import make_executor
-from promptpo.run.budget import ASIDE, with_episodes
+from promptpo.run.budget import with_episodes
 from promptpo.run.checking import check_model
 from promptpo.run.config import CONFIG, Config
 from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async
@@ -42,7 +43,7 @@ from promptpo.session.opened import (
     settings_for,
 )
 from promptpo.session.results import write_page, write_results
-from promptpo.spec import TaskSpec, with_cut
+from promptpo.spec import with_cut
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -64,13 +65,8 @@ class Session:
         """Do the work, in this thread's event loop or in one of its own."""
         return run_async(self._run, self.control)
 
-    def estimate(self) -> Preflight:
-        """What the run would do and cost; nothing is asked, rolled out or written."""
-        config, llm, _, spec = self._prepared(asked=False)
-        return Preflight(spec, config, llm)
-
-    def _prepared(self, *, asked: bool = True) -> tuple[Config, LLM, str, TaskSpec]:
-        """The settings with all that is decided before the start, who answers and why, and the task.
+    def estimate(self, *, asked: bool = False) -> Preflight:
+        """What the run would do and cost, with all that is decided before its start; nothing is asked, rolled out or written.
 
         Args:
             asked: Whether the model will be asked; to know what it may cost, no key is needed.
@@ -87,7 +83,6 @@ class Session:
             search=SearchLLM,
             asked=asked,
         )
-        choice = describe_choice(config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         config = replace(
             config,
             model=llm.name,
@@ -104,14 +99,14 @@ class Session:
             )
         if config.hint and not llm.language_model:
             self.observer.warn("--hint is for a language model; program search does not read it.")
-        episodes = with_episodes(
+        config = with_episodes(
             config,
             spec.horizon,
             spec.sample_length,
             one_episode=spec.one_episode,
             learns=llm.language_model or config.switches.world,
         )
-        return episodes, llm, choice, spec
+        return Preflight(spec, config, llm)
 
     def check(self) -> None:
         """Look at what the user gave before anything is made: a teacher, policies to begin with.
@@ -128,7 +123,8 @@ class Session:
     async def _run(self) -> RunResult:
         await asyncio.to_thread(self.check)
         obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
-        config, llm, choice, spec = self._prepared()
+        ahead = self.estimate(asked=True)
+        spec, config, llm = ahead.spec, ahead.config, ahead.llm
         directory, then = self.directory, self.control.then
         with Journal(directory) as journal:
             begun = (directory / CONFIG).exists()
@@ -143,7 +139,7 @@ class Session:
                     spender = Spender(llm, executor, config, journal, state.ledger)
                     await self._begun(spender, state)
                     spec = as_begun(journal, spec) if not config.goal else spec
-                    return await self._search(context_of(spec, config, spender), state, choice)
+                    return await self._search(context_of(spec, config, spender), state)
                 finally:
                     executor.close()
                     await llm.aclose()
@@ -183,31 +179,30 @@ class Session:
             await self.control.begun(self._try_models(spender))
         self.control.told = lambda: self._tell_the_end(spender)
 
-    def _told(self, context: SearchContext, state: RunState, choice: str) -> None:
+    def _told(self, context: SearchContext, state: RunState) -> None:
         """Say what begins: who is asked, how walled in policies are, what it may take."""
+        llm = context.spender.llm
+        choice = describe_choice(self.config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         self.observer.started(state, self.directory, choice, context.spec)
         sandbox = state.sessions[-1]["sandbox"]
         if sandbox["missing"]:
             self.observer.warn(f"sandbox: {sandbox['level']}; missing here: {', '.join(sandbox['missing'])}")
-        ahead = Preflight(context.spec, context.config, context.spender.llm)
-        state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
-        self.observer.prepared(ahead)
+        self.observer.prepared(Preflight(context.spec, context.config, llm))
 
-    async def _search(self, context: SearchContext, state: RunState, choice: str) -> RunResult:
+    async def _search(self, context: SearchContext, state: RunState) -> RunResult:
         journal, control, goal = context.journal, self.control, context.config.goal
-        self._told(context, state, choice)
+        self._told(context, state)
         with paid_for(journal.directory, asked=context.learns):
             if goal:
                 from promptpo.session.goals import judged, with_goals_reward
 
                 context = await control.begun(with_goals_reward(context, state, self.observer))
             context = replace(context, spec=with_cut(context.spec, context.horizon))
-            ahead = Preflight(context.spec, context.config, context.spender.llm)
             outcome = await search(
                 context,
                 control,
                 observe=self.observer.progress,
-                tested_so_far=lambda found: write_results(context, state, found, ahead, control.reason),
+                tested_so_far=lambda found: write_results(context, state, found, control.reason),
             )
             if goal:
                 outcome = await judged(context, outcome, control)
@@ -217,7 +212,7 @@ class Session:
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result that {journal.directory} has is kept."
             )
-        written = write_results(context, state, outcome, ahead, control.reason)
+        written = write_results(context, state, outcome, control.reason)
         journal.add("stop", str(len(state.sessions) - 1), {"reason": outcome.stop})
         write_page(journal.directory, self.observer)
         self.observer.finished(written)
@@ -226,10 +221,7 @@ class Session:
     def _tell_the_end(self, spender: Spender) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""
         awaited = 0 if getattr(spender.llm, "repeats", False) else spender.ledger.awaited
-        what = (
-            f"waiting up to {RECEIVING_SECONDS:.0f} s for {awaited} answer{'s'[: awaited > 1]}, then "
-            if awaited
-            else ""
-        )
+        answers = many(awaited, "answer", "answers")
+        what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
         again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""
         self.observer.warn(f"ending: {what}testing the best so far{again}")

@@ -136,7 +136,7 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
-    with blaming(name):
+    with blaming(f"the environment {name}"):
         return _observed(env, name, checking=checking)
 
 

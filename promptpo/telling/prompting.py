@@ -71,7 +71,7 @@ def system_prompt(spec: TaskSpec, config: Config) -> str:
         **task_of(spec),
         goal=f"{success}the sum of rewards",
         horizon=spec.horizon or spec.cut,
-        tune=config.switches.tune and config.tune != "none",
+        tune=config.switches.tune,
         clips=config.clip_actions and is_continuous(spec.action_space),
         looking=render("looking", **pictures).strip() if pictures else "",
         once=once,

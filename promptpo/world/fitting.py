@@ -44,7 +44,6 @@ async def fitted(
     source: str,
     episodes: Sequence[Recorded],
     spaces: tuple[gymnasium.Space[Any], gymnasium.Space[Any]],
-    seed: int = 0,
 ) -> dict[str, float] | None:
     """Values for the model's ``PARAMS`` that predict the episodes best, 5 and 25 steps ahead.
 
@@ -53,7 +52,6 @@ async def fitted(
         source: The module.
         episodes: The fitting part.
         spaces: Of observations and actions.
-        seed: Of the search.
 
     Returns:
         Name to value within its range; None where the model declares nothing to fit, or does not run.
@@ -89,7 +87,7 @@ async def fitted(
     best, least = named(begin), await loss(named(begin))
     if least >= FAR**2:
         return None
-    search = evolution_strategy(begin, WIDTH, np.random.default_rng(seed))
+    search = evolution_strategy(begin, WIDTH, np.random.default_rng(0))
     predicted = 0
     while least > EXACT and not search.stop() and predicted < MOST_PREDICTED:
         places = search.ask()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.run.artifacts import KeptRollouts
+from promptpo.run.artifacts import keep, kept
 from promptpo.telling import prompting
 from promptpo.world import shown
 from promptpo.world.baseline.writer import write_world
@@ -87,7 +87,6 @@ class Modeller:
         self.spaces = (spec.observation_space, spec.action_space)
         self.possible = quantities(self.spaces[0]) is not None
         self.experience = Experience(*self.spaces)
-        self._shelf = KeptRollouts(spender.journal.directory / FOLDER, MOST_BYTES)
         self._written: Modelled | None = None
 
     def take(self, key: str, rollout: Rollout | None) -> None:
@@ -99,10 +98,11 @@ class Modeller:
         """
         if not self.possible:
             return
+        file = self._journal.directory / FOLDER / key
         if rollout is None:
-            rollout = self._shelf.read(key)
+            rollout = kept(file)
         else:
-            self._shelf.keep(key, rollout)
+            keep(rollout, file, MOST_BYTES)
         if rollout is not None:
             self.experience.add([rollout])
 

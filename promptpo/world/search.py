@@ -155,7 +155,6 @@ class WorldSearch(Feature):
         program = Candidate("", source, 0)
         played = await self._spender.roll_out("look", key, program, seeds, horizon=self._horizon, record=True)
         self.modeller.take(key, played.rollout)
-        self._spender.told(key)
         evaluation = played.evaluation
         return list(evaluation.returns) if evaluation.outcome == "ok" else [-math.inf]
 

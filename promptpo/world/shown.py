@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 ROWS, RARE = 14, 8
 """Recorded steps that a request shows: consecutive ones, and endings and the highest rewards of episodes."""
 
+LONGEST = 400
+"""Characters of an observation or an action."""
+
 MOST_NUMBERS = 20
 """Numbers of observations and actions whose range is told."""
 
@@ -65,11 +68,11 @@ def step_as_row(episode: Recorded, t: int) -> str:
     )
 
 
-def _short(value: Any, most: int = 400) -> str:
+def _short(value: Any) -> str:
     known = isinstance(value, np.ndarray)
     text = (
         np.array2string(value, precision=5, separator=", ", threshold=60, max_line_width=10**6)
         if known
         else str(value)
     )
-    return text if len(text) <= most else text[:most] + "…"
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

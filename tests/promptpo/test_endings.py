@@ -8,8 +8,8 @@ import pytest
 import promptpo
 from promptpo.cli.show import overview
 from promptpo.envs.task import Task
-from promptpo.errors import ProviderError
-from promptpo.llm.base import Completion, FatalProviderError, Request
+from promptpo.errors import FatalProviderError, ProviderError
+from promptpo.llm.base import Completion, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.exporting import Provenance, exported
 from promptpo.output.report.result import scored

@@ -35,10 +35,8 @@ def test_the_drawing_names_every_class() -> None:
 
 def test_the_old_places_still_work() -> None:
     """What others import from where it was is the same class."""
-    from promptpo.llm.base import FatalProviderError
     from promptpo.output.film import RenderingError
     from promptpo.output.policy import PolicyFailedError
 
-    assert FatalProviderError is errors.FatalProviderError
     assert RenderingError is errors.RenderingError
     assert PolicyFailedError is errors.PolicyFailedError

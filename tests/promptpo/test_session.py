@@ -21,7 +21,6 @@ def test_a_run_leaves_what_it_promises(tmp_path: Path) -> None:
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
     names = {path.name for path in run.directory.iterdir()}
     assert {"config.toml", "journal.jsonl", "policies", BEST, "result.json", "report.html"} <= names
-    assert not (run.directory / "untold").exists()
     assert json.loads((run.directory / "result.json").read_text()) == run.data
     assert [one.data["reason"] for one in read_events(run.directory / JOURNAL) if one.kind == "stop"] == [
         run.stop_reason

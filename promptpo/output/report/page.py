@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
-from promptpo.llm.base import PNG
 from promptpo.output.baseline_run import read_run
 from promptpo.output.outcome import caveats, worth
 from promptpo.output.report import charts
@@ -136,7 +135,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         from promptpo.output.importance import importance_json
 
         importances = importance_json(best)
-    if state.experiments:
+    if state.history.experiments:
         from promptpo.telling.experiments import one_line as experiment_line
     if world:
         from promptpo.output.world import use_of_world
@@ -155,7 +154,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "goal_pictures": _goal_pictures(run),
         "importances": importances,
         "models": brought(state),
-        "experiments": [(experiment_line(one), one) for one in state.experiments],
+        "experiments": [(experiment_line(one), one) for one in state.history.experiments],
         "world": world,
         "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
         "episode": None if isinstance(shown, str) else shown,
@@ -171,7 +170,7 @@ def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
         data = b""
         with contextlib.suppress(OSError):
             data = read_regular(file)
-        if data.startswith(PNG):
+        if data.startswith(b"\x89PNG\r\n\x1a\n"):
             done = {True: ", success", False: ", no success"}.get(one["success"], "")
             text = f"The {one['role']} episode: seed {one['seed']}, return {number(one['return'])}{done}"
             found.append((text, base64.b64encode(data).decode()))

@@ -3,7 +3,6 @@
 import shutil
 import sys
 import types
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,12 @@ HERE = "tests.promptpo.envs.lifts"
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A file with environments in the current directory."""
     shutil.copy(Path(__file__).with_name("lifts.py"), tmp_path / "my_lifts.py")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    yield "./my_lifts.py"
-    sys.modules.pop("my_lifts", None)
+    return "./my_lifts.py"
 
 
 def test_a_class_and_a_function_in_a_module_are_built() -> None:

@@ -58,7 +58,6 @@ async def check(
         purpose=purpose,
         system="You write short Python programs.",
         messages=(Message("user", "Write a function that returns 0. Answer with one Python code block."),),
-        stable_messages=1,
         max_output_tokens=max_output_tokens,
         temperature=0.7,
         situation=situation,

@@ -79,7 +79,7 @@ def test_too_slow() -> None:
 def test_program_search_passes() -> None:
     """The provider that is no language model keeps the same contract."""
     box = gymnasium.spaces.Box(-1.0, 1.0, (4,))
-    situation = Situation(box, gymnasium.spaces.Discrete(2), horizon=500, round=1, slot=0, seed=0)
+    situation = Situation(box, gymnasium.spaces.Discrete(2), round=1, slot=0, seed=0)
     assert asyncio.run(check(SearchLLM, situation=situation)) == []
 
 

@@ -9,8 +9,7 @@ import traceback
 
 import pytest
 
-from promptpo.errors import MissingKeyError, ProviderError
-from promptpo.llm.base import FatalProviderError
+from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
 from promptpo.llm.failures import public_address
 from tests.promptpo.llm.asking import KEY, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer

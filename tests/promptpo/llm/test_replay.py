@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo import files
-from promptpo.errors import UsageError
+from promptpo.errors import FatalProviderError, UsageError
 from promptpo.llm import replay
-from promptpo.llm.base import ALL_PURPOSES, Completion, FatalProviderError, Usage
+from promptpo.llm.base import ALL_PURPOSES, Completion, Usage
 from promptpo.llm.replay import ReplayLLM
 from promptpo.run.journal import Journal
 from promptpo.run.recording import recording

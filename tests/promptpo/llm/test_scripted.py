@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
-from promptpo.errors import ProviderError
-from promptpo.llm.base import Completion, FatalProviderError, Request
+from promptpo.errors import FatalProviderError, ProviderError
+from promptpo.llm.base import Completion, Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.llm.asking import REQUEST, ask
 from tests.promptpo.llm.conformance import check
@@ -30,14 +29,6 @@ def test_exceptions_are_raised() -> None:
     with pytest.raises(ProviderError, match="overloaded"):
         ask(llm)
     assert ask(llm)[0].text == "fine"
-
-
-def test_numbers_delay_the_answer_after_them() -> None:
-    """Each of two calls waits for its own."""
-    llm = ScriptedLLM([0.2, "slow", 0.2, "too"])
-    started = time.perf_counter()
-    assert [completion.text for completion in ask(llm, REQUEST, REQUEST)] == ["slow", "too"]
-    assert time.perf_counter() - started >= 0.2
 
 
 def test_function_answers_each_request() -> None:

@@ -141,7 +141,7 @@ def test_what_is_exported_passes_the_gate_as_it_is_written() -> None:
     assert "from looking" not in seen[-1]
 
 
-@pytest.mark.parametrize("name", ["policies", "pictures", "untold"])
+@pytest.mark.parametrize("name", ["policies", "pictures"])
 def test_a_folder_that_is_a_link_is_none(name: str, tmp_path: Path) -> None:
     """What is written into folders of a run stays in it."""
     from promptpo.files import make_folder

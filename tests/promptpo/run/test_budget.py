@@ -1,7 +1,6 @@
 """One table divides the step budget."""
 
 import ast
-import asyncio
 from pathlib import Path
 from typing import get_args
 
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.envs.task import Task
-from promptpo.errors import BudgetSpentError
 from promptpo.run.budget import TABLE, Purpose, allotted, horizon_within, tuning_steps, units
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Event, Kind
@@ -50,25 +48,6 @@ def test_the_ledger_knows_what_a_purpose_may_still_take() -> None:
     assert Ledger(Budget(steps=None)).room("tuning") is None
     assert allotted("validation", 10_000) == 2_000
     assert allotted("world", 1_000) == TABLE["world"].floor
-
-
-@pytest.mark.parametrize(
-    ("kind", "purpose"), [("probe", "experiments"), ("reference", "references"), ("reward", "goal")]
-)
-def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpose: Purpose) -> None:
-    """Whatever else is left; marks on test seeds are outside, and search and tuning go on."""
-    ledger = Ledger(Budget(steps=10_000))
-    ledger.limits = {purpose: 200}
-
-    async def takes(payer: Purpose | None) -> int:
-        async with ledger.reserved(payer, 500) as granted:
-            return granted
-
-    assert asyncio.run(takes(purpose)) == 500
-    ledger.add(played(kind, 200))
-    with pytest.raises(BudgetSpentError, match=TABLE[purpose].what):
-        asyncio.run(takes(purpose))
-    assert [asyncio.run(takes(other)) for other in ("training", "tuning", None)] == [500] * 3
 
 
 @given(st.integers(0, 10**7), st.integers(1, 10), st.integers(0, 10**5), st.integers(1, 1000), st.booleans())

@@ -138,7 +138,7 @@ def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
         past = folded(journal)
         journal.follow(past.add)
         past.leader_id = "r1c1"
-        past.promote(journal.once)
+        past.promote(journal)
     assert past.best().id == "r1c1t"
     assert past.evidence(new).mean_return == (338 + 340 + 342 + 341) / 4
     assert past.evidence(old).returns == (79.0, 80.0, 81.0, 78.0)
@@ -152,7 +152,7 @@ def test_what_was_judged_stays_in_its_order(tmp_path: Path) -> None:
     late = attempt("r2c1", *[-10.0] * 3)
     past = History([lucky, brief, plain, late], leader_id="r1c2t", rounds=1)
     with Journal(tmp_path) as journal:
-        past.promote(journal.once)
+        past.promote(journal)
         assert not journal.events
     assert past.best().id == "r1c2t"
 
@@ -163,8 +163,8 @@ def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         for past in (History([one, other]), History([one, other])):
             journal.follow(past.add)
-            past.take_lead(Change("", "r1c1", past.against(one, one)), journal.once)
-            past.take_lead(Change("r1c1", "r1c2", past.against(other, one)), journal.once)
+            past.take_lead(Change("", "r1c1", past.against(one, one)), journal)
+            past.take_lead(Change("r1c1", "r1c2", past.against(other, one)), journal)
         found = folded(journal)
         assert len(journal.events) == 2
     assert (found.leader_id, found.changes) == (past.leader_id, past.changes)

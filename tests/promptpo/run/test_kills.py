@@ -90,7 +90,7 @@ def test_killed_after_every_event(tmp_path: Path, undisturbed: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_killed_around_experiments(tmp_path: Path) -> None:
-    """A kill after an answer, an episode or a report of an experiment: nothing is asked for or played again."""
+    """A kill after an answer, an episode or a report of an experiment: nothing is asked for or counted again."""
     assert finish(tmp_path / "whole", experiments=True) == 0
     expected = essence(tmp_path / "whole" / "run")
     events = read_events(tmp_path / "whole" / "run" / JOURNAL)
@@ -116,7 +116,6 @@ def test_killed_around_experiments(tmp_path: Path) -> None:
         again = read_events(folder / "run" / JOURNAL)
         found = {event.key: event.data["report"] for event in again if event.kind == "experiment"}
         assert found == told
-        assert not list((folder / "run").glob("untold/p*"))
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
-from promptpo.run.artifacts import UNTOLD, size_of
+from promptpo.run.artifacts import size_of
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
@@ -159,29 +159,13 @@ def test_a_failure_ends_training_but_not_the_test(tmp_path: Path) -> None:
     assert (test.outcome, test.failed, test.returns) == ("crashed", 1, (5.0, 5.0, 5.0))
 
 
-def test_trajectories_wait_for_their_feedback(tmp_path: Path) -> None:
-    """Kept beside the journal until something was said about them; gone afterwards."""
+def test_trajectories_that_are_gone_are_rolled_out_once_more(tmp_path: Path) -> None:
+    """The journal has their result, and with it their steps."""
     work = Work(tmp_path)
     asyncio.run(work.roll(record=True))
-    assert [path.name for path in (tmp_path / UNTOLD).iterdir()] == ["a"]
-    again = asyncio.run(work.spender.again("a", PROGRAM, (1, 2, 3, 4), horizon=10))
-    assert [episode.return_ for episode in again.episodes] == [1.0, 2.0, 3.0, 4.0]
-    assert len(work.executor.asked) == 1
-    work.spender.told("a")
-    assert not (tmp_path / UNTOLD).exists()
-    asyncio.run(work.spender.again("a", PROGRAM, (3,), horizon=10))
-    assert len(work.executor.asked) == 2
-    assert work.ledger.steps["train"] == 50  # rolled out once more, and counted
-
-
-def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
-    """A file cut by a full disk is no trajectory."""
-    work = Work(tmp_path)
-    asyncio.run(work.roll(record=True))
-    file = tmp_path / UNTOLD / "a"
-    file.write_text(file.read_text()[:40])
-    again = asyncio.run(work.spender.again("a", PROGRAM, (1, 2), horizon=10))
+    again = asyncio.run(work.spender.again(PROGRAM, (1, 2), horizon=10))
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0]
+    assert work.ledger.steps["train"] == 40
 
 
 def test_observations_of_parts_that_differ_in_shape_are_counted() -> None:

@@ -124,13 +124,6 @@ def test_a_round_tells_what_the_run_chose(linked: Any) -> None:
     assert (state.history.rounds, state.history.stalled, state.history.reflections) == (1, 2, ["Hm."])
 
 
-def test_a_candidate_is_one_value_until_something_happens(linked: Any) -> None:
-    """So that whoever lists them can mark the best."""
-    state = read_state(linked.directory)
-    assert [one is state.best for one in state.candidates].count(True) == 1
-    assert state.best is state.candidate(state.best.id)
-
-
 def test_who_takes_the_lead_is_the_best(linked: Any) -> None:
     """Also before the round ends, and after its last race."""
     linked.add("lead", "r1.r1c1.r1c2", {"leader": "r1c2", "change": "r1c2 takes the lead from r1c1: +1"})
@@ -173,9 +166,9 @@ def test_what_is_remarked_later_belongs_to_the_candidate(linked: Any) -> None:
 def test_a_session_after_the_end_makes_the_run_unfinished(linked: Any) -> None:
     """Finished means that the newest process came to its end."""
     linked.add("stop", "0", {"reason": "done"})
-    assert read_state(linked.directory).finished
+    assert read_state(linked.directory).stop
     linked.add("session", "1", {"command": "promptpo resume run", "versions": {}, "sandbox": {}})
-    assert not read_state(linked.directory).finished
+    assert not read_state(linked.directory).stop
 
 
 @pytest.mark.parametrize("name", ["search", "model"])
@@ -183,7 +176,7 @@ def test_a_recorded_run_agrees_with_its_result(name: str) -> None:
     """The state is what the run wrote when it ended."""
     state = read_state(RECORDED / name)
     result = json.loads((RECORDED / name / "result.json").read_text())
-    assert state.finished
+    assert state.stop
     assert state.best.id == result["best"]["candidate"]
     assert state.best.validation.returns == tuple(result["validation"]["returns"])
     assert state.test.returns == tuple(result["test"]["returns"])

@@ -195,10 +195,6 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
             rollout = Rollout(episodes, None, len(episodes), "", 0.0)
             return Played(evaluation_of(rollout, 0.0), rollout)
 
-        def told(self, key: str) -> None:
-            """Nothing is kept twice."""
-            asked[f"{key}.told"] = True
-
     class Watching(Feature):
         learns = True
 
@@ -210,7 +206,7 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
     spec: Any = SimpleNamespace(action_space=spaces.Discrete(2))
     context = SearchContext(spec, config, cast("Any", Paying()), 10)
     asyncio.run(measured_at_start(context, Watching()))
-    assert asked == {"random": True, "random.told": True, "zero": False}
+    assert asked == {"random": True, "zero": False}
     [(name, rollout)] = shown
     assert name == LEARNT_FROM
     assert [one.seed for one in rollout.episodes] == list(Seeds(0).train(config.train_episodes))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from promptpo.run.artifacts import KeptRollouts
+from promptpo.run.artifacts import keep, kept
 from promptpo.search.references import random_policy
 from promptpo.world.baseline.endings import find_ending
 from promptpo.world.baseline.terms import Library, candidates
@@ -155,20 +155,19 @@ def test_what_is_kept_is_bounded(here: Here) -> None:
 def test_steps_on_the_shelf_come_back(here: Here, tmp_path: Path) -> None:
     """A resumed run has the steps that an earlier process paid for; what is damaged or too much is not there."""
     rollout = played(here, gymnasium.make("CartPole-v1"), 2)
-    shelf = KeptRollouts(tmp_path / "world")
-    shelf.keep("one", rollout)
-    again = shelf.read("one")
+    shelf = tmp_path / "world"
+    keep(rollout, shelf / "one", 1 << 20)
+    again = kept(shelf / "one")
     assert again is not None
     first, second = rollout.episodes[0].trajectory, again.episodes[0].trajectory
     assert first is not None
     assert second is not None
     np.testing.assert_array_equal(np.array(first.observations), np.array(second.observations))
-    assert shelf.read("two") is None
-    (tmp_path / "world" / "one").write_text("damaged")
-    assert shelf.read("one") is None
-    tight = KeptRollouts(tmp_path / "tight", most_bytes=10)
-    tight.keep("one", rollout)
-    assert tight.read("one") is None
+    assert kept(shelf / "two") is None
+    (shelf / "one").write_text("damaged")
+    assert kept(shelf / "one") is None
+    keep(rollout, tmp_path / "tight" / "one", 10)
+    assert kept(tmp_path / "tight" / "one") is None
 
 
 def test_some_of_many_episodes_are_spread_evenly() -> None:

@@ -18,7 +18,6 @@ from promptpo.search.programs.writer import Genome
 PENDULUM = Situation(
     observation_space=spaces.Box(np.array([-1, -1, -8], np.float32), np.array([1, 1, 8], np.float32)),
     action_space=spaces.Box(-2.0, 2.0, (1,)),
-    horizon=200,
     round=1,
     slot=0,
     seed=0,
@@ -31,8 +30,8 @@ def ask(situation: Any, purpose: str = "policy") -> Any:
     return asyncio.run(SearchLLM().complete(request))
 
 
-def tried(source: Any, score: Any, outcome: str = "ok", id_: str = "r1c1") -> Any:
-    return Tried(id_, source, outcome, (0.0, score, -100.0))
+def tried(source: Any, score: Any, outcome: str = "ok") -> Any:
+    return Tried(source, outcome, (0.0, score, -100.0))
 
 
 def test_it_is_a_provider_but_no_language_model() -> None:
@@ -93,7 +92,7 @@ def test_later_rounds_continue_from_the_best() -> None:
 
 def test_later_rounds_also_try_what_is_new() -> None:
     """The other samples go on through the library."""
-    seen = tuple(tried(propose(replace(PENDULUM, slot=i)), -900.0 - i, id_=f"r1c{i + 1}") for i in range(3))
+    seen = tuple(tried(propose(replace(PENDULUM, slot=i)), -900.0 - i) for i in range(3))
     second = replace(PENDULUM, round=2, tried=seen)
     used = {read_genome(t.source) for t in seen}
     fresh = {read_genome(propose(replace(second, slot=slot))) for slot in (2, 3, 4, 5)}
