@@ -98,7 +98,9 @@ def new_model(
             policy, envs, seed=settings.seed, device=settings.device, **arguments
         )
     except (TypeError, ValueError, AssertionError) as error:
-        raise UsageError(f"{settings.algorithm} does not take these hyperparameters: {error}") from error
+        raise UsageError(
+            f"{settings.algorithm} does not take the hyperparameters of {settings.hyperparameters}: {error}"
+        ) from error
 
 
 def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
@@ -107,18 +109,13 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
     Raises:
         UnsupportedSpaceError: It has not.
     """
-    continuous, discrete = isinstance(space, spaces.Box), isinstance(space, spaces.Discrete)
-    needs = {
-        **dict.fromkeys(CONTINUOUS_ONLY, (continuous, "acts in continuous spaces")),
-        **dict.fromkeys(DISCRETE_ONLY, (discrete, "chooses among numbered actions")),
-    }
-    has, does = needs.get(settings.algorithm, (True, ""))
-    if not has:
-        others = ", ".join(
-            [*ON_POLICY, *(CONTINUOUS_ONLY if continuous else DISCRETE_ONLY if discrete else ())]
-        )
+    own: tuple[str, ...] = CONTINUOUS_ONLY if isinstance(space, spaces.Box) else ()
+    if isinstance(space, spaces.Discrete):
+        own = DISCRETE_ONLY
+    if settings.algorithm not in (*ON_POLICY, *own):
         raise UnsupportedSpaceError(
-            f"{called(settings.algorithm)} {does}; {settings.task.name} has {space}: take one of {others}."
+            f"{called(settings.algorithm)} has no policy for the actions of {settings.task.name}, {space}: take one of "
+            f"{', '.join([*ON_POLICY, *own])}."
         )
 
 

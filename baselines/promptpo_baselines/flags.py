@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from promptpo.run.config import Budget
     from promptpo_baselines.settings import TrainingSettings
 
-Steps = Annotated[int, typer.Option(help="Environment steps of training, at most.")]
-Seed = Annotated[int, typer.Option(help="Decides training seeds, initial weights and sampled actions.")]
-Out = Annotated[Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")]
+Steps = Annotated[int, typer.Option(min=1, help="Environment steps of training, at most.")]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Decides training seeds, initial weights and sampled actions.")
+]
 ValidationEpisodes = Annotated[int, typer.Option(min=1, help="Episodes of such an evaluation.")]
 TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for the reported number.")]
 Device = Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")]
@@ -38,9 +40,10 @@ class TrainingFlags:
 
     steps: Steps = 100_000
     seed: Seed = 0
-    hyperparams: Annotated[
+    hyperparameters: Annotated[
         str,
         typer.Option(
+            "--hyperparams",
             metavar="default|zoo|ours|FILE",
             help="zoo: tuned values where RL Baselines3 Zoo has them, else ours for the kind of environment, else the library's defaults; ours: rows of our own where they are better, else as zoo; default: the library's defaults; or a file in the Zoo's format.",
         ),
@@ -64,23 +67,6 @@ class TrainingFlags:
         int, typer.Option(min=1, help="Threads of torch; one, so that runs side by side do not fight.")
     ] = 1
     device: Device = "cpu"
-
-    def settings(self, algorithm: Any, task: Task, **more: Any) -> TrainingSettings:
-        """What they ask for.
-
-        Args:
-            algorithm: Who trains.
-            task: On what.
-            more: Other fields of the settings.
-
-        Raises:
-            UsageError: They do not fit together.
-        """
-        from promptpo_baselines.settings import TrainingSettings
-
-        given = asdict(self)
-        given["hyperparameters"] = given.pop("hyperparams")
-        return TrainingSettings(algorithm=algorithm, task=task, **given, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,12 +155,15 @@ def without_limits(config: Any) -> dict[str, Any]:
     return kept
 
 
+@dataclass(frozen=True, kw_only=True)
 class Place:
     """Where a run is kept, and what is shown of it."""
 
-    out: Path | None
-    quiet: bool
-    as_json: bool
+    out: Annotated[Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")] = (
+        None
+    )
+    quiet: Quiet = False
+    as_json: AsJson = False
 
     @property
     def silent(self) -> bool:
@@ -187,24 +176,19 @@ class Place:
 
         return self.out or default_directory(task)
 
-    def show(self, content: Mapping[str, Any], directory: Path, lines: Iterable[str]) -> None:
-        """Print a result, as JSON or in lines."""
+    def show(self, content: Mapping[str, Any], directory: Path, *more: str) -> None:
+        """Print a result, as JSON or in lines; `more` stands behind its scores."""
         if self.as_json:
             print_json({"run": str(directory), **content})
         elif not self.quiet:
-            print("\n".join(lines))
+            print("\n".join(_summary(content, directory, *more)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskingPlaceFlags(Place):
-    """Where a run that asks a model is kept, and what is shown of it."""
+    """Where a run that asks a model is kept, and what is shown of it; the same command again goes on with it."""
 
-    out: Annotated[
-        Path | None, typer.Option(help="Run directory; the same command again goes on with it.")
-    ] = None
     estimate: Annotated[bool, typer.Option("--estimate", help="Only say what the run would take.")] = False
-    quiet: Quiet = False
-    as_json: AsJson = False
 
     def begun(self, guess: Any, model: str, task: Task) -> Path | None:
         """Say what a run takes at most, by a `CallEstimate`; where it is kept, None where that is all that was asked for."""
@@ -224,17 +208,64 @@ class AskingPlaceFlags(Place):
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceFlags(Place):
-    """Where a run is kept, and what is shown of it."""
+    """Where a run that is gone on with by its name is kept, and what is shown of it."""
 
-    out: Out = None
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on with the run in --out; more --steps extend a complete one."),
     ] = False
     trust: Trust = False
-    quiet: Quiet = False
-    as_json: AsJson = False
 
     def __post_init__(self) -> None:
         if self.resume and self.out is None:
             raise UsageError("--resume needs the run directory: --out DIR.")
+
+    def train(
+        self,
+        settings: TrainingSettings,
+        max_seconds: float | None = None,
+        told: Callable[[Mapping[str, Any]], str] | None = None,
+    ) -> None:
+        """Train by `promptpo_baselines.training.train` with a display that fits, and print the result.
+
+        Args:
+            settings: What to train.
+            max_seconds: Of this piece.
+            told: Says more of a result.
+
+        Raises:
+            UsageError: The run cannot be gone on with, or is there already.
+        """
+        from promptpo.run.control import obey_interrupts
+        from promptpo_baselines.progress import Display
+        from promptpo_baselines.training import train
+
+        directory = self.directory(settings.task)
+        obey_interrupts()
+        with contextlib.closing(Display(quiet=self.silent)) as display:
+            content = train(
+                settings,
+                directory,
+                resume=self.resume,
+                display=display,
+                max_seconds=max_seconds,
+                trust=self.trust,
+            )
+        self.show(content, directory, *([told(content)] if told else []))
+
+
+def _summary(content: Mapping[str, Any], directory: Path, *more: str) -> list[str]:
+    """What a run came to, or why it stopped before that, in a few lines; `more` stands behind its scores."""
+    from promptpo.output.outcome import came_out, spent_steps
+
+    test, llm = content.get("test") or {}, content.get("llm") or {}
+    what = f"{content['method']} on {content['env_id']}: " if "method" in content else ""
+    lines = [f"{what}{content['stop_reason']}"]
+    if test.get("mean_return") is not None:
+        lines += came_out(content, directory)
+    lines += more
+    if llm.get("calls"):
+        cached = f"{llm['cached_input_tokens']:,} of them cached"
+        lines.append(f"{llm['calls']:,} calls, {llm['input_tokens']:,} prompt tokens, {cached}")
+    took = f", {content['wall_seconds']:.1f} s" if "wall_seconds" in content else ""
+    return [*lines, f"Steps: {spent_steps(content['steps'])}{took}; {directory}"]

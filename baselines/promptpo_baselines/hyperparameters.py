@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import math
 import re
 from collections.abc import Mapping
@@ -41,8 +40,6 @@ SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 IGNORED = ("n_timesteps", "policy")
 """``--steps`` says the first; the second follows from the observation space."""
-NOT_ARGUMENTS = ("env", "policy", "seed", "device", "verbose", "tensorboard_log")
-"""Arguments of the algorithms that this package decides, not a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +90,13 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
         return Hyperparameters(LIBRARY_DEFAULTS)
     zoo = f"{algorithm}.yml"
     if choice not in ("zoo", "ours"):
-        found = _row(algorithm, task, Path(choice), choice)
+        found = _row(task, Path(choice), choice)
         if found is None:
             raise UsageError(f"{choice} has no row for {task.env_id}, and none named default.")
         return found
     own = {f"refine-{zoo}": REFINING, f"ours-{zoo}": OURS} if refining else {f"ours-{zoo}": OURS}
     files = {**own, zoo: ZOO} if choice == "ours" else {zoo: ZOO}
-    rows = (
-        _row(algorithm, task, ROWS / file, origin) for file, origin in files.items() if (ROWS / file).exists()
-    )
+    rows = (_row(task, ROWS / file, origin) for file, origin in files.items() if (ROWS / file).exists())
     found = next((row for row in rows if row is not None), None)
     if found is None:
         why = f"{ZOO} has no row for {task.env_id}"
@@ -178,11 +173,11 @@ def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters:
     return Hyperparameters(source, normalize={"gamma": 0.99})
 
 
-def _row(algorithm: str, task: Task, path: Path, origin: str) -> Hyperparameters | None:
+def _row(task: Task, path: Path, origin: str) -> Hyperparameters | None:
     """The task's row in a file; None where there is none."""
     rows = read_rows(path)
     name = row_for(task, rows) or DEFAULT
-    return _checked(algorithm, rows[name], f"{origin}, row {name}") if name in rows else None
+    return _checked(rows[name], f"{origin}, row {name}") if name in rows else None
 
 
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:
@@ -217,19 +212,13 @@ def row_for(task: Task, rows: Mapping[str, Any]) -> str | None:
     return older.get(max((v for v in older if v < int(version)), default=-1))
 
 
-def _checked(algorithm: str, row: Mapping[str, Any], source: str) -> Hyperparameters:
-    from promptpo_baselines.algorithms import algorithm_class
-
+def _checked(row: Mapping[str, Any], source: str) -> Hyperparameters:
     values = {key: _read(key, value) for key, value in row.items() if key not in IGNORED}
     n_envs, normalize = values.pop("n_envs", None), values.pop("normalize", None)
     if n_envs is not None and not (isinstance(n_envs, int) and n_envs >= 1):
         raise UsageError(f"{source}: n_envs must be a whole number from 1 on, not {n_envs!r}.")
     if normalize is not None and not isinstance(normalize, bool | dict):
         raise UsageError(f"{source}: normalize must be true, false or a mapping, not {normalize!r}.")
-    known = set(inspect.signature(algorithm_class(algorithm)).parameters) - set(NOT_ARGUMENTS)
-    for key in values:
-        if key not in known:
-            raise UsageError(f"{source}: {algorithm} has no hyperparameter {key!r} that a file can set.")
     options = normalize if isinstance(normalize, dict) else {} if normalize else None
     if options is not None:
         options = {"gamma": values.get("gamma", 0.99), **options}

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from promptpo.cli.arguments import EnvKwargs, Horizon, json_object
 from promptpo.cli.groups import grouped
-from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo_baselines.cli import summary
 from promptpo_baselines.flags import AskingPlaceFlags, ModelFlags
-from promptpo_baselines.icpi.profile import Profile
-from promptpo_baselines.icpi.run import IcpiFlags, RunConfig, run
-from promptpo_baselines.icpi.setting import Setting, setting_for
+from promptpo_baselines.icpi_flags import WITH_ENGINE, IcpiFlags, Profile, SettingFlags
 
 if TYPE_CHECKING:
     from promptpo_baselines.icpi.values import EpisodeLog
@@ -32,25 +26,6 @@ Environment = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SettingFlags:
-    """What it acts in."""
-
-    env_kwargs: EnvKwargs = "{}"
-    max_episode_steps: Horizon = None
-    gamma: Annotated[float | None, typer.Option(min=0, max=1, help="Discount inside imagined rollouts.")] = (
-        None
-    )
-    max_rollout: Annotated[int | None, typer.Option(min=1, help="Longest imagined rollout.")] = None
-    decimals: Annotated[int, typer.Option(min=0, max=6, help="Of observations that are not integers.")] = 2
-
-    def setting(self, env_id: str) -> Setting:
-        """See `setting_for`."""
-        return setting_for(
-            env_id, **{**vars(self), "env_kwargs": json_object(self.env_kwargs, "--env-kwargs")}
-        )
-
-
 @grouped
 def icpi(
     env_id: Environment,
@@ -61,9 +36,10 @@ def icpi(
     place: AskingPlaceFlags,
 ) -> None:
     """Act by asking a language model at each step, as ICPI does."""
-    from promptpo_baselines.icpi.assembly import WITH_ENGINE
-    from promptpo_baselines.icpi.engines.choose import HELP, check_engine
+    from promptpo.envs.task import Task
+    from promptpo_baselines.icpi.engines.choose import HELP, answering
     from promptpo_baselines.icpi.estimate import estimate
+    from promptpo_baselines.icpi.run import RunConfig, run
 
     setting = world.setting(env_id)
     if flags.method in WITH_ENGINE and not model.engine:
@@ -74,7 +50,7 @@ def icpi(
         limit = env.spec.max_episode_steps if env.spec else None
     guess, name = estimate(setting, config, episode_steps=limit), config.engine or config.method
     if config.method in WITH_ENGINE and not place.estimate:
-        check_engine(name, setting, config.base_url)
+        answering(name, setting, config.base_url)
     directory = place.begun(guess, name, Task(f"icpi-{setting.task.env_id}"))
     if directory is None:
         return
@@ -87,4 +63,4 @@ def icpi(
     content = run(setting, config, directory, observe)
     late = content["regret_last_quarter"]
     said = [] if late is None else [f"mean regret in the last quarter of training: {late:.3f}"]
-    place.show(content, directory, summary(content, directory, *said))
+    place.show(content, directory, *said)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
 
 
 class Display:
@@ -15,27 +17,20 @@ class Display:
     """
 
     def __init__(self, *, quiet: bool = True) -> None:
-        self._quiet = quiet
-        self._bar: Any = None
-        self._task: Any = None
-        if not quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._bar = Progress(console=Console(stderr=True), transient=True)
+        console = Console(stderr=True, quiet=quiet)
+        self._bar = Progress(console=console, transient=True, disable=quiet or not console.is_terminal)
+        self._task = self._bar.add_task("training", total=None)
 
     def started(self, title: str, steps: int, total: int) -> None:
         """Training begins, or goes on after `steps`."""
         after = f", going on from the checkpoint after {steps}, with new episodes" if steps else ""
         self.line(f"{title}: {total} steps{after}")
-        if self._bar is not None:
-            self._bar.start()
-            self._task = self._bar.add_task("training", total=total, completed=steps)
+        self._bar.start()
+        self._bar.update(self._task, total=total, completed=steps)
 
     def stepped(self, steps: int) -> None:
         """So many training steps are done."""
-        if self._task is not None:
-            self._bar.update(self._task, completed=steps)
+        self._bar.update(self._task, completed=steps)
 
     def evaluated(self, point: Mapping[str, Any]) -> None:
         """An evaluation is done."""
@@ -46,12 +41,8 @@ class Display:
 
     def line(self, text: str) -> None:
         """Something worth a line, above the bar."""
-        if self._bar is not None:
-            self._bar.console.print(text, highlight=False, markup=False)
-        elif not self._quiet:
-            print(text, file=sys.stderr, flush=True)
+        self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
         """Take the bar away."""
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.stop()

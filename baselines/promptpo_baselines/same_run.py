@@ -108,8 +108,6 @@ def asking_run(
     wanted: Mapping[str, Any],
     kind: str,
     budget: Budget,
-    *,
-    but: frozenset[str] = frozenset(),
 ) -> Iterator[AskingRun]:
     """Open a run that asks a model; its configuration is written and signed where it is new.
 
@@ -119,7 +117,6 @@ def asking_run(
         wanted: The configuration as JSON.
         kind: What the directory should hold, as in "holds no ICPI run".
         budget: What asking may take.
-        but: Keys that may differ.
 
     Raises:
         RunError: What is there cannot be read.
@@ -128,7 +125,7 @@ def asking_run(
     obey_interrupts()
     with Journal(directory) as journal:
         if journal.events:
-            _check(directory, wanted, kind, but)
+            _check(directory, wanted, kind)
         else:
             save_own(json.dumps(wanted, indent=2) + "\n", directory)
         ledger = Ledger(budget, journal.events)
@@ -137,7 +134,7 @@ def asking_run(
         yield AskingRun(task, wanted, journal, ledger)
 
 
-def _check(directory: Path, wanted: Mapping[str, Any], kind: str, but: frozenset[str]) -> None:
+def _check(directory: Path, wanted: Mapping[str, Any], kind: str) -> None:
     """Refuse to go on with another run's directory."""
     try:
         found: Mapping[str, Any] = read_json(directory / SETTINGS)
@@ -145,7 +142,7 @@ def _check(directory: Path, wanted: Mapping[str, Any], kind: str, but: frozenset
         raise RunError(
             f"{directory} holds no {kind}: {SETTINGS} cannot be read; choose another --out."
         ) from error
-    other = [name for name in wanted if name not in but and found.get(name) != wanted[name]]
+    other = [name for name in wanted if found.get(name) != wanted[name]]
     if other:
         raise UsageError(
             f"{directory} holds a run with another {', '.join(other)}; repeat its flags to go on with it, or "

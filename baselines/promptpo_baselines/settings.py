@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from promptpo.envs.task import Task
-from promptpo.errors import NoSuchRunError, UsageError
+from promptpo.errors import NoSuchRunError
 from promptpo.files import read_json
 from promptpo.run.journal import from_json
 from promptpo.run.origin import save_own
 from promptpo_baselines.algorithms import Algorithm
+from promptpo_baselines.flags import TrainingFlags
 
 CONFIG = "config.json"
 EVALUATIONS = 20
 """Evaluations on validation seeds in a run, the one before training not counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingSettings:
-    """One training run.
+@dataclass(frozen=True)
+class TrainingSettings(TrainingFlags):
+    """One training run; the last rollout is shortened to fit its steps.
 
     Attributes:
         algorithm: Which.
         task: What is to be solved.
-        steps: Most environment steps to train for; the last rollout is shortened to fit. A rest too
-            short for an update is left out; the result has the number.
-        seed: Decides training seeds, initial weights and sampled actions.
-        hyperparameters: "default", "zoo", "ours" or a file; see `promptpo_baselines.hyperparameters.resolve`.
-        n_envs: Environments stepped together; None takes the hyperparameters' number, else 1.
-        eval_every: Steps between evaluations on validation seeds, each with a checkpoint; None means a
-            twentieth of `steps`.
-        validation_episodes: Episodes of such an evaluation.
-        test_episodes: Held-out episodes for the reported number.
-        threads: Threads of torch. One is fastest for small networks, and several runs on one machine
-            then do not fight over its cores.
-        device: Where torch computes: "cpu", "cuda" or "auto".
         language: The language model that is the policy network, as plain data; None for MLPs.
         search: Trials of other hyperparameters before the training, within `steps`; 0 makes none.
         prior: The program that the network is added to, as plain data; None for a policy from scratch.
@@ -45,26 +34,10 @@ class TrainingSettings:
 
     algorithm: Algorithm
     task: Task
-    steps: int
-    seed: int = 0
-    hyperparameters: str = "zoo"
-    n_envs: int | None = None
-    eval_every: int | None = None
-    validation_episodes: int = 20
-    test_episodes: int = 100
-    threads: int = 1
-    device: str = "cpu"
+    _: KW_ONLY
     search: int = 0
     language: dict[str, Any] | None = None
     prior: dict[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "validation_episodes", "test_episodes", "threads", "n_envs", "eval_every"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}.")
-        if self.seed < 0:
-            raise UsageError(f"--seed must be 0 or more, not {self.seed}.")
 
     @property
     def evaluate_every(self) -> int:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 REWARD = "reward.py"
 """What steps earn, where a program says so."""
+PROGRAM = "program.py"
+"""What a network is trained from, where there is one."""
 PAUSED = "paused; the same command with --resume goes on with it"
 MATMUL = {"float32": "highest", "tf32": "high", "bfloat16": "medium"}
 """What torch calls the precisions of products of matrices."""
@@ -53,7 +55,6 @@ def train(
     *,
     resume: bool,
     display: Display,
-    kind: type[TrainingRun] | None = None,
     max_seconds: float | None = None,
     trust: bool = False,
 ) -> dict[str, Any]:
@@ -64,7 +65,6 @@ def train(
         directory: Where to; made if need be.
         resume: Go on with what is there. A run that was complete is not run again, unless it gets more steps.
         display: Told what happens.
-        kind: What trains; `TrainingRun` where none is named.
         max_seconds: Of this piece; between two rollouts after that it pauses, and the same call with `resume` goes on.
         trust: Go on with a run that was not made here, whose saved training can run any code when it is loaded.
 
@@ -81,8 +81,11 @@ def train(
         return done
     torch.set_num_threads(settings.threads)
     torch.set_float32_matmul_precision(MATMUL[(settings.language or {}).get("matmul", "float32")])
+    kind = TrainingRun
+    if settings.prior is not None:
+        from promptpo_baselines.refine.run import RefineRun as kind  # noqa: N813
     try:
-        run = (kind or TrainingRun)(settings, directory, display)
+        run = kind(settings, directory, display)
     except Exception:  # an environment that cannot be built leaves no empty directory
         with contextlib.suppress(OSError):
             directory.rmdir()
@@ -93,6 +96,8 @@ def train(
         save_settings(settings, directory)
         if settings.task.reward is not None:
             write_atomically(directory / REWARD, settings.task.reward.source)
+        if settings.prior is not None:
+            write_atomically(directory / PROGRAM, settings.prior["source"])
         content = run.complete()
     except _PausedRun:
         display.line(f"  paused after {run.record.steps:,} of {settings.steps:,} steps")

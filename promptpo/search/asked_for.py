@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
 from promptpo.llm.base import Message
-from promptpo.program import Program
-from promptpo.rollouts import Job
 from promptpo.run.artifacts import inflate
 from promptpo.search import references
 from promptpo.search.filming import strips_of
-from promptpo.search.goal import record_for, system_prompt
+from promptpo.search.goal import job_of, system_prompt
 from promptpo.search.preferring import Preferences
 from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.episode_statistics import all_episodes, in_short
 from promptpo.telling.preferences import preferences_in, told, verdict_in
-from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
     from promptpo.search.context import SearchContext
@@ -114,11 +111,7 @@ async def shown_episodes(context: SearchContext, outcome: Outcome) -> dict[str, 
     typical = next(iter(chosen.values()))
     programs: list[tuple[str, dict[str, int]]] = [(outcome.program.source, chosen)]
     programs += [(s, {name: typical}) for name, s in references.programs(spec.action_space).items()]
-    jobs = []
-    for source, seeds in programs:
-        values = Program.parse(source).values
-        trials = tuple(Trial(seed, values, context.horizon) for seed in seeds.values())
-        jobs.append(Job(source, trials, record=record_for(spec), stop_on_failure=False))
+    jobs = [job_of(spec, source, seeds.values(), context.horizon) for source, seeds in programs]
     data = await context.spender.play("shown", outcome.program.digest, jobs)
     return {
         name: episode

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.envs.pictures import pictures_in
@@ -77,10 +77,8 @@ class GoalReward:
     ) -> None:
         self._spec, self._spender, self._config = context.spec, context.spender, context.config
         self._described, self._horizon, self._person = described, context.horizon, person
-        self._camera, spec = context.camera, context.spec
-        self._names = names_of(spec.text)
-        self._system = system_prompt(context.config.goal, spec)
-        self._programs = dict(references.programs(spec.action_space))
+        self._camera = context.camera
+        self._programs = dict(references.programs(context.spec.action_space))
 
     async def choose(self) -> Chosen:
         """The program, once in a run.
@@ -136,9 +134,8 @@ class GoalReward:
     async def _ask(
         self, key: str, purpose: Any, text: str, system: str = "", stills: tuple[Still, ...] = ()
     ) -> str:
-        completion = await self._spender.ask(
-            key, purpose, [Message("user", text, stills)], system=system or self._system
-        )
+        system = system or system_prompt(self._config.goal, self._spec)
+        completion = await self._spender.ask(key, purpose, [Message("user", text, stills)], system=system)
         return completion.text
 
     # Episodes
@@ -156,13 +153,13 @@ class GoalReward:
         """
         seeds = Seeds(self._config.seed).train(2)
         programs = {name: source for name, source in self._programs.items() if name in only or not only}
-        jobs = []
-        for name, source in programs.items():
-            values = Program.parse(source).values
-            chosen = seeds[:1] if name == "zero" else seeds
-            trials = tuple(Trial(seed, values, self._length) for seed in chosen)
-            kept = record_for(self._spec)
-            jobs.append(Job(source, trials, record=kept, reward=reward.source, stop_on_failure=False))
+        jobs = [
+            replace(
+                job_of(self._spec, source, seeds[:1] if name == "zero" else seeds, self._length),
+                reward=reward.source,
+            )
+            for name, source in programs.items()
+        ]
 
         def ran(rollouts: Sequence[Rollout]) -> dict[str, Episode]:
             return {
@@ -284,16 +281,20 @@ class GoalReward:
 
     def _tables(self, episodes: Mapping[str, Episode]) -> list[tuple[str, str]]:
         """Each episode with its name, told."""
-        return [(name, told(episode, self._names, self._horizon)) for name, episode in episodes.items()]
+        names = names_of(self._spec.text)
+        return [(name, told(episode, names, self._horizon)) for name, episode in episodes.items()]
 
     async def _strips(self, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
         """Pictures of the same, for a model that sees."""
         return await strips_of(self._camera, {f"Episode {name}": e for name, e in episodes.items()})
 
 
-def record_for(spec: TaskSpec) -> Record:
-    """What is kept of an episode that is told: of pictures, what a policy made of them."""
-    return "seen" if pictures_in(spec.observation_space) else "info"
+def job_of(spec: TaskSpec, source: str, seeds: Iterable[int], horizon: int) -> Job:
+    """Episodes of a policy that are told; of pictures, what it made of them is kept."""
+    values = Program.parse(source).values
+    kept: Record = "seen" if pictures_in(spec.observation_space) else "info"
+    trials = tuple(Trial(seed, values, horizon) for seed in seeds)
+    return Job(source, trials, record=kept, stop_on_failure=False)
 
 
 def system_prompt(goal: str, spec: TaskSpec) -> str:

@@ -37,8 +37,8 @@ class Judge:
     """
 
     def __init__(self, context: SearchContext) -> None:
-        self._spender, self._config, self._horizon = context.spender, context.config, context.horizon
-        self._seeds, self._threshold = context.seeds, context.threshold
+        self._context, self._threshold = context, context.threshold
+        self._spender, self._config = context.spender, context.config
 
     async def judge(
         self, history: History, attempts: Sequence[Attempt], round_: int, *, part: str = ""
@@ -76,7 +76,9 @@ class Judge:
     async def _race(self, history: History, arms: Sequence[Attempt], starts: int, steps: int | None) -> None:
         """Race some candidates on validation starts; who is in front leads, and a change of it is told."""
         known = {attempt.id: history.evidence(attempt) for attempt in arms}
-        course = Course(self._seeds.validation(starts), block_of(self._config), steps, first=starts < LAST)
+        course = Course(
+            self._context.seeds.validation(starts), block_of(self._config), steps, first=starts < LAST
+        )
         running = Race(known, course, champion=history.leader_id, target=self._threshold)
 
         async def play(wanted: Mapping[str, Sequence[int]]) -> dict[str, Sequence[EpisodeRecord]]:
@@ -107,7 +109,9 @@ class Judge:
     async def _looked(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
         program = attempt.candidate
         key = f"{program.digest}.{seeds[0]}+{len(seeds)}"
-        played = await self._spender.roll_out("validation", key, program, seeds, horizon=self._horizon)
+        played = await self._spender.roll_out(
+            "validation", key, program, seeds, horizon=self._context.horizon
+        )
         return played.evaluation
 
     def _contenders(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -53,9 +53,8 @@ class Measurer:
     """
 
     def __init__(self, context: SearchContext, summariser: Summariser | None) -> None:
-        self._spender, self._config, self._horizon = context.spender, context.config, context.horizon
-        self._recipe, self._seeds = context.config.switches, context.seeds
-        self._journal, self._summariser, self._spec = context.journal, summariser, context.spec
+        self._context, self._spender, self._horizon = context, context.spender, context.horizon
+        self._recipe, self._journal, self._summariser = context.config.switches, context.journal, summariser
         pictures = bool(pictures_in(context.spec.observation_space))
         self._record: Record = "seen" if pictures else True  # of pictures, what the policy made of them
         self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
@@ -123,7 +122,7 @@ class Measurer:
             "evaluation",
             name,
             candidate,
-            self._seeds.train(self._config.train_episodes),
+            self._context.seeds.train(self._context.config.train_episodes),
             horizon=self._horizon,
             early=(
                 self._recipe.racing if bar else 0,
@@ -145,7 +144,7 @@ class Measurer:
                     name, program, seeds, horizon=self._horizon, record=self._record
                 )
             text = feedback.aggregate(played.evaluation)
-            diagnosis = Diagnosis(trace=missing(rollout.episodes, names_of(self._spec.text)))
+            diagnosis = Diagnosis(trace=missing(rollout.episodes, names_of(self._context.spec.text)))
             if self._summariser is not None:
                 text, diagnosis = await self._summariser.summarise(rollout, played.evaluation)
             diagnosis = replace(diagnosis, constant=constant_action(rollout))

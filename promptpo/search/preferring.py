@@ -44,14 +44,23 @@ class Preferences:
         said: Sequence[Preference | None],
         episodes: Mapping[str, Episode],
     ) -> Preferences:
-        """Of episodes by name; pairs that nothing was said about are left out."""
-        answered = [(a, b, word) for (a, b), word in zip(pairs, said, strict=True) if word is not None]
-        return cls(tuple(answered), _returns(episodes), _parts(episodes), _successes(episodes))
+        """Of episodes by name; pairs that nothing was said about, or whose episodes are missing, are left out."""
+        answered = [
+            (a, b, word)
+            for (a, b), word in zip(pairs, said, strict=True)
+            if word is not None and a in episodes and b in episodes
+        ]
+        return cls(
+            tuple(answered),
+            {name: episode.return_ for name, episode in episodes.items()},
+            {name: dict(episode.parts) for name, episode in episodes.items()},
+            {name: bool(e.success) for name, e in episodes.items() if e.success is not None},
+        )
 
     def by(self, episodes: Mapping[str, Episode]) -> Preferences:
         """The same preferences beside what another program says of these episodes."""
-        known = tuple(pair for pair in self.pairs if pair[0] in episodes and pair[1] in episodes)
-        return Preferences(known, _returns(episodes), _parts(episodes), _successes(episodes))
+        pairs, said = [pair[:2] for pair in self.pairs], [pair[2] for pair in self.pairs]
+        return Preferences.of(pairs, said, episodes)
 
     @property
     def clear(self) -> list[tuple[str, str]]:
@@ -133,18 +142,6 @@ class Preferences:
                 "be reached at all; a bound that nobody reaches tells nothing apart either."
             )
         return [often]
-
-
-def _returns(episodes: Mapping[str, Episode]) -> dict[str, float]:
-    return {name: episode.return_ for name, episode in episodes.items()}
-
-
-def _parts(episodes: Mapping[str, Episode]) -> dict[str, dict[str, float]]:
-    return {name: dict(episode.parts) for name, episode in episodes.items()}
-
-
-def _successes(episodes: Mapping[str, Episode]) -> dict[str, bool]:
-    return {name: bool(e.success) for name, e in episodes.items() if e.success is not None}
 
 
 def succeeded_in_words(succeeded: Mapping[str, Sequence[int]]) -> str:

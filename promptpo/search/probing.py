@@ -93,20 +93,17 @@ class Experimenter(Feature):
     """
 
     def __init__(self, context: SearchContext, allowed: Recipe, features: Feature) -> None:
-        self._spec, self._spender, self._horizon = context.spec, context.spender, context.horizon
-        self._journal, self._seeds, self._features = context.journal, context.seeds, features
-        config, self._allowed, self._rounds = context.config, allowed, context.config.budget.rounds
-        self._repairs = min(1, config.repairs)
-        self._later = config.switches.history != "winners"
+        self._context, self._spender, self._horizon = context, context.spender, context.horizon
+        self._journal, self._features, self._allowed = context.journal, features, allowed
         self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
-        self._candidates, self._offered = config.candidates, set[int]()
+        self._offered = set[int]()
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
         """What an experiment may take, where the requests of a round offer one.
 
         The first round offers none, since there was a request of its own, nor does the last.
         """
-        if not self._later or not 1 < plan.round < where.rounds:
+        if self._context.config.switches.history == "winners" or not 1 < plan.round < where.rounds:
             return None
         if where.steps_left is not None and where.steps_left < 2 * self._allowed.probe_steps:
             return None
@@ -124,7 +121,7 @@ class Experimenter(Feature):
         late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
         if late:
             return
-        question = experiment_prompts.request(self._spec, self._rounds)
+        question = experiment_prompts.request(self._context.spec, self._context.config.budget.rounds)
         try:
             completion = await self._spender.ask(
                 ASKED, "probe", [Message("user", question)], system=self._system
@@ -140,7 +137,7 @@ class Experimenter(Feature):
 
     async def _run_brought(self, round_: int) -> None:
         """Run the experiment that a round's answers brought: of several the one of the first sample."""
-        for slot in range(1, self._candidates + 1):
+        for slot in range(1, self._context.config.candidates + 1):
             for call in (f"r{round_}.c{slot}.again", f"r{round_}.c{slot}"):
                 answer = self._journal.find("completion", call)
                 found = experiments.modules_in(answer["text"]) if answer else ()
@@ -203,7 +200,7 @@ class Experimenter(Feature):
         trial.episodes = ()
         most = self._allowed.probe_episodes
         count = experiments.episodes_in(trial.source, most)
-        for n, seed in enumerate(self._seeds.train(count or most)):
+        for n, seed in enumerate(self._context.seeds.train(count or most)):
             left = self._allowed.probe_steps - trial.steps
             if left <= 0:
                 break
@@ -244,7 +241,7 @@ class Experimenter(Feature):
 
     def _may_repair(self, trial: _Trial) -> bool:
         enough = trial.played or trial.steps < self._allowed.probe_steps
-        return trial.repairs < self._repairs and self._spender.can("repair") and enough
+        return trial.repairs < min(1, self._context.config.repairs) and self._spender.can("repair") and enough
 
     async def _repaired(self, trial: _Trial, fault: _Fault) -> bool:
         """Ask for a correction; whether there is one."""

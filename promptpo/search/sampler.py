@@ -18,8 +18,6 @@ from promptpo.search.planning import outlook
 from promptpo.telling.plan import RunStatus
 
 if TYPE_CHECKING:
-    import gymnasium
-
     from promptpo.run.history import History
     from promptpo.search.context import SearchContext
     from promptpo.search.conversation import Conversation
@@ -113,7 +111,6 @@ class Sampler:
         context: Of the run.
 
     Attributes:
-        horizon: Longest episode, in steps.
         conversation: What a language model is told; None for program search, which is told nothing.
         measurer: Tries candidates out.
         features: What the run asks for beside the loop.
@@ -122,7 +119,7 @@ class Sampler:
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._spec, self._spender = context, context.spec, context.spender
-        self._config, self.horizon, self._journal = context.config, context.horizon, context.journal
+        self._config, self._journal = context.config, context.journal
         self.conversation: Conversation | None = None
         if context.learns:
             from promptpo.search.conversation import Conversation
@@ -132,11 +129,6 @@ class Sampler:
         self.measurer = Measurer(context, summariser)
         self.affordable = context.config.candidates
         self.features = self.measurer.features = Hooks()
-
-    @property
-    def observation_space(self) -> gymnasium.Space[Any]:
-        """What policies see."""
-        return self._spec.observation_space
 
     async def open(self, history: History) -> None:
         """Do what comes before the first round: marks, the feedback class, features, what the user gave.

@@ -12,7 +12,7 @@ import hashlib
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,33 +119,19 @@ def _few(diagnosis: Diagnosis) -> list[Told]:
     return [one for one in chosen if one is not None] or list(diagnosis.episodes[:2])
 
 
-@dataclass(frozen=True, slots=True)
-class Fidelity:
-    """How much a program acts like the teacher, on the teacher's own states.
-
-    Attributes:
-        measure: "equal actions", the share of them; or "r2", of each dimension of a continuous action.
-        values: One number, or one for each dimension; None where the teacher's actions do not vary.
-        steps: States that were compared.
-    """
-
-    measure: str
-    values: tuple[float | None, ...]
-    steps: int
-
-    def as_json(self) -> dict[str, Any]:
-        """As ``result.json`` has it."""
-        return {"measure": self.measure, "values": list(self.values), "steps": self.steps}
-
-
 async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, Any] | None:
-    """How much a program acts like the teacher; None where it cannot be said."""
+    """How much a program acts like the teacher, on the teacher's own states; None where it cannot be said.
+
+    Returns:
+        ``measure``: "equal actions", the share of them; or "r2", of each dimension of a continuous action. ``values``: one
+        number, or one for each dimension; None where the teacher's actions do not vary. ``steps``: states that were compared.
+    """
     taught = context.journal.find("teacher", EPISODES)
     if taught is None:
         return None
 
     async def compare() -> dict[str, Any]:
-        value = await asyncio.to_thread(
+        return await asyncio.to_thread(
             agreement,
             candidate.source,
             Program.parse(candidate.source).values,
@@ -153,7 +139,6 @@ async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, An
             context.spec,
             allow_weaker=context.config.allow_weaker_sandbox,
         )
-        return value.as_json() if value else {}
 
     return await context.journal.once_async("fidelity", candidate.digest, compare) or None
 
@@ -176,8 +161,8 @@ def agreement(
     spec: TaskSpec,
     *,
     allow_weaker: bool = False,
-) -> Fidelity | None:
-    """Run a program, in the sandbox, on the observations of the teacher's episodes, and compare the actions.
+) -> dict[str, Any]:
+    """Run a program, in the sandbox, on the observations of the teacher's episodes, and compare the actions; empty where none can be.
 
     Args:
         source: The policy module.
@@ -198,17 +183,18 @@ def agreement(
         if episode.failure is None and episode.trajectory is not None and taught is not None:
             mine += list(episode.trajectory.actions)
             theirs += list(taught.actions)
-    return _alike(mine, theirs, spec.action_space) if mine else None
+    return _alike(mine, theirs, spec.action_space) if mine else {}
 
 
-def _alike(mine: Sequence[Any], theirs: Sequence[Any], space: spaces.Space[Any]) -> Fidelity:
+def _alike(mine: Sequence[Any], theirs: Sequence[Any], space: spaces.Space[Any]) -> dict[str, Any]:
     ours, others = (np.asarray(actions, dtype=float).reshape(len(mine), -1) for actions in (mine, theirs))
     if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
         left, spread = ((ours - others) ** 2).sum(axis=0), ((others - others.mean(axis=0)) ** 2).sum(axis=0)
         values = [1 - a / b if b > 1e-12 * len(mine) else math.nan for a, b in zip(left, spread, strict=True)]
-        return Fidelity("r2", tuple(None if math.isnan(v) else round(float(v), 4) for v in values), len(mine))
+        told = [None if math.isnan(v) else round(float(v), 4) for v in values]
+        return {"measure": "r2", "values": told, "steps": len(mine)}
     same = float((ours == others).all(axis=1).mean())
-    return Fidelity("equal actions", (round(same, 4),), len(mine))
+    return {"measure": "equal actions", "values": [round(same, 4)], "steps": len(mine)}
 
 
 class _Replay(gymnasium.Env[Any, Any]):

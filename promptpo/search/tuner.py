@@ -61,7 +61,7 @@ class Tuner:
 
     def __init__(self, context: SearchContext, measurer: Measurer) -> None:
         self._context, self._measurer, self._config = context, measurer, context.config
-        self._spender, self._seeds, self._learns = context.spender, context.seeds, context.learns
+        self._spender, self._learns = context.spender, context.learns
         self._tuning: Tuning | None = None
         self._batches = 0
 
@@ -160,7 +160,7 @@ class Tuner:
         tuning = self._tuning = Tuning(
             starts,
             steps=steps,
-            seeds=lambda start, n: self._seeds.train(n, start=start + first),
+            seeds=lambda start, n: self._context.seeds.train(n, start=start + first),
             horizon=self._context.horizon,
             seed=self._config.seed + 1000 * round_,
             target=target,

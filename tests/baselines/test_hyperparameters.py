@@ -79,8 +79,6 @@ def test_schedules_fall_to_zero() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("CartPole-v1: {n_steps: 8, frame_stack: 4}", "frame_stack"),
-        ("CartPole-v1: {seed: 3}", "seed"),
         ("CartPole-v1: {n_envs: 0}", "n_envs"),
         ("CartPole-v1: {normalize: 7}", "normalize"),
         ("Acrobot-v1: {n_steps: 8}", "no row for CartPole-v1"),

@@ -43,7 +43,7 @@ def settings(tmp_path: Path, algorithm: Any = "ppo", **changes: Any) -> Any:
     rows = tmp_path / "rows.yml"
     rows.write_text(ROWS)
     base = TrainingSettings(
-        algorithm, Task("Pendulum-v1", {}, 70), 288, hyperparameters=str(rows), eval_every=200,
+        algorithm, Task("Pendulum-v1", {}, 70), steps=288, hyperparameters=str(rows), eval_every=200,
         validation_episodes=1, test_episodes=2,
     )  # fmt: skip
     return replace(base, **changes)

@@ -137,7 +137,7 @@ def test_training_takes_no_more_steps_than_it_may(
     told = Telling()
     task = Task("Pendulum-v1", max_episode_steps=50)
     settings = TrainingSettings(
-        algorithm, task, steps, hyperparameters=str(path), validation_episodes=1, test_episodes=1
+        algorithm, task, steps=steps, hyperparameters=str(path), validation_episodes=1, test_episodes=1
     )
     result = train(settings, tmp_path / "run", resume=False, display=told)
     assert result["steps"]["train"] == trained
@@ -151,17 +151,28 @@ def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
     path.write_text("default: {n_steps: 64, batch_size: 32}")
     given: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
     task = Task("CartPole-v1")
-    run(TrainingSettings("ppo", task, 40, **given), tmp_path / "run")
-    longer = TrainingSettings("ppo", task, 40 + 2 * 64, eval_every=1, **given)
+    run(TrainingSettings("ppo", task, steps=40, **given), tmp_path / "run")
+    longer = TrainingSettings("ppo", task, steps=40 + 2 * 64, eval_every=1, **given)
     result = run(longer, tmp_path / "run", resume=True)
     assert [point["steps"] for point in result["curve"]] == [0, 32, 96, 160]
 
 
 def test_too_few_steps_are_refused_in_a_sentence(tmp_path: Path) -> None:
     """Eight environments cannot share three steps; nothing is trained in secret."""
-    settings = TrainingSettings("ppo", Task("CartPole-v1"), 3)
+    settings = TrainingSettings("ppo", Task("CartPole-v1"), steps=3)
     with pytest.raises(UsageError, match="--steps 3 is too few to learn from with --n-envs 8"):
         run(settings, tmp_path / "run")
+
+
+@pytest.mark.parametrize("wrong", ["frame_stack: 4", "seed: 3"])
+def test_what_a_learner_does_not_take_is_refused_in_a_sentence(tmp_path: Path, wrong: str) -> None:
+    """By its name, and nothing is left behind."""
+    path = tmp_path / "mine.yml"
+    path.write_text(f"CartPole-v1: {{n_steps: 8, batch_size: 8, {wrong}}}")
+    settings = TrainingSettings("ppo", Task("CartPole-v1"), steps=8, hyperparameters=str(path))
+    with pytest.raises(UsageError, match=wrong.partition(":")[0]):
+        run(settings, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_directory_is_never_overwritten(small: Any, tmp_path: Path) -> None:
@@ -185,14 +196,14 @@ def test_a_directory_is_never_overwritten(small: Any, tmp_path: Path) -> None:
 def test_actions_of_another_kind_are_refused(algorithm: Any, env: str, instead: str, tmp_path: Path) -> None:
     """The sentence says what to take instead."""
     with pytest.raises(UnsupportedSpaceError, match=f"take one of ppo, trpo.*{instead}"):
-        run(TrainingSettings(algorithm, Task(env), 100, hyperparameters="default"), tmp_path / "run")
+        run(TrainingSettings(algorithm, Task(env), steps=100, hyperparameters="default"), tmp_path / "run")
 
 
 @pytest.mark.parametrize("algorithm", ["dqn", "qrdqn"])
 def test_learners_of_values_train_and_are_played(algorithm: Any, tmp_path: Path) -> None:
     """With the Zoo's row, no step too many; the saved agent chooses an action of the space, always the same."""
     task = Task("CartPole-v1", max_episode_steps=50)
-    settings = TrainingSettings(algorithm, task, 1100, validation_episodes=1, test_episodes=1)
+    settings = TrainingSettings(algorithm, task, steps=1100, validation_episodes=1, test_episodes=1)
     result = run(settings, tmp_path / "run")
     assert result["steps"]["train"] == 1100
     assert "CartPole-v1" in result["hyperparameters"]["source"]
@@ -212,8 +223,8 @@ def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
         "test_episodes": 1,
     }
     task = Task("Pendulum-v1", max_episode_steps=50)
-    run(TrainingSettings("sac", task, 110, **given), tmp_path / "run")
-    result = run(TrainingSettings("sac", task, 150, **given), tmp_path / "run", resume=True)
+    run(TrainingSettings("sac", task, steps=110, **given), tmp_path / "run")
+    result = run(TrainingSettings("sac", task, steps=150, **given), tmp_path / "run", resume=True)
     assert result["steps"]["train"] == 150
     latest = Checkpoints(tmp_path / "run").latest()
     assert latest is not None
@@ -263,7 +274,13 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
 def test_ppo_learns(tmp_path: Path) -> None:
     """Six thousand steps lift sampled play of CartPole far above that of the untrained agent."""
     settings = TrainingSettings(
-        "ppo", Task("CartPole-v1"), 6_000, seed=1, eval_every=6_000, validation_episodes=3, test_episodes=3
+        "ppo",
+        Task("CartPole-v1"),
+        steps=6_000,
+        seed=1,
+        eval_every=6_000,
+        validation_episodes=3,
+        test_episodes=3,
     )
     result = run(settings, tmp_path / "run")
     record = Checkpoints(tmp_path / "run")
@@ -281,7 +298,7 @@ def test_cartpole_is_solved_within_30000_steps(tmp_path: Path) -> None:
     settings = TrainingSettings(
         "trpo",
         Task("CartPole-v1"),
-        30_000,
+        steps=30_000,
         seed=1,
         eval_every=6_000,
         validation_episodes=4,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo_baselines.icpi.model import Tally
-from promptpo_baselines.icpi.profile import WARM_UP
 from promptpo_baselines.icpi.prompts import Question
 from promptpo_baselines.icpi.rollout import best
 
@@ -18,10 +17,13 @@ if TYPE_CHECKING:
 
     from promptpo_baselines.icpi.memory import Episode, Memory
     from promptpo_baselines.icpi.model import InContextModel
-    from promptpo_baselines.icpi.profile import Profile
     from promptpo_baselines.icpi.rollout import Imagination
     from promptpo_baselines.icpi.setting import Setting
     from promptpo_baselines.icpi.values import Obs, Transition
+    from promptpo_baselines.icpi_flags import Profile
+
+WARM_UP = 3
+"""Episodes after which half of the decisions are the model's."""
 
 
 def own_choice_probability(experience: int) -> float:

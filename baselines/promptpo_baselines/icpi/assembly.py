@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +16,8 @@ from promptpo_baselines.icpi.rollout import Imagination
 
 if TYPE_CHECKING:
     from promptpo_baselines.icpi.engines.base import Engine
-    from promptpo_baselines.icpi.profile import Profile
     from promptpo_baselines.icpi.setting import Setting
-
-Method = Literal["icpi", "no-argmax", "tabular-q", "matching", "random"]
-WITH_ENGINE: frozenset[Method] = frozenset({"icpi", "no-argmax"})
-"""Methods that ask a language model."""
+    from promptpo_baselines.icpi_flags import Method, Profile
 
 _STREAMS = ("warm-up", "ties", "prompts", "rollout", "components", "engine")
 

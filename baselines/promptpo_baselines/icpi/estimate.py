@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.llm.base import Usage
 from promptpo.llm.prices import price_of
-from promptpo_baselines.icpi.assembly import WITH_ENGINE
+from promptpo_baselines.icpi_flags import WITH_ENGINE
 
 if TYPE_CHECKING:
     from promptpo_baselines.icpi.run import RunConfig

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from promptpo_baselines.icpi.codecs import Codec
     from promptpo_baselines.icpi.memory import Episode
-    from promptpo_baselines.icpi.profile import Profile
-    from promptpo_baselines.icpi.values import Kind, Transition
+    from promptpo_baselines.icpi.values import Transition
+    from promptpo_baselines.icpi_flags import Kind, Profile
 
 PoolKey: TypeAlias = tuple["Kind", int | None, bool | None]
 

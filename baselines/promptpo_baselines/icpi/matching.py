@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.codecs import Codec
     from promptpo_baselines.icpi.memory import Memory
     from promptpo_baselines.icpi.prompts import Question
-    from promptpo_baselines.icpi.values import Kind, Transition
+    from promptpo_baselines.icpi.values import Transition
+    from promptpo_baselines.icpi_flags import Kind
 
 
 class MatchingModel:

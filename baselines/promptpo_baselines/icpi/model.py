@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from promptpo_baselines.icpi.codecs import first_line
-from promptpo_baselines.icpi.profile import ATTEMPTS
-from promptpo_baselines.icpi.values import Kind
+from promptpo_baselines.icpi_flags import Kind
 
 if TYPE_CHECKING:
     import numpy as np
 
     from promptpo_baselines.icpi.engines.base import Engine
     from promptpo_baselines.icpi.prompts import PromptBuilder, Question
+
+ATTEMPTS = 3
+"""Tries at a question before its rollout ends, or its action becomes random."""
 
 
 class Answers(Protocol):

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo_baselines.icpi.codecs.base import DONE, NOT_DONE
-from promptpo_baselines.icpi.profile import CHARACTERS_PER_TOKEN
-from promptpo_baselines.icpi.values import CompletionRequest, Kind
+from promptpo_baselines.icpi.values import CompletionRequest
+from promptpo_baselines.icpi_flags import Kind
 
 if TYPE_CHECKING:
     import numpy as np
 
     from promptpo_baselines.icpi.codecs import Codec
     from promptpo_baselines.icpi.examples import ExampleBook
-    from promptpo_baselines.icpi.profile import Profile
+    from promptpo_baselines.icpi_flags import Profile
 
-
+CHARACTERS_PER_TOKEN = 3.0
+"""Of the domains' text, by the tokenizers of code models; used where an engine counts no tokens."""
 PROMPT_TRIES = 5
 """Draws of examples in search of a prompt that a question has not had yet."""
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from promptpo.run.records import Seeds
 from promptpo_baselines.flags import ModelFlags, without_limits
-from promptpo_baselines.icpi.assembly import WITH_ENGINE, Method, assemble
-from promptpo_baselines.icpi.engines.choose import choose_engine
+from promptpo_baselines.icpi.assembly import assemble
+from promptpo_baselines.icpi.engines.choose import chosen_engine
 from promptpo_baselines.icpi.play import test, train
-from promptpo_baselines.icpi.profile import PROFILES, Profile
 from promptpo_baselines.icpi.results import came_out
+from promptpo_baselines.icpi_flags import WITH_ENGINE, IcpiFlags, Profile
 from promptpo_baselines.same_run import asking_run
 
 if TYPE_CHECKING:
@@ -34,21 +32,6 @@ Observe = Callable[["EpisodeLog"], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class IcpiFlags:
-    """What acts, and for how long."""
-
-    method: Annotated[Method, typer.Option(help="What acts.")] = "icpi"
-    steps: Annotated[
-        int | None, typer.Option(min=1, help="Training steps; those of the paper's figure by default.")
-    ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is drawn.")] = 0
-    test_episodes: Annotated[int, typer.Option(min=0, help="Held-out episodes, without learning.")] = 20
-    bootstrap_terminal: Annotated[
-        bool, typer.Option("--bootstrap-terminal", help="The released Tabular Q's update at the end.")
-    ] = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunConfig(IcpiFlags, ModelFlags):
     """All that decides a run, but for its setting.
 
@@ -57,7 +40,7 @@ class RunConfig(IcpiFlags, ModelFlags):
         steps: Training steps.
     """
 
-    profile: Profile = PROFILES["fast"]
+    profile: Profile = field(default_factory=Profile)
     steps: int = DEFAULT_STEPS
 
     def as_json(self, setting: Setting) -> dict[str, Any]:
@@ -90,13 +73,13 @@ def run(
         ProviderError: The engine failed; the same call goes on from there.
     """
     wanted = config.as_json(setting)
-    with contextlib.ExitStack() as stack:
-        opened = asking_run(directory, setting.task, wanted, "ICPI run", config.budget)
-        running = stack.enter_context(opened)
-        engine = None
-        if config.method in WITH_ENGINE:
-            engine = choose_engine(str(config.engine), setting, running, config.base_url, config.seed)
-            stack.callback(engine.close)
+    asked = config.method in WITH_ENGINE
+    with (
+        asking_run(directory, setting.task, wanted, "ICPI run", config.budget) as running,
+        chosen_engine(str(config.engine), setting, running, config.base_url, config.seed)
+        if asked
+        else contextlib.nullcontext() as engine,
+    ):
         agent = assemble(
             setting,
             config.method,

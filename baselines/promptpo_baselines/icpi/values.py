@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
+
+from promptpo_baselines.icpi_flags import Kind
 
 Number: TypeAlias = int | float
 Obs: TypeAlias = tuple[Number, ...]
 """An observation as a flat tuple of Python numbers, whatever space it came from."""
-
-Kind = Literal["done", "reward", "next", "policy"]
-"""What a completion is asked to be: termination, reward, next observation, or action."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,10 +76,6 @@ class Named:
         """The action with this index."""
         return ReadAction(self._first + index)
 
-    def drawn(self, space: spaces.Space[Any]) -> ReadAction:
-        """An action of a seeded space, drawn."""
-        return ReadAction(int(space.sample()))
-
     def read(self, text: str) -> ReadAction | None:
         """A letter at the beginning, alone, in brackets or after the word "action"; else the one name in the text."""
         line = next((line.strip() for line in text.splitlines() if line.strip(" `*")), "").strip("`*\"' ")
@@ -137,10 +133,6 @@ class Numbers:
         asked = np.asarray(found).reshape(self._space.shape)
         action = np.clip(asked, self._space.low, self._space.high)
         return ReadAction(action.astype(self._space.dtype), clipped=bool((action != asked).any()))
-
-    def drawn(self, space: spaces.Space[Any]) -> ReadAction:
-        """Numbers of a seeded space, drawn."""
-        return ReadAction(space.sample())
 
 
 def actions_of(space: spaces.Space[Any], spec: str) -> Named | Numbers:

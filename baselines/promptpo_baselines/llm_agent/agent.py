@@ -117,7 +117,7 @@ class LanguageAgent:
 
     def _drawn(self, lane: AgentLane) -> ReadAction:
         lane.counts["drawn"] += 1
-        return self._actions.drawn(lane.space)
+        return ReadAction(lane.space.sample())
 
 
 def label_logprobs(tokens: Mapping[str, float], labels: Sequence[str]) -> np.ndarray | None:

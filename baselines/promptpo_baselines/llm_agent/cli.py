@@ -8,16 +8,10 @@ from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import TestedFlags
 from promptpo.errors import UsageError
-from promptpo_baselines.cli import summary
 from promptpo_baselines.flags import AgentFlags, AskingPlaceFlags, ModelFlags
 
 if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.play import AgentEpisode
-
-ENGINES = (
-    "completion:MODEL (OpenAI's, or a server with --base-url), llamacpp:MODEL, embedded:smollm2, or a chat model: "
-    "openai:MODEL, anthropic:MODEL, exec:COMMAND, inbox:DIR (by hand)"
-)
 
 
 @grouped
@@ -30,18 +24,16 @@ def llm_agent(
     episode stands beside what a program costs.
     """
     from promptpo.output.sentences import sentence
-    from promptpo_baselines.icpi.engines.choose import check_engine, is_paid
+    from promptpo_baselines.icpi.engines.choose import HELP, answering
     from promptpo_baselines.llm_agent.estimate import estimate
     from promptpo_baselines.llm_agent.run import AgentConfig, prepare, run
 
     if not model.engine:
-        raise UsageError(f"--engine is missing; it is one of {ENGINES}.")
-    if not is_paid(model.engine):
-        raise UsageError(f"{model.engine} answers the questions of ICPI only; --engine is one of {ENGINES}.")
+        raise UsageError(f"--engine is missing; it is one of: {HELP}")
     config = AgentConfig(**vars(flags), **vars(model), task=task.task(env_id))
     guess = estimate(config, prepare(config))
     if not place.estimate:
-        check_engine(model.engine, None, model.base_url)
+        answering(model.engine, None, model.base_url)
     directory = place.begun(guess, model.engine, config.task)
     if directory is None:
         return
@@ -58,4 +50,4 @@ def llm_agent(
     if answers["unreadable"]:
         unread = f"{answers['unreadable']} of {answers['calls']} answers could not be read"
         said.append(f"{unread}; {answers['drawn']} actions were drawn at random instead")
-    place.show(content, directory, summary(content, directory, *said, sentence("acting", content)))
+    place.show(content, directory, *said, sentence("acting", content))

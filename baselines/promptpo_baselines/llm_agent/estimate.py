@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.icpi.estimate import CallEstimate
-from promptpo_baselines.icpi.profile import CHARACTERS_PER_TOKEN
+from promptpo_baselines.icpi.prompts import CHARACTERS_PER_TOKEN
 from promptpo_baselines.llm_agent.prompts import LABEL_TOKENS, NUMBER_TOKENS, ShownStep, written
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.rollouts.results import record_of
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.evaluation import Player, side_by_side
 from promptpo_baselines.llm_agent.prompts import ShownStep, written
@@ -86,10 +87,9 @@ class AgentLane:
         self.steps.append(ShownStep(before, self._actions.written(choice), self.player.rewards[-1]))
         if played is None:
             return None
-        record = EpisodeRecord(
-            played.seed, played.return_, played.steps, played.success, played.terminated, played.truncated
+        return AgentEpisode(
+            record_of(played), dict(self.counts), round(self._usd, 9), round(self._seconds, 3)
         )
-        return AgentEpisode(record, dict(self.counts), round(self._usd, 9), round(self._seconds, 3))
 
 
 def play(

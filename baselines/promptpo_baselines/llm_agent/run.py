@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gymnasium import spaces
-
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo.files import read_text
@@ -23,7 +21,7 @@ from promptpo.run.journal import to_json
 from promptpo.run.records import Seeds
 from promptpo_baselines.environments import make_playable, numeric
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
-from promptpo_baselines.icpi.engines.choose import choose_engine
+from promptpo_baselines.icpi.engines.choose import chosen_engine
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
 from promptpo_baselines.llm_agent.agent import LanguageAgent
 from promptpo_baselines.llm_agent.beside import beside_program
@@ -51,7 +49,7 @@ class AgentConfig(AgentFlags, ModelFlags):
         """What a resumed run must have in common with the one that it resumes."""
         task: dict[str, Any] = json.loads(json.dumps(to_json(self.task)))
         values = without_limits(replace(self, beside=None, steps=self.steps if self.weigh else 0))
-        return {**values, **task, "task": task, "method": "llm-agent"}
+        return {**values, "task": task, "method": "llm-agent"}
 
 
 @dataclass(frozen=True)
@@ -96,8 +94,10 @@ def prepare(config: AgentConfig, told: str | None = None) -> DescribedTask:
         raise UsageError(
             "--weigh and --choose score compare actions that can be counted; leave them out for numbers."
         )
-    if config.weigh:
-        _check_numbers(spec.observation_space, config.task.name)
+    if config.weigh and not numeric(spec.observation_space):
+        raise UnsupportedSpaceError(
+            f"{config.task.name} observes text; --weigh needs numbers to find near states by."
+        )
     prompts = Prompts(
         text, actions, last=config.last, temperature=config.temperature, score=config.choose != "name"
     )
@@ -125,16 +125,13 @@ def run(
     """
     prepare(config)  # what cannot be is told before there is a directory
     task = config.task
-    with contextlib.ExitStack() as stack:
-        opened = asking_run(
-            directory, task, config.as_json(), "run of llm-agent", config.budget, but=frozenset({"task"})
-        )
-        running = stack.enter_context(opened)
+    with (
+        asking_run(directory, task, config.as_json(), "run of llm-agent", config.budget) as running,
+        chosen_engine(str(config.engine), None, running, config.base_url) as engine,
+    ):
         ready = prepare(config, running.journal.find("spec", SPEC))
         running.journal.once("spec", SPEC, lambda: ready.spec)
         running.steps["spec"] = ready.spec_steps
-        engine = choose_engine(str(config.engine), None, running, config.base_url)
-        stack.callback(engine.close)
         seeds = _seeds(config)
         found: dict[str, list[AgentEpisode]] = {kind: [] for kind in seeds}
 
@@ -177,8 +174,3 @@ def _seeds(config: AgentConfig) -> dict[str, Sequence[int]]:
 def _values(config: AgentConfig) -> StepValues:
     with contextlib.closing(make_playable(config.task)) as env:
         return values_of_random_play(env, config.steps, config.seed)
-
-
-def _check_numbers(space: spaces.Space[Any], name: str) -> None:
-    if not numeric(space):
-        raise UnsupportedSpaceError(f"{name} observes text; --weigh needs numbers to find near states by.")

@@ -45,7 +45,7 @@ class StepValues:
         actions: Sequence[int],
         returns: Sequence[float],
     ) -> None:
-        self._space, self._n = space, n_actions
+        self._space = space
         points = np.array([vector(space, one) for one in observations], dtype=float)
         self._scale = np.maximum(points.std(axis=0), 1e-8)
         found = np.asarray(returns, dtype=float)

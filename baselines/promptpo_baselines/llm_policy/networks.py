@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from gymnasium import spaces
 from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, create_mlp
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, MlpExtractor, create_mlp
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
@@ -81,32 +81,6 @@ class BackboneFeatures(BaseFeaturesExtractor):
         return self
 
 
-class SplitLayers(nn.Module):
-    """The layers of the actor and of the critic, whose inputs have different sizes.
-
-    Args:
-        actor_size: Features of the actor.
-        critic_size: Features of the critic.
-        activation: Class of the nonlinearity.
-    """
-
-    def __init__(self, actor_size: int, critic_size: int, activation: type[nn.Module]) -> None:
-        super().__init__()
-        self.policy_net = nn.Sequential(*create_mlp(actor_size, -1, list(HEAD), activation))
-        self.value_net = nn.Sequential(*create_mlp(critic_size, -1, list(HEAD), activation))
-        self.latent_dim_pi = self.latent_dim_vf = HEAD[-1]
-
-    def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
-        """The actor's last hidden layer."""
-        hidden: torch.Tensor = self.policy_net(features)
-        return hidden
-
-    def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
-        """The critic's last hidden layer."""
-        hidden: torch.Tensor = self.value_net(features)
-        return hidden
-
-
 class LanguageModelPolicy(ActorCriticPolicy):
     """Actor: language model, two layers, distribution (Gaussian with state-independent deviation, or softmax).
 
@@ -126,8 +100,12 @@ class LanguageModelPolicy(ActorCriticPolicy):
         return super().make_features_extractor()
 
     def _build_mlp_extractor(self) -> None:
-        sizes = self.pi_features_extractor.features_dim, self.vf_features_extractor.features_dim
-        self.mlp_extractor = SplitLayers(*sizes, self.activation_fn).to(self.device)  # type: ignore[assignment]
+        """Hidden layers of the actor and of the critic, whose inputs have different sizes."""
+        size, states = self.pi_features_extractor.features_dim, self.vf_features_extractor.features_dim
+        layers = MlpExtractor(size, {"pi": list(HEAD)}, self.activation_fn, self.device)
+        layers.value_net = nn.Sequential(*create_mlp(states, -1, list(HEAD), self.activation_fn))
+        layers.latent_dim_vf = HEAD[-1]
+        self.mlp_extractor = layers.to(self.device)
 
 
 def policy_and_arguments(

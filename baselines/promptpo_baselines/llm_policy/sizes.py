@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 from collections.abc import Sequence
@@ -15,13 +14,9 @@ def head_parameters(inputs: int, widths: Sequence[int], outputs: int) -> int:
 
 
 def matching_width(parameters: int, inputs: int, outputs: int) -> int:
-    """The width of two equally wide hidden layers whose network has nearest to so many parameters."""
-    widths = range(1, math.isqrt(max(parameters, 0)) + 2)
+    """The width w of two equally wide hidden layers whose network has nearest to so many parameters.
 
-    def parameters_of(width: int) -> int:
-        return head_parameters(inputs, (width, width), outputs)
-
-    above = bisect.bisect_left(widths, parameters, key=parameters_of)
-    return min(
-        widths[max(above - 1, 0) : above + 1], key=lambda width: abs(parameters_of(width) - parameters)
-    )
+    It has w**2 + w * (inputs + outputs + 2) + outputs.
+    """
+    half = (inputs + outputs + 2) / 2
+    return max(1, round(math.sqrt(half**2 + max(parameters - outputs, 0)) - half))

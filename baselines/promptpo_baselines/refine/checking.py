@@ -1,8 +1,9 @@
-"""What a user may ask of ``promptpo refine``."""
+"""What a user may ask of ``promptpo refine``, and what is told of it."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
+from typing import Any
 
 from promptpo.errors import UsageError
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY, Algorithm
@@ -32,6 +33,20 @@ def checked_scale(scale: float) -> float:
     Raises:
         UsageError: It is none.
     """
-    if not math.isfinite(scale) or not 0 < scale <= 2:  # noqa: PLR2004 - 2 reaches from bound to bound
+    if not 0 < scale <= 2:  # noqa: PLR2004 - 2 reaches from bound to bound
         raise UsageError(f"--scale must be above 0 and at most 2, not {scale:g}.")
     return scale
+
+
+def compared(content: Mapping[str, Any]) -> str:
+    """What the network brought, in a sentence."""
+    alone, best = content["program"]["validation"], content["validation"]
+    if alone["outcome"] != "ok":
+        told = "the program alone fails on validation episodes"
+    else:
+        told = f"the program alone has {alone['mean_return']:.6g} on validation episodes"
+    if not content["residual"]["kept"]:
+        return f"{told}; no network was better, so the file is the program's"
+    if content["residual"].get("alone"):
+        return f"{told}, the network, which acts alone, {best['mean_return']:.6g}"
+    return f"{told}, with the network {best['mean_return']:.6g}"

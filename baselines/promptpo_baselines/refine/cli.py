@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,9 +23,10 @@ SCALE = 1.0
 class RefiningFlags(TrainingFlags):
     """How the network beside a program is trained."""
 
-    hyperparams: Annotated[
+    hyperparameters: Annotated[
         str,
         typer.Option(
+            "--hyperparams",
             metavar="default|zoo|ours|FILE",
             help="As for promptpo baseline; the actor's hidden layers are made to fit into the file.",
         ),
@@ -43,7 +42,7 @@ class ProgramFlags:
     reward: RewardFile = None
     allow_weaker_sandbox: Weaker = False
 
-    def prior(self, run: Path, scale: float, *, trust: bool) -> tuple[str, Task, dict[str, Any]]:
+    def prior(self, run: Path, scale: float, *, trust: bool) -> tuple[Task, dict[str, Any]]:
         """See `promptpo_baselines.refine.start.prior_of`."""
         from promptpo.envs.objects import task_of
         from promptpo.program.reward_program import read_reward
@@ -99,38 +98,10 @@ def refine_command(
     from promptpo_baselines.extras import BASELINES, require
 
     require(BASELINES, what="refine")
-    from promptpo.run.control import obey_interrupts
-    from promptpo_baselines.cli import summary
-    from promptpo_baselines.progress import Display
-    from promptpo_baselines.refine.checking import checked_scale
-    from promptpo_baselines.refine.start import how_trained, refine
+    from promptpo_baselines.refine.checking import checked_scale, compared
+    from promptpo_baselines.refine.start import how_trained
+    from promptpo_baselines.settings import TrainingSettings
 
-    source, task, given = program.prior(run, checked_scale(scale), trust=place.trust)
-    directory = place.directory(task)
-    trainer = how_trained(algorithm, alone, task, directory, given, training.steps)
-    settings = training.settings(trainer, task, prior=given)
-    obey_interrupts()
-    with contextlib.closing(Display(quiet=place.silent)) as display:
-        content = refine(
-            settings,
-            source,
-            directory,
-            resume=place.resume,
-            display=display,
-            trust=place.trust,
-        )
-    place.show(content, directory, [*summary(content, directory), compared(content)])
-
-
-def compared(content: Mapping[str, Any]) -> str:
-    """What the network brought, in a sentence."""
-    alone, best = content["program"]["validation"], content["validation"]
-    if alone["outcome"] != "ok":
-        told = "the program alone fails on validation episodes"
-    else:
-        told = f"the program alone has {alone['mean_return']:.6g} on validation episodes"
-    if not content["residual"]["kept"]:
-        return f"{told}; no network was better, so the file is the program's"
-    if content["residual"].get("alone"):
-        return f"{told}, the network, which acts alone, {best['mean_return']:.6g}"
-    return f"{told}, with the network {best['mean_return']:.6g}"
+    task, given = program.prior(run, checked_scale(scale), trust=place.trust)
+    trainer = how_trained(algorithm, alone, task, place.directory(task), given, training.steps)
+    place.train(TrainingSettings(trainer, task, prior=given, **vars(training)), told=compared)

@@ -17,6 +17,7 @@ from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.control import run_async
 from promptpo_baselines.algorithms import called
 from promptpo_baselines.environments import make_playable
+from promptpo_baselines.refine.checking import compared
 from promptpo_baselines.refine.programs import Prior, joined
 from promptpo_baselines.refine.shapes import flat_text
 from promptpo_baselines.refine.weights import Network
@@ -39,7 +40,6 @@ class FileEvaluator:
     """
 
     def __init__(self, task: Task, *, allow_weaker: bool = False) -> None:
-        self._task, self._allow_weaker = task, allow_weaker
         env = make_playable(task, allow_weaker=allow_weaker)
         self.spaces = (env.observation_space, env.action_space)
         self._horizon = longest(env) or task.max_episode_steps or UNBOUNDED_HORIZON
@@ -133,17 +133,9 @@ def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mappi
         )
         said = f"A network trained by {called(settings.algorithm)} {how}; the program alone: Policy(params, residual=False)."
         if content is not None:
-            said += "\n" + _in_numbers(content)
+            weights, steps = content["residual"]["weights"], content["best"]["steps"]
+            said += f"\nIt has {weights:,} weights, {steps:,} steps of training; {compared(content)}."
     return "\n\n".join(part for part in (said, prior.program.docstring) if part)
-
-
-def _in_numbers(content: Mapping[str, Any]) -> str:
-    """What the network adds, and what it is worth."""
-    residual, program = content["residual"], content["program"]["validation"]
-    has = f"has {program['mean_return']:.6g}" if program["outcome"] == "ok" else "fails"
-    trained = f"{residual['weights']:,} weights, {content['best']['steps']:,} steps of training"
-    who = "the network" if residual["alone"] else "with the network"
-    return f"It has {trained}. On validation episodes the program alone {has}, {who} {content['validation']['mean_return']:.6g}."
 
 
 def _quoted(text: str) -> str:

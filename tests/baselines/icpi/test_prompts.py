@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from promptpo_baselines.icpi.codecs import CODECS
 from promptpo_baselines.icpi.domains import DOMAINS
 from promptpo_baselines.icpi.examples import ExampleBook, Pool
-from promptpo_baselines.icpi.profile import CHARACTERS_PER_TOKEN
-from promptpo_baselines.icpi.prompts import Question
+from promptpo_baselines.icpi.prompts import CHARACTERS_PER_TOKEN, Question
 from promptpo_baselines.icpi.setting import setting_for
 from promptpo_baselines.icpi.values import Transition
 from tests.baselines.icpi.worlds import CHAIN, FAST, PAPER, builder, episodes, filled_book

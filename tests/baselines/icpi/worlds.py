@@ -8,12 +8,12 @@ import numpy as np
 from promptpo_baselines.icpi.assembly import stream
 from promptpo_baselines.icpi.engines.oracle import OracleEngine
 from promptpo_baselines.icpi.examples import ExampleBook
-from promptpo_baselines.icpi.profile import PROFILES
 from promptpo_baselines.icpi.prompts import PromptBuilder
 from promptpo_baselines.icpi.setting import setting_for
 from promptpo_baselines.icpi.values import Transition
+from promptpo_baselines.icpi_flags import Profile
 
-PAPER, FAST = PROFILES["paper"], PROFILES["fast"]
+PAPER, FAST = Profile(name="paper"), Profile()
 CHAIN = setting_for("promptpo/Chain-v0")
 
 

@@ -230,7 +230,7 @@ def test_the_run_is_listed_and_shown(server: Any, tmp_path: Path, capsys: pytest
     ("words", "said"),
     [
         (["CartPole-v1"], "--engine is missing"),
-        (["CartPole-v1", "--engine", "oracle"], "answers the questions of ICPI only"),
+        (["CartPole-v1", "--engine", "oracle"], "ICPI's own domains only"),
         (["CartPole-v1", "--engine", "llamacpp:m"], "needs --base-url"),
         (["CartPole-v1", "--engine", "opnai:m"], "opnai"),
         (

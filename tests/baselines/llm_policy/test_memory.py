@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_refused_before_it_begins(
 
     def build(**design: Any) -> Any:
         language = asdict(Design(tiny_gpt2, tune="full", **design))
-        chosen = TrainingSettings("trpo", Task("Pendulum-v1"), 128, language=language)
+        chosen = TrainingSettings("trpo", Task("Pendulum-v1"), steps=128, language=language)
         row = hyperparameters_of(chosen)
         envs = build_envs(chosen, row, steps_taken=0, saved=None)
         return build_model(chosen, row, envs)

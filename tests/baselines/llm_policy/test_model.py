@@ -30,7 +30,7 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
     settings = TrainingSettings(
         "trpo",
         Task("CartPole-v1"),
-        8192,
+        steps=8192,
         seed=1,
         eval_every=2048,
         validation_episodes=4,

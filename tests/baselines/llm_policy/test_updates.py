@@ -26,7 +26,7 @@ def test_an_update_may_take_a_part_of_the_rollout(tiny_gpt2: Any, tmp_path: Path
     assert piece(short, tmp_path / "run")["steps"]["train"] == 16
 
 
-def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:
+def test_products_of_matrices_are_computed_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the network is built, by every run anew."""
     import torch
 
@@ -39,13 +39,14 @@ def test_products_of_matrices_are_computed_as_asked(tmp_path: Path) -> None:
         seen.append(torch.get_float32_matmul_precision())
         raise InterruptedError
 
+    monkeypatch.setattr("promptpo_baselines.training.TrainingRun", kind)
     before = torch.get_float32_matmul_precision()
     try:
         for n, matmul in enumerate(("bfloat16", "tf32", "float32")):
             language = asdict(Design(matmul=matmul))
             chosen = settings(tmp_path, "ppo", language=language)
             with pytest.raises(InterruptedError):
-                train(chosen, tmp_path / str(n), resume=False, display=Display(), kind=kind)
+                train(chosen, tmp_path / str(n), resume=False, display=Display())
     finally:
         torch.set_float32_matmul_precision(before)
     assert seen == ["medium", "high", "highest"]

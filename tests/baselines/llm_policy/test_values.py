@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.errors import UsageError
 from promptpo_baselines.llm_policy.design import Design
 from promptpo_baselines.llm_policy.numbers import longest, write
 from promptpo_baselines.llm_policy.sizes import head_parameters, matching_width
@@ -48,21 +47,6 @@ def test_the_matching_mlp_is_the_nearest(parameters: Any, inputs: Any, outputs: 
 
     assert off(width) <= off(width + 1)
     assert width == 1 or off(width) <= off(width - 1)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"network": "lstm"},
-        {"tune": "some"},
-        {"layers": 0},
-        {"numbers": "hex"},
-    ],
-)
-def test_designs_that_cannot_be_are_refused(wrong: Any) -> None:
-    """Each in one sentence, before anything is loaded."""
-    with pytest.raises(UsageError):
-        Design(**wrong)
 
 
 def test_a_design_travels_as_data() -> None:

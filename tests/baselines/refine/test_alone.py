@@ -22,32 +22,30 @@ from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.checking import check_alone
 from promptpo_baselines.refine.environments import GuidedBox
 from promptpo_baselines.refine.run import RefineRun
-from promptpo_baselines.refine.start import how_trained, prior_of, refine
+from promptpo_baselines.refine.start import how_trained, prior_of
 from promptpo_baselines.settings import TrainingSettings, save_settings
+from promptpo_baselines.training import train
 from tests.baselines.refine.test_run import SWING
 
 SMALL = "default: {batch_size: 32, policy_kwargs: 'dict(net_arch=dict(pi=[16, 16], qf=[16, 16]))'}"
 
 
-def settings(folder: Path, **changes: Any) -> tuple[TrainingSettings, str]:
-    """Of a run of a few hundred steps, and its program."""
+def settings(folder: Path, **changes: Any) -> TrainingSettings:
+    """Of a run of a few hundred steps."""
     (folder / "program.py").write_text(SWING)
     (folder / "small.yml").write_text(SMALL)
-    source, task, given = prior_of(folder / "program.py", Task("Pendulum-v1"), scale=1.0)
+    task, given = prior_of(folder / "program.py", Task("Pendulum-v1"), scale=1.0)
     made = TrainingSettings(
-        "crossq", task, 240, hyperparameters=str(folder / "small.yml"), eval_every=120, validation_episodes=2,
+        "crossq", task, steps=240, hyperparameters=str(folder / "small.yml"), eval_every=120, validation_episodes=2,
         test_episodes=2, prior={**given, "alone": True},
     )  # fmt: skip
-    return replace(made, **changes), source
+    return replace(made, **changes)
 
 
 @pytest.fixture
 def begun(tmp_path: Path) -> RefineRun:
     """A run before its first step."""
-    made, source = settings(tmp_path)
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "program.py").write_text(source)
-    return RefineRun(made, tmp_path / "out", Display())
+    return RefineRun(settings(tmp_path), tmp_path / "out", Display())
 
 
 def test_samples_are_the_program_s(begun: RefineRun) -> None:
@@ -68,19 +66,19 @@ def test_samples_are_the_program_s(begun: RefineRun) -> None:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingSettings, str, Any]:
-    """A run to its end whose last look counts as its best: its folder, settings, program and result."""
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingSettings, Any]:
+    """A run to its end whose last look counts as its best: its folder, settings and result."""
     folder = tmp_path_factory.mktemp("alone")
-    made, source = settings(folder)
+    made = settings(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RefineRun, "_better", lambda *_: True)
-        result = refine(made, source, folder / "out", resume=False, display=Display())
-    return folder, made, source, result
+        result = train(made, folder / "out", resume=False, display=Display())
+    return folder, made, result
 
 
 def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """The file's returns are those of the result, with the network and without."""
-    folder, _, _, result = trained
+    folder, _, result = trained
     assert result["residual"]["alone"]
     assert result["steps"]["train"] == 240
     assert result["program"]["episodes"] in (1, 2)  # 120 steps of 200 a piece, and nobody asks after that
@@ -99,10 +97,10 @@ def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.Captur
 
 def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
     """As many updates as steps were shown, then one a step; a run that goes on does not begin again."""
-    folder, made, source, _ = trained
+    folder, made, _ = trained
     shutil.copytree(folder / "out", tmp_path / "out")
     more = replace(made, steps=300)
-    refine(more, source, tmp_path / "out", resume=True, display=Display())
+    train(more, tmp_path / "out", resume=True, display=Display())
     run = RefineRun(more, tmp_path / "out", Display())
     taken = 240 + 60 - 2 * 1  # the last step of each part is not learned from
     assert run.model._n_updates == taken
@@ -168,7 +166,7 @@ def test_with_many_steps_the_network_acts_alone(
 
 def test_a_run_that_goes_on_keeps_its_form(tmp_path: Path) -> None:
     """However many steps it gets."""
-    made, _ = settings(tmp_path)
+    made = settings(tmp_path)
     for prior, alone in ((made.prior, True), ({**(made.prior or {}), "alone": False}, False)):
         folder = tmp_path / str(alone)
         folder.mkdir()

@@ -20,7 +20,8 @@ from promptpo.output.policy_file import file_and_task
 from promptpo.run.control import obey_interrupts
 from promptpo.run.origin import made_here
 from promptpo_baselines.hyperparameters import resolve
-from promptpo_baselines.refine.cli import app, compared
+from promptpo_baselines.refine.checking import compared
+from promptpo_baselines.refine.cli import app
 from promptpo_baselines.refine.start import how_trained
 from promptpo_baselines.settings import TrainingSettings, save_settings
 
@@ -56,7 +57,7 @@ def test_importing_the_command_imports_nothing_heavy() -> None:
         (["program.py", "--env", "Pendulum-v1"], "does not fit Pendulum-v1: on the first observation"),
         (["program.py", "--env", "CartPole-v1", "--algorithm", "dqn"], "'dqn' is not one of 'auto', 'ppo'"),
         (["program.py", "--env", "CartPole-v1", "--resume"], "--out DIR"),
-        (["program.py", "--env", "CartPole-v1", "--steps", "0"], "--steps must be at least 1"),
+        (["program.py", "--env", "CartPole-v1", "--steps", "0"], "greater than or equal to 1"),
         (
             ["program.py", "--env", "CartPole-v1", "--hyperparams", "none.yml"],
             "cannot read none.yml",
@@ -141,7 +142,7 @@ def test_who_trains_follows_from_the_actions_or_from_the_run(tmp_path: Path) -> 
     box, choices = Task("Pendulum-v1"), Task("CartPole-v1")
     assert how_trained("auto", None, box, tmp_path, dict(GIVEN), 600) == "crossq"
     assert how_trained("auto", None, choices, tmp_path, dict(GIVEN), 600) == "ppo"
-    save_settings(TrainingSettings("trpo", box, 600), tmp_path)
+    save_settings(TrainingSettings("trpo", box, steps=600), tmp_path)
     assert how_trained("auto", None, box, tmp_path, dict(GIVEN), 600) == "trpo"
     assert how_trained("sac", None, box, tmp_path, dict(GIVEN), 600) == "sac"
 
@@ -149,7 +150,7 @@ def test_who_trains_follows_from_the_actions_or_from_the_run(tmp_path: Path) -> 
 def test_the_run_of_a_baseline_is_signed(tmp_path: Path) -> None:
     """Its own environment is built without being asked about it, until somebody changes its settings."""
     task = Task("mine:Own-v0")
-    save_settings(TrainingSettings("ppo", task, 600), tmp_path)
+    save_settings(TrainingSettings("ppo", task, steps=600), tmp_path)
     assert made_here(tmp_path)
     (tmp_path / "best.py").write_text(BALANCE)
     assert file_and_task(tmp_path, None) == file_and_task(tmp_path / "best.py", None)

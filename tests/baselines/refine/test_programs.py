@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from promptpo.program import Program
 from promptpo_baselines.environments import make_playable, training_envs
 from promptpo_baselines.refine.environments import GUIDED, Flat, ProgramEnvs
 from promptpo_baselines.refine.files import refined_source
-from promptpo_baselines.refine.programs import Prior, program_steps
-from promptpo_baselines.refine.start import without_header
+from promptpo_baselines.refine.programs import Prior
+from promptpo_baselines.refine.start import prior_of, without_header
 from promptpo_baselines.refine.weights import Layer, Network
 from promptpo_sandbox import Sandbox, Trial, check_source
 
@@ -121,10 +122,11 @@ def test_other_observations_than_vectors_reach_the_program_as_they_are(prior_box
     assert asked.act({0: (1, {"n": 1, "says": "go"})})[0][0] == 0.5
 
 
-def test_a_module_without_a_policy_is_refused() -> None:
-    """There is nothing to start from."""
-    with pytest.raises(UsageError, match="no class Policy"):
-        Prior("x = 1", OBSERVED, ACTIONS)
+def test_a_module_without_a_policy_is_refused(tmp_path: Path) -> None:
+    """In one sentence."""
+    (tmp_path / "other.py").write_text("x = 1\n")
+    with pytest.raises(UsageError, match="class Policy"):
+        prior_of(tmp_path / "other.py", Task("Pendulum-v1"), scale=1.0)
 
 
 def test_an_off_policy_learner_begins_near_the_program() -> None:
@@ -177,16 +179,3 @@ def test_the_header_of_an_exported_program_stays_behind() -> None:
     silent_one = without_header(policy_part(exported(PLAIN, provenance, action_space=ACTIONS)))
     assert "someone" not in silent_one
     assert Program.parse(silent_one).digest == Program.parse(PLAIN).digest
-
-
-@pytest.mark.parametrize(
-    ("result", "steps"),
-    [
-        ({"steps": {"train": 5, "test": 9, "reference": 8, "total": 22}, "searched_steps": 6}, 6),
-        ({"steps": {"train": 5, "validation": 3, "test": 9, "total": 17}}, 8),
-        ({}, 0),
-    ],
-)
-def test_what_is_played_on_test_seeds_makes_no_program(result: dict[str, Any], steps: int) -> None:
-    """Neither the test nor what random actions earn there."""
-    assert program_steps(result) == steps

@@ -19,8 +19,9 @@ from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo.output.baseline_run import read_baseline
 from promptpo_baselines.progress import Display
 from promptpo_baselines.refine import critic_first
-from promptpo_baselines.refine.start import prior_of, refine
+from promptpo_baselines.refine.start import prior_of
 from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.training import train
 from promptpo_sandbox import check_source
 from tests.waiting import wait_until
 
@@ -77,7 +78,7 @@ def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **chang
     file = folder / "program.py"
     file.write_text(source)
     scale = changes.pop("scale", 1.0)
-    program, task, given = prior_of(file, Task(env_id), scale=scale, allow_weaker=False)
+    task, given = prior_of(file, Task(env_id), scale=scale, allow_weaker=False)
     settings = {
         "algorithm": "ppo",
         "task": task,
@@ -89,7 +90,7 @@ def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **chang
         "prior": given,
     }
     made = TrainingSettings(**{**settings, **changes})
-    return refine(made, program, folder / "out", resume=resume, display=Telling())
+    return train(made, folder / "out", resume=resume, display=Telling())
 
 
 @pytest.fixture(scope="module")
@@ -239,13 +240,13 @@ def test_a_run_says_how_it_begins(
     rows.write_text("default: {learning_starts: 10}")
     task = Task("Pendulum-v1", max_episode_steps=20)
     (tmp_path / "program.py").write_text(SWING)
-    program, task, given = prior_of(tmp_path / "program.py", task, scale=1.0)
+    task, given = prior_of(tmp_path / "program.py", task, scale=1.0)
     telling = Telling()
     settings = TrainingSettings(
-        "crossq", task, 20, hyperparameters=str(rows), eval_every=20, validation_episodes=1,
+        "crossq", task, steps=20, hyperparameters=str(rows), eval_every=20, validation_episodes=1,
         test_episodes=1, prior={**given, "alone": alone},
     )  # fmt: skip
-    refine(settings, program, tmp_path / "out", resume=False, display=telling)
+    train(settings, tmp_path / "out", resume=False, display=telling)
     title = f"refine program.py of {tmp_path / 'program.py'}: a network learns by CrossQ on Pendulum-v1"
     assert any(line.startswith(title) for line in telling.lines)
     (tmp_path / "out" / "result.json").unlink()
@@ -274,7 +275,7 @@ def test_what_cannot_be_refined_is_refused_in_one_sentence(
 
 def test_discrete_actions_want_an_on_policy_learner(tmp_path: Path) -> None:
     """SAC and its kin act in boxes."""
-    with pytest.raises(UnsupportedSpaceError, match="TQC acts in continuous spaces"):
+    with pytest.raises(UnsupportedSpaceError, match="TQC has no policy"):
         run(tmp_path, BALANCE, "CartPole-v1", algorithm="tqc", hyperparameters="default")
 
 

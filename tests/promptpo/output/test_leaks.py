@@ -162,18 +162,15 @@ def test_a_strangers_training_is_not_loaded_without_trust(tmp_path: Path) -> Non
     from promptpo.envs.task import Task
     from promptpo.run.origin import ORIGIN, SETTINGS
     from promptpo_baselines.progress import Display
-    from promptpo_baselines.refine.start import refine
     from promptpo_baselines.settings import TrainingSettings, save_settings
     from promptpo_baselines.training import prepare, train
 
-    settings = TrainingSettings("ppo", Task("CartPole-v1"), 10)
+    settings = TrainingSettings("ppo", Task("CartPole-v1"), steps=10)
     save_settings(settings, tmp_path)
     prepare(settings, tmp_path, resume=True)
     (tmp_path / ORIGIN).unlink()
     with pytest.raises(UsageError, match="can run any code"):
         train(settings, tmp_path, resume=True, display=Display())
-    with pytest.raises(UsageError, match="can run any code"):
-        refine(settings, "", tmp_path, resume=True, display=Display())
     asked = ["baseline", "ppo", "CartPole-v1", "--steps", "10", "--out", str(tmp_path), "--resume"]
     assert command(asked) == 2
     assert [path.name for path in tmp_path.iterdir()] == [SETTINGS]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from promptpo_baselines.icpi.values import Kind, Obs
+    from promptpo_baselines.icpi.values import Obs
+    from promptpo_baselines.icpi_flags import Kind
 
 DONE, NOT_DONE = "assert done", "assert not done"
 REWARD_PREFIX = "assert reward == "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
@@ -17,29 +19,33 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.setting import Setting
     from promptpo_baselines.same_run import AskingRun
 
-FREE_ENGINE = "oracle"
 EMBEDDED = "smollm2"
 HELP = (
-    "oracle (knows the rules), completion:MODEL (OpenAI's, or a server with --base-url), llamacpp:MODEL (a server of "
-    "llama.cpp), embedded:smollm2 (a small real model), or any chat model as "
-    "promptpo writes it: openai:MODEL, anthropic:MODEL, exec:COMMAND."
+    "oracle (knows the rules; icpi only), completion:MODEL (OpenAI's, or a server with --base-url), llamacpp:MODEL (a "
+    "server of llama.cpp), embedded:smollm2 (a small real model), or any chat model as "
+    "promptpo writes it: openai:MODEL, anthropic:MODEL, exec:COMMAND, inbox:DIR (by hand)."
 )
 
 
-def is_paid(name: str) -> bool:
-    """Whether an engine's answers cost time or money."""
-    return name != FREE_ENGINE
-
-
-def choose_engine(
+@contextlib.contextmanager
+def chosen_engine(
     name: str, setting: Setting | None, run: AskingRun, base_url: str | None = None, seed: int = 0
-) -> Engine:
-    """The engine that a name means; see `HELP`.
+) -> Iterator[Engine]:
+    """The engine that a name means, as `answering` reads it; the run has budgets, and keeps paid completions."""
+    found = answering(name, setting, base_url, seed)
+    engine = found if isinstance(found, OracleEngine) else PaidEngine(found, run.ledger, run.journal)
+    with contextlib.closing(engine):
+        yield engine
+
+
+def answering(
+    name: str, setting: Setting | None, base_url: str | None = None, seed: int = 0
+) -> OracleEngine | LLM:
+    """Who answers; nothing is started or asked before the first request.
 
     Args:
-        name: As ``--engine`` says it.
+        name: As ``--engine`` says it; see `HELP`.
         setting: What it will be asked about; None where it is asked for anything but ICPI.
-        run: Has the budgets, and keeps paid completions.
         base_url: Address of a server.
         seed: For engines that draw.
 
@@ -48,36 +54,13 @@ def choose_engine(
         MissingExtraError: A package that it needs is not installed.
         MissingKeyError: It needs a key.
     """
-    if is_paid(name):
-        return PaidEngine(language_model(name, base_url), run.ledger, run.journal)
-    return oracle(setting, base_url, seed)
-
-
-def check_engine(name: str, setting: Setting | None, base_url: str | None = None) -> None:
-    """Refuse what `choose_engine` would refuse, before anything is written, started or paid."""
-    if is_paid(name):
-        language_model(name, base_url)
-    else:
-        oracle(setting, base_url)
-
-
-def oracle(setting: Setting | None, base_url: str | None = None, seed: int = 0) -> OracleEngine:
-    """The engine that knows the rules.
-
-    Raises:
-        UsageError: It does not know those of this setting, or an address is given.
-    """
-    if base_url:
-        raise UsageError(f"--base-url needs an engine that asks a server, not {FREE_ENGINE}.")
-    if setting is None or setting.domain is None:
-        other = f", not those of {setting.task.env_id}" if setting else ""
-        raise UsageError(f"the oracle knows the rules of ICPI's own domains only{other}.")
-    return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"))
-
-
-def language_model(name: str, base_url: str | None) -> LLM:
-    """The language model that a name means; nothing is started or asked before its first request."""
     provider, _, argument = (part.strip() for part in name.partition(":"))
+    if name == OracleEngine.name:
+        if base_url:
+            raise UsageError(f"--base-url needs an engine that asks a server, not {name}.")
+        if setting is None or setting.domain is None:
+            raise UsageError("the oracle knows the rules of ICPI's own domains only.")
+        return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"))
     if provider == "embedded":
         return EmbeddedText(argument or EMBEDDED)
     if provider in ("completion", "llamacpp"):

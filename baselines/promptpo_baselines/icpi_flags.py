@@ -1,0 +1,101 @@
+"""The flags of ``promptpo baseline icpi``. Importing this imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+import typer
+
+from promptpo.cli.arguments import EnvKwargs, Horizon, json_object
+from promptpo.errors import UsageError
+
+if TYPE_CHECKING:
+    from promptpo_baselines.icpi.setting import Setting
+
+Kind = Literal["done", "reward", "next", "policy"]
+"""What a completion is asked to be: termination, reward, next observation, or action."""
+
+Method = Literal["icpi", "no-argmax", "tabular-q", "matching", "random"]
+WITH_ENGINE: frozenset[Method] = frozenset({"icpi", "no-argmax"})
+"""Methods that ask a language model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """How the agent prompts and plans."""
+
+    name: Annotated[
+        Literal["paper", "fast"],
+        typer.Option("--profile", help="paper (one question at a time) or fast (batches, frozen examples)."),
+    ] = "fast"
+    prompt_tokens: Annotated[
+        int, typer.Option(min=50, help="Budget of a prompt; whole examples are left out.")
+    ] = 3800
+    context: Annotated[int, typer.Option(min=1, help="Latest episodes that the policy prompt shows.")] = 8
+    hint: Annotated[bool, typer.Option("--hint/--no-hint", help="States with comparisons.")] = True
+    balance: Annotated[
+        bool, typer.Option("--balance/--no-balance", help="Rare answers are repeated in prompts.")
+    ] = True
+    constrain: Annotated[
+        bool,
+        typer.Option(
+            "--constraint/--no-constraint", help="Examples have the question's action and termination."
+        ),
+    ] = True
+    randomize: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Answer done, reward, next or policy at random; repeatable."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        for kind in self.randomize or ():
+            if kind not in get_args(Kind):
+                raise UsageError(f"--randomize takes {', '.join(get_args(Kind))}, not {kind!r}.")
+
+    @property
+    def fast(self) -> bool:
+        """Whether the rollouts of all actions advance together, as one batch.
+
+        Termination, both rewards and next state are then asked at once, before the termination is known, so that some
+        answers are thrown away. Engines that can are held to the valid answers, where these are a closed set. The
+        examples of a prompt stay the same within an episode, so that prefixes can be cached; those of the policy within
+        one decision, because rollouts that all follow the same few trajectories were measurably worse on the maze.
+        """
+        return self.name == "fast"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IcpiFlags:
+    """What acts, and for how long."""
+
+    method: Annotated[Method, typer.Option(help="What acts.")] = "icpi"
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Training steps; those of the paper's figure by default.")
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is drawn.")] = 0
+    test_episodes: Annotated[int, typer.Option(min=0, help="Held-out episodes, without learning.")] = 20
+    bootstrap_terminal: Annotated[
+        bool, typer.Option("--bootstrap-terminal", help="The released Tabular Q's update at the end.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingFlags:
+    """What it acts in."""
+
+    env_kwargs: EnvKwargs = "{}"
+    max_episode_steps: Horizon = None
+    gamma: Annotated[float | None, typer.Option(min=0, max=1, help="Discount inside imagined rollouts.")] = (
+        None
+    )
+    max_rollout: Annotated[int | None, typer.Option(min=1, help="Longest imagined rollout.")] = None
+    decimals: Annotated[int, typer.Option(min=0, max=6, help="Of observations that are not integers.")] = 2
+
+    def setting(self, env_id: str) -> Setting:
+        """See `promptpo_baselines.icpi.setting.setting_for`."""
+        from promptpo_baselines.icpi.setting import setting_for
+
+        return setting_for(
+            env_id, **{**vars(self), "env_kwargs": json_object(self.env_kwargs, "--env-kwargs")}
+        )
