@@ -1,4 +1,4 @@
-"""``anthropic:MODEL``: Anthropic's messages, with the system prompt marked for caching."""
+"""``anthropic:MODEL``: Anthropic's messages, with the stable part of the prompt marked for caching."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ class AnthropicLLM(SDKProvider):
         return {"output_config": {"effort": request.effort}, "thinking": {"type": "adaptive"}}
 
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
-        cached = {"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}
+        turns = enumerate(request.messages, start=1)
         return await self._client.messages.create(
             model=self.model,
             max_tokens=settings.pop("max_tokens"),
-            messages=[{"role": turn.role, "content": _content(turn)} for turn in request.messages],
-            system=[cached] if request.system else self._sdk.omit,
+            messages=[
+                {"role": turn.role, "content": _content(turn, cached=n == request.stable_messages)}
+                for n, turn in turns
+            ],
+            system=[_block(request.system, cached=True)] if request.system else self._sdk.omit,
             stream=settings.pop("stream", False),
             # With each call, because the client otherwise insists on streaming for large limits.
             timeout=self.timeout,
@@ -84,10 +87,14 @@ def _usage(usage: Any) -> Usage:
     )
 
 
-def _content(turn: Message) -> list[dict[str, Any]]:
-    """A turn's text and its pictures."""
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": turn.content}]
+def _content(turn: Message, *, cached: bool) -> list[dict[str, Any]]:
+    """A turn's text, with a cache mark where the stable part ends, and its pictures."""
+    blocks = [_block(turn.content, cached=cached)]
     for still in turn.stills:
         source = {"type": "base64", "media_type": "image/png", "data": still.base64}
-        blocks += [{"type": "text", "text": still.caption}, {"type": "image", "source": source}]
+        blocks += [_block(still.caption), {"type": "image", "source": source}]
     return blocks
+
+
+def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
+    return {"type": "text", "text": text, **({"cache_control": {"type": "ephemeral"}} if cached else {})}

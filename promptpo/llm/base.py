@@ -157,6 +157,7 @@ class Request:
         purpose: What the answer is for.
         system: System prompt; the same for all calls of a run, so that providers can have it cached.
         messages: The conversation, ending with a user turn.
+        stable_messages: How many leading messages are the same in calls to come, so that providers can have them cached.
         max_output_tokens: Limit for the answer.
         temperature: None leaves the provider's default (and some models accept nothing else).
         effort: How hard a reasoning model should think; None leaves the provider's default.
@@ -170,6 +171,7 @@ class Request:
     purpose: Purpose
     system: str
     messages: tuple[Message, ...]
+    stable_messages: int = 0
     max_output_tokens: int = 8192
     temperature: float | None = None
     effort: Effort | None = None

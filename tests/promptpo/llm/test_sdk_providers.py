@@ -59,16 +59,16 @@ def test_request_carries_prompt_and_settings(provider: Provider, server: WireSer
         assert said[1:] == ["one", "two", "three"]
 
 
-def test_anthropic_marks_the_system_prompt_for_caching(
+def test_anthropic_marks_the_stable_prefix_for_caching(
     server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It carries the mark, and nothing else does."""
+    """The system prompt and the last stable message carry the mark, and nothing else does."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     turns = (Message("user", "one"), Message("assistant", "two"), Message("user", "three"))
-    ask(Provider("anthropic", server).make(), replace(REQUEST, messages=turns))
+    ask(Provider("anthropic", server).make(), replace(REQUEST, messages=turns, stable_messages=2))
     body = server.seen[0].body
     assert body["system"][0]["cache_control"] == {"type": "ephemeral"}
-    assert ["cache_control" in turn["content"][0] for turn in body["messages"]] == [False] * 3
+    assert ["cache_control" in turn["content"][0] for turn in body["messages"]] == [False, True, False]
 
 
 def test_cost_comes_from_the_price_table(
