@@ -56,12 +56,12 @@ def export(
     if world is not None:
         from promptpo.output.world import exported_world
 
-        text = exported_world(run, read_view(run).config.task.name)
-        write_output(text, world, {"run": str(run), "world": str(world)} if as_json else None)
+        write_output(
+            exported_world(read_view(run)), world, {"run": str(run), "world": str(world)} if as_json else None
+        )
         return
-    name = None if candidate == "best" else candidate
-    text = export_text(run, candidate=name, filename=output.name if output else "policy.py")
-    facts = {"run": str(run), "candidate": read_view(run).candidate(name or "best").id}
+    text = export_text(run, candidate=candidate, filename=output.name if output else "policy.py")
+    facts = {"run": str(run), "candidate": read_view(run).candidate(candidate or "best").id}
     write_output(text, output, facts if as_json else None)
 
 

@@ -154,20 +154,16 @@ def report(
             trust=trust,
             tell=partial(tell, error=True),
         )
-    _written(run, path, open_=serving.open_, as_json=as_json)
-
-
-def _written(run: Path, path: Path, *, open_: bool, as_json: bool) -> None:
-    """Say where a page is, and open it where that is wanted."""
     answer({"run": str(run), "output": str(path)}, f"wrote {path}", as_json=as_json)
-    if open_ and not webbrowser.open(path.absolute().as_uri()):
+    if serving.open_ and not webbrowser.open(path.absolute().as_uri()):
         raise UsageError(f"no web browser was found; open {path} yourself.")
 
 
 def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     """Serve the report until Ctrl-C."""
     from promptpo.cli.seeds_command import one_of
-    from promptpo.output.live import live_server
+    from promptpo.output.live import drawn
+    from promptpo.output.serving import PageServer
     from promptpo.seeds import is_folder_of_seeds
 
     if is_folder_of_seeds(run):
@@ -177,7 +173,7 @@ def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     if not run.is_dir():
         raise NoSuchRunError(f"there is no run {run}.")
     try:
-        server = live_server(run, port)
+        server = PageServer(partial(drawn, run), port)
     except OSError as error:
         raise UsageError(f"cannot serve on port {port}: {error.strerror}; leave --port out.") from error
     with server, contextlib.suppress(KeyboardInterrupt):

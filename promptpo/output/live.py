@@ -15,7 +15,6 @@ from promptpo.files import reading
 from promptpo.output.baseline_run import read_run
 from promptpo.output.report.page import page
 from promptpo.output.runs import is_run
-from promptpo.output.serving import PageServer
 
 NOTE = "The report as it is now; while the run goes on this page is loaded again every few seconds."
 
@@ -37,16 +36,3 @@ def drawn(run: Path) -> tuple[str, bool]:
             return page(found, NOTE), not found.finished
     except (RunError, OSError) as error:  # it may be written this moment
         return WAITING.format(run.name, error), True
-
-
-def live_server(run: Path, port: int = 0) -> PageServer:
-    """Serves the report of a run.
-
-    Args:
-        run: The run directory.
-        port: Of the address; 0 takes one that is free.
-
-    Raises:
-        OSError: The port cannot be had.
-    """
-    return PageServer(lambda: drawn(run), port)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json
@@ -13,7 +12,6 @@ from promptpo.output.run_view import RunView
 from promptpo.output.sentences import texts
 from promptpo.program import Program
 from promptpo.program.program import is_plain_expression
-from promptpo.run.journal import JOURNAL, Event, read_events
 from promptpo.world.words import in_words, use_in_words
 from promptpo_sandbox.text import clean
 
@@ -29,14 +27,13 @@ def use_of_world(view: RunView) -> str:
     return use_in_words(state.imagined, paid, state.ledger.searched_steps, state.told["promise"], line)
 
 
-def usable_world(worlds: Sequence[Event]) -> Json | None:
+def usable_world(worlds: Sequence[Json]) -> Json | None:
     """The newest world model that was good enough to be used; None where there is none.
 
     Args:
-        worlds: The run's events of this kind.
+        worlds: All of the run, the newest last.
     """
-    found = [event.data for event in worlds if event.data["score"]["usable"]]
-    return found[-1] if found else None
+    return next((data for data in reversed(worlds) if data["score"]["usable"]), None)
 
 
 def model_module(data: Json, task: str, environment: Json | None = None) -> str:
@@ -74,15 +71,15 @@ def environment_module(data: Json, task: str) -> str:
     return model_module(data, task, spaces | described)
 
 
-def exported_world(run: Path, task: str) -> str:
+def exported_world(view: RunView) -> str:
     """The world model of a run as an environment.
 
     Raises:
         RunError: The run has none, or it cannot be written down.
     """
-    data = usable_world([one for one in read_events(run / JOURNAL) if one.kind == "world"])
+    data = usable_world(view.state.worlds)
     if data is None:
         raise NoSuchRunError(
-            f"{run} has no world model that was good enough to be used; what --recipe model learnt of the task is told by: promptpo show {run}"
+            f"{view.directory} has no world model that was good enough to be used; what --recipe model learnt of the task is told by: promptpo show {view.directory}"
         )
-    return environment_module(data, task)
+    return environment_module(data, view.config.task.name)

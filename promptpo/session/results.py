@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.files import file_name, make_folder, write_atomically
+from promptpo.files import Json, file_name, make_folder, write_atomically
 from promptpo.llm.choose import public_name
 from promptpo.output.exporting import BEST, exported
 from promptpo.output.observer import Observer
@@ -52,15 +52,15 @@ def write_results(context: SearchContext, state: RunState, outcome: Outcome, end
             write_atomically(directory / BEST, signed(text))
         write_result(directory, content)
         if state.worlds:
-            _write_world(context)
+            _write_world(context, state.worlds)
     return RunResult(directory, content, outcome.program.source)
 
 
-def _write_world(context: SearchContext) -> None:
+def _write_world(context: SearchContext, worlds: Sequence[Json]) -> None:
     """The best world model as a module, where there is one that may be used."""
     from promptpo.output.world import MODEL, model_module, usable_world
 
-    world = usable_world(list(context.journal.of_kind("world")))
+    world = usable_world(worlds)
     if world is not None:
         module = model_module(world, context.config.task.name)
         write_atomically(context.journal.directory / MODEL, module)
