@@ -118,6 +118,18 @@ def read_toml(path: Path) -> dict[str, Any]:
     return table
 
 
+_ODD = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
 @contextlib.contextmanager
 def reading(what: object) -> Iterator[None]:
     """Make one sentence of what taking files apart raises that do not hold what they are to hold.
@@ -127,9 +139,9 @@ def reading(what: object) -> Iterator[None]:
     """
     try:
         yield
-    except (PromptPOError, OSError):
+    except PromptPOError:
         raise
-    except Exception as error:
+    except _ODD as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{type(error).__name__}: {error}"[:200]
         raise RunError(

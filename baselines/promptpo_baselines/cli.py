@@ -14,6 +14,7 @@ from promptpo_baselines.flags import MaxSeconds, PlaceFlags, ScoringFlags, Train
 from promptpo_baselines.icpi_commands import icpi
 from promptpo_baselines.llm_agent.cli import llm_agent
 from promptpo_baselines.llm_policy.cli import llm_policy
+from promptpo_baselines.training_command import run_training
 
 app = typer.Typer(
     add_completion=False,
@@ -55,7 +56,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
 
         require({**BASELINES, **(SEARCHING if search else {})}, what=called(algorithm))
         settings = TrainingSettings(algorithm, task.task(env_id), search=search, **vars(training))
-        place.train(settings, max_seconds)
+        run_training(settings, place, max_seconds)
 
     command.__doc__ = f"""Train {about}.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,7 +18,6 @@ from promptpo.errors import UsageError
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.run.config import Budget
-    from promptpo_baselines.settings import TrainingSettings
 
 Steps = Annotated[int, typer.Option(min=1, help="Environment steps of training, at most.")]
 Seed = Annotated[
@@ -219,39 +217,6 @@ class PlaceFlags(Place):
     def __post_init__(self) -> None:
         if self.resume and self.out is None:
             raise UsageError("--resume needs the run directory: --out DIR.")
-
-    def train(
-        self,
-        settings: TrainingSettings,
-        max_seconds: float | None = None,
-        told: Callable[[Mapping[str, Any]], str] | None = None,
-    ) -> None:
-        """Train by `promptpo_baselines.training.train` with a display that fits, and print the result.
-
-        Args:
-            settings: What to train.
-            max_seconds: Of this piece.
-            told: Says more of a result.
-
-        Raises:
-            UsageError: The run cannot be gone on with, or is there already.
-        """
-        from promptpo.run.control import obey_interrupts
-        from promptpo_baselines.progress import Display
-        from promptpo_baselines.training import train
-
-        directory = self.directory(settings.task)
-        obey_interrupts()
-        with contextlib.closing(Display(quiet=self.silent)) as display:
-            content = train(
-                settings,
-                directory,
-                resume=self.resume,
-                display=display,
-                max_seconds=max_seconds,
-                trust=self.trust,
-            )
-        self.show(content, directory, *([told(content)] if told else []))
 
 
 def _summary(content: Mapping[str, Any], directory: Path, *more: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from promptpo.cli.arguments import json_object
 from promptpo.cli.groups import grouped
 from promptpo.errors import UsageError
 from promptpo_baselines.flags import AskingPlaceFlags, ModelFlags
@@ -40,8 +41,10 @@ def icpi(
     from promptpo_baselines.icpi.engines.choose import HELP, answering
     from promptpo_baselines.icpi.estimate import estimate
     from promptpo_baselines.icpi.run import RunConfig, run
+    from promptpo_baselines.icpi.setting import setting_for
 
-    setting = world.setting(env_id)
+    about = {**vars(world), "env_kwargs": json_object(world.env_kwargs, "--env-kwargs")}
+    setting = setting_for(env_id, **about)
     if flags.method in WITH_ENGINE and not model.engine:
         raise UsageError(f"--engine is missing; it is one of: {HELP}")
     steps = flags.steps or setting.rules.figure_steps

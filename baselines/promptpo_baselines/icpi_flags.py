@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import typer
 
-from promptpo.cli.arguments import EnvKwargs, Horizon, json_object
+from promptpo.cli.arguments import EnvKwargs, Horizon
 from promptpo.errors import UsageError
-
-if TYPE_CHECKING:
-    from promptpo_baselines.icpi.setting import Setting
 
 Kind = Literal["done", "reward", "next", "policy"]
 """What a completion is asked to be: termination, reward, next observation, or action."""
@@ -91,11 +88,3 @@ class SettingFlags:
     )
     max_rollout: Annotated[int | None, typer.Option(min=1, help="Longest imagined rollout.")] = None
     decimals: Annotated[int, typer.Option(min=0, max=6, help="Of observations that are not integers.")] = 2
-
-    def setting(self, env_id: str) -> Setting:
-        """See `promptpo_baselines.icpi.setting.setting_for`."""
-        from promptpo_baselines.icpi.setting import setting_for
-
-        return setting_for(
-            env_id, **{**vars(self), "env_kwargs": json_object(self.env_kwargs, "--env-kwargs")}
-        )

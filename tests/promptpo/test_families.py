@@ -91,7 +91,7 @@ def test_a_family_survives_its_config(family: Any) -> None:
     again = promptpo.resume(family.directory, llm=model())
     assert again.data["test"] == family.data["test"]
     line = read_line(family.directory)
-    assert line.against(line) is not None
+    assert line.against(read_line(family.directory)) is not None
     from dataclasses import replace
 
     assert line.against(replace(line, facts={**line.facts, "variants": []})) is None

@@ -20,6 +20,7 @@ from promptpo_baselines.flags import (
     ValidationEpisodes,
 )
 from promptpo_baselines.llm_policy.design import Design, DesignFlags
+from promptpo_baselines.training_command import run_training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,4 +54,4 @@ def llm_policy(
     language = asdict(Design(**vars(design), seed=learning.seed))
     require(LANGUAGE_POLICY, what="a language model as the policy network", extra="llm-policy")
     settings = TrainingSettings(algorithm, task.task(env_id), language=language, **vars(learning))
-    place.train(settings, max_seconds)
+    run_training(settings, place, max_seconds)

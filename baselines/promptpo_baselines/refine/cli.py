@@ -11,6 +11,7 @@ import typer
 from promptpo.cli.arguments import EnvOption, Horizon, RewardFile, Weaker
 from promptpo.cli.groups import grouped
 from promptpo_baselines.flags import PlaceFlags, TrainingFlags
+from promptpo_baselines.training_command import run_training
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -104,4 +105,4 @@ def refine_command(
 
     task, given = program.prior(run, checked_scale(scale), trust=place.trust)
     trainer = how_trained(algorithm, alone, task, place.directory(task), given, training.steps)
-    place.train(TrainingSettings(trainer, task, prior=given, **vars(training)), told=compared)
+    run_training(TrainingSettings(trainer, task, prior=given, **vars(training)), place, told=compared)

@@ -24,7 +24,7 @@ from promptpo_baselines.refine.shown_first import STEPS as SHOWN_STEPS
 from promptpo_baselines.refine.shown_first import ShownFirst
 from promptpo_baselines.refine.weights import text_bytes
 from promptpo_baselines.settings import TrainingSettings
-from promptpo_baselines.training import TrainingRun
+from promptpo_baselines.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

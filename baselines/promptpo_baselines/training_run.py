@@ -1,0 +1,241 @@
+"""The work on one training run: learn, look at validation seeds at set step counts, checkpoint, test."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stable_baselines3.common.callbacks import BaseCallback
+
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.records import Seeds
+from promptpo_baselines.algorithms import called
+from promptpo_baselines.building import (
+    agent_of,
+    build_envs,
+    build_model,
+    hyperparameters_of,
+    load_model,
+    refill,
+)
+from promptpo_baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
+from promptpo_baselines.evaluation import Evaluator
+from promptpo_baselines.hyperparameters import ON_POLICY, fitted, whole_steps
+from promptpo_baselines.play import load_agent
+from promptpo_baselines.progress import Display
+from promptpo_baselines.results import curve_point, trained_result
+from promptpo_baselines.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
+
+
+class PausedRun(Exception):  # noqa: N818 - no error
+    """The time of this piece is over."""
+
+
+class TrainingRun:
+    """The state of one process's work on a run.
+
+    Args:
+        settings: Of the run.
+        directory: Of the run.
+        display: Told what happens.
+    """
+
+    def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
+        self.settings, self.directory, self.display = settings, directory, display
+        self.seeds = Seeds(settings.seed)
+        self.checkpoints = Checkpoints(directory)
+        self.evaluator = Evaluator(settings.task)
+        saved = self.checkpoints.latest()
+        self.record = self.checkpoints.read(saved) if saved else Record()
+        row = hyperparameters_of(settings)
+        self.searched: dict[str, Any] | None = None
+        if settings.search:
+            from promptpo_baselines.search import search
+
+            row, searched = search(settings, row, directory, display)
+            self.searched, settings = searched, replace(settings, steps=settings.steps - searched["steps"])
+        self.settings = settings
+        self.row = fitted(row, settings.algorithm, settings.steps, self.record.steps)
+        self.on_policy = settings.algorithm in ON_POLICY
+        self.envs = self._envs(saved)
+        self.model = self._model(saved)
+        self.last_step = whole_steps(self.row, settings.algorithm, settings.steps, self.record.steps)
+        self.pause_at: float | None = None
+        self._begun_at = self.record.steps
+        self._since = time.monotonic()
+
+    def _envs(self, saved: Path | None) -> VecEnv:
+        return build_envs(self.settings, self.row, steps_taken=self.record.steps, saved=saved)
+
+    def _new_model(self) -> BaseAlgorithm:
+        return build_model(self.settings, self.row, self.envs)
+
+    def _model(self, saved: Path | None) -> BaseAlgorithm:
+        if saved is None:
+            return self._new_model()
+        taken = self.record.steps
+        model = load_model(self.settings, self.row, saved / MODEL, self.envs, steps_taken=taken)
+        if not self.on_policy:
+            refill(model, saved / BUFFER)
+        return model
+
+    @property
+    def next_look(self) -> int:
+        """Steps at which the next evaluation is due."""
+        return self.record.curve[-1]["steps"] + self.settings.evaluate_every if self.record.curve else 0
+
+    @property
+    def called(self) -> str:
+        """What is done, in words."""
+        return f"{called(self.settings.algorithm)} on {self.settings.task.name}"
+
+    @property
+    def interrupted(self) -> str:
+        """What is kept after Ctrl-C."""
+        kept = self.record.steps if self.checkpoints.latest() else 0
+        return (
+            f"  interrupted; {self.directory} keeps what was learned in {kept:,} steps, and the same command with "
+            "--resume goes on from there"
+        )
+
+    def complete(self) -> dict[str, Any]:
+        """Train to the end and test.
+
+        Returns:
+            The content of ``result.json``.
+        """
+        settings, record = self.settings, self.record
+        planned = self.last_step
+        self.display.started(
+            f"{self.called}, seed {settings.seed} ({self.row.source})", record.steps, planned
+        )
+        if planned != settings.steps:
+            self.display.line(f"  {planned} of {settings.steps} steps, so that all rollouts have one length")
+        self._since = time.monotonic()
+        if record.steps < planned:
+            self.model.learn(
+                planned - record.steps, callback=self._callbacks(), reset_num_timesteps=record.steps == 0
+            )
+        if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
+            self.look()
+        play, n = self._best(), settings.test_episodes
+        tests = [play(self.seeds.test(n))]
+        if settings.task.held_out:
+            tests.append(play(self.seeds.held_out(n)))
+        return trained_result(
+            settings,
+            self.row,
+            record,
+            tests=tests,
+            final=self._final(tests[0]),
+            model=self.model,
+            searched=self.searched,
+        )
+
+    def _callbacks(self) -> list[BaseCallback]:
+        """What watches learning, in this order."""
+        return [_Watcher(self)]
+
+    def look(self) -> None:
+        """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
+        record, now = self.record, self._count()
+        seeds = self.seeds.validation(self.settings.validation_episodes)
+        evaluation = self._validated(seeds)
+        record.validation_steps += evaluation.steps
+        point = curve_point(record, evaluation)
+        record.curve.append(point)
+        is_best = record.best is None or self._better(_rank(point), _rank(record.best))
+        if is_best:
+            record.best = point
+        self._checkpoint(is_best=is_best)
+        self.display.evaluated(point)
+        self._since = time.monotonic()
+        record.evaluation_seconds += self._since - now
+
+    def pause_if_due(self) -> None:
+        """Between rollouts: where the time of this piece is over and it has learned something, stop.
+
+        Raises:
+            PausedRun: It is; a checkpoint has all that the next piece needs.
+        """
+        steps = self.model.num_timesteps
+        if self.pause_at is None or time.monotonic() < self.pause_at or steps == self._begun_at:
+            return
+        self._count()
+        self._checkpoint(is_best=False)
+        raise PausedRun
+
+    def _count(self) -> float:
+        """Take note of the steps and seconds since the last look; what time it is."""
+        record, now = self.record, time.monotonic()
+        record.train_seconds += now - self._since
+        record.steps, self._since = self.model.num_timesteps, now
+        return now
+
+    def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
+        """Whether a look replaces the best; ties go to what was trained longer."""
+        return rank >= best
+
+    def _validated(self, seeds: Sequence[int]) -> Evaluation:
+        """The agent as it is now, on validation seeds."""
+        return self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
+
+    def _checkpoint(self, *, is_best: bool) -> None:
+        self.checkpoints.write(self.model, self.envs, self.record, is_best=is_best)
+
+    def _best(self) -> Callable[[Sequence[int]], Evaluation]:
+        """Plays the best agent on seeds."""
+        agent = agent_of(self.model, self.envs)
+        if self.record.best != self.record.curve[-1]:
+            agent = load_agent(self.directory / BEST_MODEL)
+        return partial(self.evaluator.evaluate, agent)
+
+    def _final(self, best: Evaluation) -> Evaluation | None:
+        """The agent as training left it, on test seeds, where the test of the best is not its own; None tells nothing of it."""
+        if self.record.best == self.record.curve[-1]:
+            return best
+        seeds = self.seeds.test(self.settings.test_episodes)
+        return self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
+
+    def close(self) -> None:
+        """Close all environments."""
+        self.envs.close()
+        self.evaluator.close()
+
+
+def _rank(point: dict[str, Any]) -> tuple[float, float]:
+    """Success rate, then mean return; a mean that is no number is worst, and so is a policy that failed."""
+    if point.get("outcome", "ok") != "ok":
+        return -1.0, float("-inf")
+    mean = point["mean_return"]
+    return (point["success_rate"] or 0.0, float("-inf") if mean is None else mean)
+
+
+class _Watcher(BaseCallback):
+    """Looks at the agent between rollouts, when its network is up to date with all steps taken."""
+
+    def __init__(self, run: TrainingRun) -> None:
+        super().__init__()
+        self._run = run
+
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps >= self._run.next_look:
+            self._run.look()
+        self._run.pause_if_due()
+
+    def _on_step(self) -> bool:
+        for info in self.locals["infos"]:
+            episode = info.get("episode")
+            if episode is not None:
+                self._run.record.episodes.append((self.num_timesteps, float(episode["r"]), int(episode["l"])))
+        self._run.display.stepped(self.num_timesteps)
+        return self._run.on_policy or self.num_timesteps < self._run.last_step
