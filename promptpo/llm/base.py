@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, reduce
@@ -27,8 +28,10 @@ Effort = Literal["low", "medium", "high"]
 ALL_PURPOSES: frozenset[Purpose] = frozenset(get_args(Purpose))
 """What a language model can answer."""
 
-TOKENS_PER_STILL = 1000
-"""About how many a service counts for one picture."""
+PNG = b"\x89PNG\r\n\x1a\n"
+
+PIXELS_PER_TOKEN = 750
+"""About how many pixels a service counts as one token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,14 @@ class Still:
     def base64(self) -> str:
         """The file as text."""
         return base64.b64encode(self.png).decode()
+
+    @property
+    def tokens(self) -> int:
+        """About how many it counts as; none for what is no PNG file."""
+        if not self.png.startswith(PNG) or len(self.png) < 24:  # noqa: PLR2004 - where its header ends
+            return 0
+        width, height = struct.unpack(">II", self.png[16:24])
+        return int(-(-width * height // PIXELS_PER_TOKEN))
 
 
 def known_to_see(provider: str, model: str) -> bool | None:
@@ -231,7 +242,7 @@ def estimated_usage(request: Request, text: str) -> Usage:
     """What a call may have taken, where nobody counts: a token for four characters of prompt and answer."""
     prompt = len(request.system) + sum(len(message.content) for message in request.messages)
     asked, answered = (-(-length // CHARACTERS_PER_TOKEN) for length in (prompt, len(text)))
-    asked += TOKENS_PER_STILL * len(request.stills)
+    asked += sum(still.tokens for still in request.stills)
     return Usage(asked, 0, answered, estimated_tokens=asked + answered)
 
 

@@ -59,6 +59,7 @@ class Filming(Feature):
         self._frames = tuple(Still(caption, png) for caption, png in context.spec.first_frames)
         self._kept: dict[str, list[Episode]] = {}
         self._strips: tuple[Still, ...] = ()
+        self._told = False
         self._missing = ""
 
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:  # noqa: ARG002 - one of the seams
@@ -113,7 +114,9 @@ class Filming(Feature):
             ]
         except RenderingError as error:
             self._missing = str(error).rstrip(".")
-            logger.warning("no film strips are shown: %s", error)
+            if not self._told:
+                self._told = True
+                logger.warning("no film strips are shown: %s", error)
             return []
 
     def _filmed(self, leader: Attempt, episode: Episode, place: str, folder: Path) -> Still:

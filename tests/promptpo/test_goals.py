@@ -18,7 +18,7 @@ from promptpo.cli.app import run as command
 from promptpo.cli.show import overview
 from promptpo.display.terminal import PlainDisplay
 from promptpo.errors import RewardFaultError, UsageError
-from promptpo.llm.base import Request
+from promptpo.llm.base import PNG, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
 from promptpo.output.outcome import outcome
@@ -162,7 +162,7 @@ def test_episodes_are_shown_in_files_and_report(done: tuple[Any, Judge]) -> None
     assert bool(goal["pictures"]) is not bool(goal["no_pictures"])
     text = page(read_view(run.directory), "no episode")
     for one in goal["pictures"]:
-        assert (run.directory / one["file"]).read_bytes().startswith(b"\x89PNG")
+        assert (run.directory / one["file"]).read_bytes().startswith(PNG)
         assert one["return"] in run.data["test"]["returns"]
         assert f"The {one['role']} episode: seed {one['seed']}" in text
     assert {one["role"] for one in goal["pictures"]} <= {"best", "median", "worst"}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
+from promptpo.llm.base import PNG
 from promptpo.output.baseline_run import read_run
 from promptpo.output.outcome import caveats, worth
 from promptpo.output.report import charts
@@ -170,7 +171,7 @@ def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
         data = b""
         with contextlib.suppress(OSError):
             data = read_regular(file)
-        if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        if data.startswith(PNG):
             done = {True: ", success", False: ", no success"}.get(one["success"], "")
             text = f"The {one['role']} episode: seed {one['seed']}, return {number(one['return'])}{done}"
             found.append((text, base64.b64encode(data).decode()))

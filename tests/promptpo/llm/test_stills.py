@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from promptpo.errors import RunError
-from promptpo.llm.base import TOKENS_PER_STILL, Message, Still, estimated_usage, known_to_see
+from promptpo.llm.base import Message, Still, estimated_usage, known_to_see
 from promptpo.llm.command import CommandLLM, as_text
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
@@ -184,9 +184,11 @@ def test_files_are_written_once_by_digest(tmp_path: Path) -> None:
 
 
 def test_pictures_count_where_nobody_counts() -> None:
-    """An estimate has tokens for each."""
+    """An estimate has the tokens of their pixels."""
     in_words = estimated_usage(SHOWN.without_stills(), "")
-    assert estimated_usage(SHOWN, "").input_tokens - in_words.input_tokens == 2 * TOKENS_PER_STILL
+    assert estimated_usage(SHOWN, "").input_tokens - in_words.input_tokens == 2
+    assert Still("", png(0, 1000, 750)).tokens == 1000
+    assert Still("", b"nothing").tokens == 0
 
 
 def test_several_models_see_where_one_does() -> None:
