@@ -238,7 +238,7 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
         modules = {i: str(getattr(one, "__module__", one)).partition(":")[0] for i, one in made_by.items()}
         known += [i for i, module in modules.items() if module == loaded.__name__]
     hint = meant(name, known, f"it has {', '.join(known) or 'none'}.")
-    raise UnknownEnvironmentError(f"{asked}: there is no {what} {name} in {loaded.__name__}; {hint}")
+    raise UnknownEnvironmentError(f"{asked}: there is no {what} {name} there; {hint}")
 
 
 def _import_advertised(name: str) -> None:
