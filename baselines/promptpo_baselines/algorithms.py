@@ -26,11 +26,14 @@ CONTINUOUS_ONLY = ("sac", "tqc", "crossq")
 DISCRETE_ONLY = ("dqn", "qrdqn")
 """Algorithms of `ALGORITHMS` that choose among numbered actions only."""
 
+SB3 = ("ppo", "a2c", "dqn", "sac", "td3")
+"""Those of stable-baselines3; the others are sb3-contrib's."""
+
 PLAYABLE: Mapping[str, tuple[str, str]] = {
-    **{name: ("stable_baselines3", name.upper()) for name in ("ppo", "a2c", "dqn", "sac", "td3")},
+    **{name: ("stable_baselines3", name.upper()) for name in SB3},
     **{name: ("sb3_contrib", name.upper()) for name in ("qrdqn", "tqc", "ars")},
+    "crossq": ("sb3_contrib", "CrossQ"),
     "trpo": ("promptpo_baselines.trpo", "OnePassTRPO"),
-    "crossq": ("promptpo_baselines.crossq", "QuickCrossQ"),
 }
 """Algorithms whose saved agents are played, those of `ALGORITHMS` among them: (module, class)."""
 
@@ -44,6 +47,14 @@ _BY_SETTING = {"clip_range": "ppo", "cg_max_steps": "trpo"}
 def called(name: str) -> str:
     """An algorithm's name as its authors write it."""
     return {"crossq": "CrossQ", "qrdqn": "QR-DQN"}.get(name, name.upper())
+
+
+def in_words(name: Algorithm) -> str:
+    """Whose it is, and for which actions, where not for all."""
+    library = "stable-baselines3" if name in SB3 else "sb3-contrib"
+    limits = {"continuous": CONTINUOUS_ONLY, "discrete": DISCRETE_ONLY}
+    kinds = [f", for {kind} actions" for kind, names in limits.items() if name in names]
+    return f"{called(name)} of {library}{''.join(kinds)}"
 
 
 def algorithm_class(name: str) -> type[BaseAlgorithm]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import TestedFlags
+from promptpo_baselines.algorithms import ALGORITHMS, Algorithm, called, in_words
 from promptpo_baselines.flags import MaxSeconds, PlaceFlags, ScoringFlags, TrainingFlags
 from promptpo_baselines.icpi_commands import icpi
 from promptpo_baselines.llm_agent.cli import llm_agent
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     return run(["baseline", *arguments])
 
 
-def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
+def _trainer(algorithm: Algorithm) -> Callable[..., None]:
     """The command that trains with one algorithm."""
 
     def command(
@@ -50,7 +51,6 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
             ),
         ] = 0,
     ) -> None:
-        from promptpo_baselines.algorithms import called
         from promptpo_baselines.extras import BASELINES, SEARCHING, require
         from promptpo_baselines.settings import TrainingSettings
 
@@ -58,7 +58,7 @@ def _trainer(algorithm: Any, about: str) -> Callable[..., None]:
         settings = TrainingSettings(algorithm, task.task(env_id), search=search, **vars(training))
         run_training(settings, place, max_seconds)
 
-    command.__doc__ = f"""Train {about}.
+    command.__doc__ = f"""Train {in_words(algorithm)}.
 
     Its score is that on held-out seeds.
 
@@ -82,16 +82,8 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
     return grouped(command)
 
 
-for _name, _about in {
-    "ppo": "PPO of stable-baselines3",
-    "trpo": "TRPO of sb3-contrib",
-    "sac": "SAC of stable-baselines3, for continuous actions",
-    "tqc": "TQC of sb3-contrib, for continuous actions",
-    "crossq": "CrossQ of sb3-contrib, for continuous actions",
-    "dqn": "DQN of stable-baselines3, for discrete actions",
-    "qrdqn": "QR-DQN of sb3-contrib, for discrete actions",
-}.items():
-    app.command(_name)(_trainer(_name, _about))
+for _name in ALGORITHMS:
+    app.command(_name)(_trainer(_name))
 for _name, _about in {"random": "uniformly random actions", "zero": "the zero action, or action 0,"}.items():
     app.command(_name)(_scorer(_name, _about))
 for _command in (llm_policy, icpi, llm_agent):
