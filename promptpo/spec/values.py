@@ -63,7 +63,7 @@ def table_of(values: Sequence[Any]) -> NDArray[Any] | None:
         found = np.array(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
         return None
-    plain = found.ndim in {1, 2} and 0 < found.size <= LARGEST * len(values) and np.isfinite(found).all()
+    plain = found.ndim in {1, 2} and 0 < found.size <= LARGEST * len(values) and not np.isnan(found).any()
     return found if plain else None
 
 
@@ -101,7 +101,7 @@ def tie(values: Sequence[Any], sides: Columns) -> Tie:
 
 def _on_a_line(y: NDArray[Any], sides: Columns) -> tuple[str, bool] | None:
     """How a number is computed from one that is seen, and whether enough values say so; None where it lies on no line."""
-    for path, rows, single in sides:
+    for path, rows, single in sides if np.isfinite(y).all() else ():
         for n, x in enumerate(rows.T):
             if np.ptp(y) <= 1e-9 * np.abs(y).max() or not 0 < np.ptp(x) < np.inf:  # NaN in observations too
                 continue
