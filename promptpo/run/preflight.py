@@ -172,7 +172,7 @@ class Preflight:
     def _gaps(self) -> list[str]:
         """What is not known about the task, where that is something."""
         unknown = "; ".join(self.spec.gaps)
-        return [f"Not found out: {unknown}. An edited --spec or --hint can say it."] if unknown else []
+        return [f"Not found: {unknown}. An edited --spec or --hint can say it."] if unknown else []
 
     def _model(self) -> str:
         """Calls, and what as many recorded ones cost: bounds on tokens are far from what any run takes."""

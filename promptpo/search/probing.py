@@ -121,7 +121,7 @@ class Experimenter(Feature):
         late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
         if late:
             return
-        question = experiment_prompts.request(self._context.spec, self._context.config.budget.rounds)
+        question = experiment_prompts.request(self._context.config.budget.rounds)
         try:
             completion = await self._spender.ask(
                 ASKED, "probe", [Message("user", question)], system=self._system

@@ -20,13 +20,13 @@ def gaps_in(spec: TaskSpec, sources: Mapping[str, str]) -> tuple[str, ...]:
     """
     action, array = spec.action_space, bool(spec.observation_space.shape)
     doing = (
-        f"each of the {action.n} actions does"
+        f"what each of the {action.n} actions does"
         if isinstance(action, spaces.Discrete)
-        else "the parts of the action do"
+        else "names for the parts of the action"
     )
     unknown = {
-        "the numbers of the observation mean": array and sources["State"] == "space",
+        "names for the numbers of the observation": array and sources["State"] == "space",
         doing: sources["Action"] == "space",
-        "is rewarded": sources["reward"] == "nothing found",
+        "what is rewarded": sources["reward"] == "nothing found",
     }
-    return tuple(f"what {what}" for what, is_unknown in unknown.items() if is_unknown)
+    return tuple(what for what, is_unknown in unknown.items() if is_unknown)

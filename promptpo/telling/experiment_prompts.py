@@ -36,9 +36,9 @@ def system_prompt(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
     )
 
 
-def request(spec: TaskSpec, rounds: int) -> str:
+def request(rounds: int) -> str:
     """The request before the first of so many rounds."""
-    return render("probe", most=FIRST, later=rounds > 2, gaps=spec.gaps)  # noqa: PLR2004 - none before the last
+    return render("probe", most=FIRST, later=rounds > 2)  # noqa: PLR2004 - none before the last
 
 
 def in_words(allowed: Recipe, horizon: int) -> str:

@@ -193,7 +193,7 @@ def test_what_stays_unknown_is_named() -> None:
 
     sources = {"State": "space", "Action": "space", "reward": "nothing found"}
     assert gaps_in(spec(box, 3), sources) == (
-        "what the numbers of the observation mean",
+        "names for the numbers of the observation",
         "what each of the 3 actions does",
         "what is rewarded",
     )
