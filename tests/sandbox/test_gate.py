@@ -199,3 +199,12 @@ def test_damaged_policies(start: int, length: int, insert: str) -> None:
 
 
 LEGITIMATE = [path.read_text() for path in sorted(Path(__file__).parent.joinpath("legitimate").glob("*.py"))]
+
+
+@pytest.mark.parametrize(
+    "hidden", ["# {}1\n", '"""\n# """; {}1\n', "# a\r{}1\n", "# a\n{}1\n", "x = (\n# a\n{}1)\n"]
+)
+def test_rulers_in_comments_are_no_operators(hidden: str) -> None:
+    """A line of dashes parts a program; where it is code that begins behind a comment, it is counted."""
+    found = check_source(hidden.format("-" * 500))
+    assert (found is not None and "prefix operators" in found.message) == (hidden != "# {}1\n")
