@@ -76,9 +76,9 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
     return Rejected("; also ".join(reasons), detail)
 
 
-_PREFIX = re.compile(r"(?:[-+~]\s*|\bnot\b\s*|\blambda\s*:\s*)+")
-_COMMENT = re.compile(r"^[ \t]*#[^\"'\n\r]*$", re.MULTILINE)
-"""A line of comment, perhaps a ruler. Without quotes, since a text that goes over lines may end in one that begins so."""
+_PREFIX = re.compile(r"^[ \t]*#[^\"'\n\r]*$|((?:[-+~]\s*|\bnot\b\s*|\blambda\s*:\s*)+)", re.MULTILINE)
+"""Operators in a row, or a line of comment, which may be a ruler: one without quotes, since a text that goes over lines may
+end in a line that begins so."""
 
 
 def size_problem(source: str, source_bytes: int) -> str:
@@ -100,7 +100,6 @@ def size_problem(source: str, source_bytes: int) -> str:
             depth = max(0, depth - 1)
     if deepest > 4 * MAX_BRACKETS:
         return f"brackets are nested {deepest} deep; split long expressions into statements"
-    longest = max((len(match.group()) for match in _PREFIX.finditer(_COMMENT.sub("", source))), default=0)
-    if longest > MAX_PREFIX_OPERATORS:
+    if any(len(match[1] or "") > MAX_PREFIX_OPERATORS for match in _PREFIX.finditer(source)):
         return "there are too many prefix operators in a row; simplify the expression"
     return ""
