@@ -208,3 +208,12 @@ def test_rulers_in_comments_are_no_operators(hidden: str) -> None:
     """A line of dashes parts a program; where it is code that begins behind a comment, it is counted."""
     found = check_source(hidden.format("-" * 500))
     assert (found is not None and "prefix operators" in found.message) == (hidden != "# {}1\n")
+
+
+def test_silenced_warnings_are_let_pass() -> None:
+    """What nobody would see is left out, with all around it as it was; who wants an error instead is told so."""
+    source = "import numpy as np\ndef f(x):\n    with np.errstate(divide='ignore', invalid='ignore'):\n        return np.log(x)\n"
+    tree = admit(source)
+    assert isinstance(tree, ast.Module)
+    assert ast.unparse(tree) == "import numpy as np\n\ndef f(x):\n    return np.log(x)"
+    assert isinstance(admit(source.replace("'ignore'", "'raise'")), Rejected)

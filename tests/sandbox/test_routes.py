@@ -92,7 +92,10 @@ from numpy import *
 from numpy import lib
 import numpy.lib
 from . import x
-with np.errstate(all="ignore"): pass\ndef g():\n    with np.errstate(all="ignore"):\n        yield 1
+with np.errstate(all="ignore", call=obs): pass
+with np.errstate("ignore"): pass
+with np.errstate(all="ignore") as x: pass
+with np.errstate(all="ignore"): import os
 e = np.errstate(all="ignore")
 from collections import namedtuple; namedtuple("X", obs)
 from collections import namedtuple; namedtuple("X", "x", module="os")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from promptpo_sandbox.gate.declared import params_problems
 from promptpo_sandbox.gate.review import Review
 from promptpo_sandbox.gate.second import refused
-from promptpo_sandbox.gate.untyped import without_annotations
+from promptpo_sandbox.gate.untyped import Unsilenced, without_annotations
 
 MAX_NODES = 60_000
 MAX_BRACKETS = 60
@@ -52,6 +52,7 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
             tree = ast.parse(source)
             if not gate:
                 return tree
+            tree = Unsilenced().visit(tree)
             nodes = list(ast.walk(tree))
             if len(nodes) > MAX_NODES:
                 return Rejected(
@@ -59,7 +60,7 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
                 )
             review = Review(tree, nodes, source)
             problems = {*review.problems(), *params_problems(tree)}
-            doubts = [] if problems else refused(ast.parse(source))
+            doubts = [] if problems else refused(Unsilenced().visit(ast.parse(source)))
     except SyntaxError as error:
         line = (error.text or "").rstrip()
         return Rejected(f"line {error.lineno}: syntax error: {error.msg}", line[:200])

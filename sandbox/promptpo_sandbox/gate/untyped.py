@@ -1,11 +1,30 @@
-"""Taking annotations and the modules that only serve them out of a tree."""
+"""Taking out of a tree what changes nothing that it computes: annotations, modules that only serve them, silenced warnings."""
 
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from promptpo_sandbox.gate.bindings import Bindings
 from promptpo_sandbox.gate.names import ANNOTATIONS
+
+QUIET = {"np.errstate", "numpy.errstate"}
+
+
+class Unsilenced(ast.NodeTransformer):
+    """Puts the lines of ``with np.errstate(divide="ignore"):`` where it stands: nobody sees warnings here."""
+
+    def visit_With(self, node: ast.With) -> Any:
+        """The statement, or its lines where it says nothing else."""
+        self.generic_visit(node)
+        return node.body if all(map(_is_silence, node.items)) else node
+
+
+def _is_silence(item: ast.withitem) -> bool:
+    match item:
+        case ast.withitem(ast.Call(function, [], settings), None) if ast.unparse(function) in QUIET:
+            return all(ast.unparse(one.value) == "'ignore'" for one in settings)
+    return False
 
 
 def is_alias(node: ast.AST, bindings: Bindings) -> bool:
