@@ -1,10 +1,9 @@
 """Prompted policy optimization: the loop.
 
-A large language model is shown what a policy sees, does and is rewarded for, never the dynamics. It writes N
-policies; each is rolled out in the sandbox; the best of them and what happened go into the next prompt; and so
-on (Prompted Policy Optimization, 2026). Three things differ from the published procedure in every recipe: the
-result is the best candidate of the whole run, not the last; the number reported comes from test seeds that
-nothing else ever saw; and numbers declared in ``PARAMS`` are tuned by CMA-ES between rounds.
+A large language model is shown what a policy sees, does and is rewarded for, never the dynamics. It writes N policies;
+each is rolled out in the sandbox; the best and what happened go into the next prompt; and so on (Prompted Policy
+Optimization, 2026). Other than in the published procedure the result is the best candidate of the whole run, not the
+last, and the number reported comes from test seeds that nothing else ever saw.
 """
 
 from __future__ import annotations
@@ -60,9 +59,8 @@ async def optimize(
         fault, stop = error, str(error).rstrip(".")
     await context.spender.receive()
     await control.finished(loop.tuner.rescue(loop.history))
-    history = RunState.of(
-        context.config, context.journal.events
-    ).history  # also what is beyond a loop that was ended early
+    # also what is beyond a loop that was ended early
+    history = RunState.of(context.config, context.journal.events).history
     context.journal.follow(history.add)
     history.promote(context.journal)
     if fault is not None and history.best() is None:
@@ -83,10 +81,9 @@ class _Loop:
 
     async def run(self) -> str:
         """Round after round until there is a reason to stop, which is returned."""
-        rounds, history = self.context.config.budget.rounds, self.history
+        rounds, history, stop = self.context.config.budget.rounds, self.history, ""
         try:
             await self.sampler.open(history)
-            stop = ""
             while not stop and history.rounds < rounds:
                 stop = await self._round()
             if not history.reaches(self.context.threshold):
@@ -99,8 +96,7 @@ class _Loop:
         """One round: plan, ask and measure, tune, judge, close; returns why the search ends with it, or nothing."""
         history, before, number = self.history, self.history.best(), self.history.rounds + 1
         plans = await self._plans()
-        # no sample knows which answers came before its own
-        known = replace(history, attempts=[*history.attempts])
+        known = replace(history, attempts=[*history.attempts])  # without the answers of this round
         samples = await together(self._sample(plan, known) for plan in plans)
         if self.context.config.switches.duplicates:
             for remark in twins(history.of_round(number)):

@@ -132,5 +132,5 @@ def test_functions_stay_short() -> None:
 
 
 def test_the_optimizer_stays_readable() -> None:
-    """The loop is one file under 250 lines, docstrings included."""
-    assert len((ROOT / "promptpo" / "optimizer.py").read_text().splitlines()) < 250
+    """The loop is one file of 150 lines, docstrings included."""
+    assert len((ROOT / "promptpo" / "optimizer.py").read_text().splitlines()) <= 150

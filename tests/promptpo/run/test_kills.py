@@ -17,7 +17,7 @@ from tests.promptpo import killable
 CONTEXT = multiprocessing.get_context("forkserver")
 
 
-KILLS = 20
+KILLS = 12
 """At random instants."""
 
 
