@@ -82,8 +82,8 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
     return grouped(command)
 
 
-for _name in ALGORITHMS:
-    app.command(_name)(_trainer(_name))
+for _algorithm in ALGORITHMS:
+    app.command(_algorithm)(_trainer(_algorithm))
 for _name, _about in {"random": "uniformly random actions", "zero": "the zero action, or action 0,"}.items():
     app.command(_name)(_scorer(_name, _about))
 for _command in (llm_policy, icpi, llm_agent):
