@@ -25,7 +25,7 @@ from promptpo.rollouts import make_executor
 from promptpo.run.budget import ASIDE, with_episodes
 from promptpo.run.checking import check_model
 from promptpo.run.config import CONFIG, Config
-from promptpo.run.control import INTERRUPTED, Control, obey_interrupts, run_async
+from promptpo.run.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
 from promptpo.run.journal import Journal, going_on, to_json
 from promptpo.run.origin import digests
 from promptpo.run.preflight import Preflight
@@ -226,4 +226,4 @@ class Session:
         answers = many(awaited, "answer", "answers")
         what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
         again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""
-        self.observer.warn(f"ending: {what}testing the best so far{again}")
+        self.observer.warn(f"ending: {what}testing the best so far for up to {GRACE_SECONDS:.0f} s{again}")

@@ -63,24 +63,24 @@ MODULES: dict[str, frozenset[str]] = {
         abs absolute add all allclose amax amin angle any append arange arccos arccosh arcsin arcsinh arctan arctan2
         arctanh argmax argmin argpartition argsort argwhere around array array_equal array_split asarray
         ascontiguousarray atleast_1d atleast_2d atleast_3d average bincount bitwise_and bitwise_or bitwise_xor block
-        bool_ broadcast_arrays broadcast_to c_ cbrt ceil choose clip column_stack complex128 concatenate conj convolve
-        copy copysign corrcoef correlate cos cosh count_nonzero cov cross cumprod cumsum deg2rad degrees delete diag
-        diagonal diff digitize divide divmod dot dsplit dstack dtype e ediff1d einsum empty empty_like equal exp exp2
-        expand_dims expm1 eye fabs fft fill_diagonal finfo fix flatnonzero flip fliplr flipud float16 float32 float64
-        floating floor floor_divide fmax fmin fmod full full_like gcd generic geomspace gradient greater greater_equal
-        hanning heaviside histogram histogram2d hsplit hstack hypot identity iinfo imag in1d indices inf inner insert
-        int16 int32 int64 int8 int_ integer interp intersect1d invert isclose isfinite isin isinf isnan isneginf
-        isposinf isscalar issubdtype ix_ kron lcm less less_equal lexsort linalg linspace log log10 log1p log2
-        logaddexp logical_and logical_not logical_or logical_xor logspace matmul max maximum mean median meshgrid mgrid
-        min minimum mod moveaxis multiply nan nan_to_num nanargmax nanargmin nanmax nanmean nanmedian nanmin
-        nanpercentile nanprod nanstd nansum nanvar ndarray ndenumerate ndim ndindex negative newaxis nonzero not_equal
-        number ogrid ones ones_like outer packbits pad partition percentile pi polyadd polyder polyfit polyint polymul
-        polysub polyval positive power prod ptp put_along_axis putmask quantile r_ rad2deg radians random ravel
-        ravel_multi_index real reciprocal remainder repeat reshape rint roll rollaxis roots rot90 round s_ searchsorted
-        select setdiff1d setxor1d shape sign signbit sin sinc single sinh size sort split sqrt square squeeze stack
-        std subtract sum swapaxes take take_along_axis tan tanh tensordot tile trace transpose trapezoid trapz tri tril
-        tril_indices triu triu_indices true_divide trunc uint16 uint32 uint64 uint8 union1d unique unpackbits
-        unravel_index unwrap vander var vdot vsplit vstack where zeros zeros_like
+        bool_ broadcast_arrays broadcast_to c_ cbrt ceil choose clip column_stack complex128 complex64 concatenate conj
+        convolve copy copysign corrcoef correlate cos cosh count_nonzero cov cross cumprod cumsum deg2rad degrees
+        delete diag diagonal diff digitize divide divmod dot dsplit dstack dtype e ediff1d einsum empty empty_like
+        equal exp exp2 expand_dims expm1 eye fabs fft fill_diagonal finfo fix flatnonzero flip fliplr flipud float16
+        float32 float64 floating floor floor_divide fmax fmin fmod full full_like gcd generic geomspace gradient
+        greater greater_equal hanning heaviside histogram histogram2d hsplit hstack hypot identity iinfo imag in1d
+        indices inf inner insert int16 int32 int64 int8 int_ integer interp intersect1d invert isclose isfinite isin
+        isinf isnan isneginf isposinf isscalar issubdtype ix_ kron lcm less less_equal lexsort linalg linspace log
+        log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor logspace matmul max maximum mean
+        median meshgrid mgrid min minimum mod moveaxis multiply nan nan_to_num nanargmax nanargmin nanmax nanmean
+        nanmedian nanmin nanpercentile nanprod nanstd nansum nanvar ndarray ndenumerate ndim ndindex negative newaxis
+        nonzero not_equal number ogrid ones ones_like outer packbits pad partition percentile pi polyadd polyder
+        polyfit polyint polymul polysub polyval positive power prod ptp put_along_axis putmask quantile r_ rad2deg
+        radians random ravel ravel_multi_index real reciprocal remainder repeat reshape rint roll rollaxis roots rot90
+        round s_ searchsorted select setdiff1d setxor1d shape sign signbit sin sinc single sinh size sort split sqrt
+        square squeeze stack std subtract sum swapaxes take take_along_axis tan tanh tensordot tile trace transpose
+        trapezoid trapz tri tril tril_indices triu triu_indices true_divide trunc uint16 uint32 uint64 uint8 union1d
+        unique unpackbits unravel_index unwrap vander var vdot vsplit vstack where zeros zeros_like
         """.split()
     ),
     "numpy.fft": frozenset("fft ifft rfft irfft fft2 ifft2 fftfreq rfftfreq fftshift ifftshift".split()),
