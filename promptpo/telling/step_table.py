@@ -61,9 +61,8 @@ def told_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
     changes = np.convolve(np.abs(np.diff(rewards, append=rewards[-1])), weights, "same")
     middle = steps if ended else int(np.argmax(changes[:steps]))
     first = max(0, min(middle - IN_A_ROW // 2, steps - IN_A_ROW))
-    spread = (
-        np.arange(SPREAD - 1) * 0.618 % 1 * steps
-    )  # the golden section's multiples fall in step with no period
+    # multiples of the golden section fall in step with no period of a task
+    spread = np.arange(SPREAD - 1) * 0.618 % 1 * steps
     return sorted({*map(int, spread), steps - 1, *range(steps)[first : first + IN_A_ROW]})
 
 
