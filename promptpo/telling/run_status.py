@@ -48,7 +48,7 @@ def in_words(where: RunStatus) -> str:
 def _tuning(where: RunStatus) -> str:
     """What is planned for tuning."""
     if not where.number_of_episodes:
-        return "Too few steps are left to tune PARAMS in this round, unless episodes turn out short: write the values that you believe in."
+        return "This round's share of the steps is too small to tune PARAMS, unless episodes turn out short: write the values that you believe in."
     too = " and of the best so far" if where.round > 1 else ""
     solved = ", unless one solves the task as written" if where.threshold is not None else ""
     return (
