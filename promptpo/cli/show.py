@@ -16,6 +16,7 @@ from promptpo.output.outcome import ending, many, spent_steps, table, with_error
 from promptpo.output.report.scores import finite
 from promptpo.output.run_view import RunView, read_view
 from promptpo.output.sentences import sentence
+from promptpo.output.simulated import lines_of
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
@@ -67,7 +68,7 @@ def _of_search(view: RunView) -> list[str]:
     lines += [f"  {in_words(one)}" for one in models if len(models) > 1]
     numbers = view.best and importance_json(view.best.attempt.candidate)
     more = changed_files(config.task, config.files), sentence("importance", numbers)
-    return [*lines, *_world(view), *filter(None, more)]
+    return [*lines, *_world(view), *lines_of(state), *filter(None, more)]
 
 
 def _of_baseline(run: BaselineRun) -> list[str]:

@@ -10,6 +10,7 @@ from promptpo.files import Json
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import REFINED, REPORT
 from promptpo.output.sentences import sentence
+from promptpo.output.simulated import product_lines
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.feedback import episodes_in_words, with_noise
@@ -28,7 +29,9 @@ def came_out(data: Json, directory: Path) -> list[str]:
     whose = f", candidate {best['candidate']}" if best.get("candidate") else ""
     whose += f", the agent after {best['steps']:,} steps" if best.get("steps") else ""
     beyond = test.get("held_out") or {}
-    lines = [sentence("tested", "Held-out return", test, whose), *table(test.get("by_variant", ()))]
+    both = product_lines(data)
+    lines = both or [sentence("tested", "Held-out return", test, whose)]
+    lines += table(test.get("by_variant", ()))
     lines += [sentence("tested", "On variants held out from training", beyond)]
     lines += table(beyond.get("by_variant", ()))
     lines = list(filter(None, lines)) or ["Nothing was tested."]
@@ -53,6 +56,7 @@ WHENCE = {
     "tuned": "Tuned from what was given at the start; nothing that was written since is better.",
     "goal": "Written while its reward was judged; nothing that was written since is better.",
     "world model": "Found in a world model, before the first round; nothing that was written since is better.",
+    "simulator": "Found in a simulator that the model wrote, before the first round; nothing that was written since is better.",
     "search": "Written by program search; no language model was asked.",
 }
 """What is said of the best by its origin, where that is no model's answer."""

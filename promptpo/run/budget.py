@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptpo.run.recipe import Recipe
 
 
-Purpose = Literal["training", "validation", "tuning", "experiments", "references", "teacher", "goal", "world"]
+Purpose = Literal["training", "validation", "tuning", "experiments", "references", "teacher", "goal", "world", "simulator"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,12 @@ TABLE: Mapping[Purpose, Allotment] = {
     "teacher": Allotment("watch the trained agent", 0.1, 1, 10),  # episodes
     "goal": Allotment("try a reward for the goal", 0.02, 50, 10_000),  # steps of an episode
     "world": Allotment("learn a world model", 0.1, 1_200, 100_000),  # steps
+    "simulator": Allotment("fit and verify a simulator", 0.65, 0, 10_000),  # steps
 }
 """Test episodes are outside the budget. Training, validation and tuning are what a run is for; the shares of the others are
 small enough that a run without them would not notice."""
 
-ASIDE: tuple[Purpose, ...] = ("experiments", "references", "teacher", "goal", "world")
+ASIDE: tuple[Purpose, ...] = ("experiments", "references", "teacher", "goal", "world", "simulator")
 """Purposes that begin nothing more once their own part is taken."""
 
 GOAL_EPISODES = 10
@@ -195,6 +196,11 @@ def allowance(config: Config, llm: LLM) -> Recipe | None:
         return None
     steps = units("experiments", budget.steps, experiments(budget.rounds), recipe.probe_steps)
     return replace(recipe, probe_steps=steps) if steps else None
+
+
+def simulates(config: Config, llm: LLM) -> bool:
+    """Whether the model is asked for a simulator before the first round."""
+    return bool(config.simulate) and llm.language_model and "simulator" in llm.purposes
 
 
 def with_episodes(

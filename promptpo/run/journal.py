@@ -53,12 +53,16 @@ Kind = Literal[
     "dream",  # what was worked out inside one
     "imagined",  # steps that this took inside it
     "promise",  # what it promised of a policy that was then tried, and whether that was kept
+    "real",  # rollouts that a simulator is fitted to or verified by
+    "simulator",  # a simulator that the model wrote, fitted, with its errors
+    "simulated",  # what was worked out inside one
     "reward",  # a reward program for the goal with what a few episodes earn by it
     "preference",  # which of two episodes come closer to the goal, and what the reward says of them
     "shown",  # episodes of the best that whoever judges it is shown
     "study",  # whether there was another study before the first round, or a round's model was used
     "frames",  # film strips of a leader: captions, and pictures by digest
     "note",  # what a study came to, in words
+    "product",  # the test of a policy of another kind beside the best
     "held_out",  # the test on variants of a family that are held out from training
     "round",
     "stop",

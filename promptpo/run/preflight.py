@@ -18,6 +18,8 @@ from promptpo.run.budget import (
     experiments,
     horizon_within,
     in_words,
+    simulates,
+    units,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +37,12 @@ SOURCES: Mapping[str, str] = {
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
+
+SIMULATOR_CALLS = 12
+"""For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
+
+SIMULATED_STEPS, SIMULATED_RATE = 50_000_000, 50_000
+"""Simulated steps of a search at most, half of them in most runs, and how many a core takes in a second."""
 
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
@@ -93,6 +101,7 @@ class Preflight:
             "validation": config.score_episodes * looks * horizon,
             "experiments": experiments(rounds) * tried_out.probe_steps if tried_out else 0,
             **{purpose: allotted(purpose, steps, each) or 0 for purpose, each in aside.items() if each},
+            "simulator": units("simulator", steps, 1) if simulates(config, self.llm) else 0,
         }
 
     @property
@@ -109,6 +118,8 @@ class Preflight:
         calls += (rounds - 1) * (recipe.reflection and "reflection" in purposes)
         if allowance(config, self.llm) is not None:
             calls += 1 + experiments(rounds) * min(1, repairs)
+        if simulates(config, self.llm):
+            calls += SIMULATOR_CALLS
         if config.goal and config.task.reward is None:
             calls += 1 + repairs + GOAL_CALLS
         return calls if config.budget.calls is None else min(calls, config.budget.calls)
@@ -157,7 +168,7 @@ class Preflight:
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
-        found = [self._episodes(), self._division(), *self._gaps(), self._model()]
+        found = [self._episodes(), self._division(), *self._gaps(), self._model(), *self._simulator()]
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
@@ -187,6 +198,17 @@ class Preflight:
             f"Model: at most {self.calls} calls. {RECORDED_FROM} took {RECORDED.input_tokens:,} tokens in and "
             f"{RECORDED.output_tokens:,} out a call, thinking not counted; {price}; --max-usd sets a limit."
         )
+
+    def _simulator(self) -> list[str]:
+        """What a simulator takes, where one is asked for."""
+        if not simulates(self.config, self.llm):
+            return []
+        cores = self.config.jobs or os.cpu_count() or 1
+        most = duration(SIMULATED_STEPS / SIMULATED_RATE / min(cores, 3))
+        return [
+            f"Simulator: {SIMULATOR_CALLS} of these calls at most, and up to {most} of computing for {SIMULATED_STEPS:,} simulated steps, "
+            "which cost none of the environment; --no-simulate does without."
+        ]
 
     def _division(self) -> str:
         train, validation, test = self.episodes

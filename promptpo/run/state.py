@@ -208,6 +208,7 @@ class RunState:
         return [
             f"{'study' if key.startswith('w') else 'round'} {key[1:]}: {said}"
             for key, said in self.told["note"].items()
+            if not key.startswith("s.")
         ]
 
     @property

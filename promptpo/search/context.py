@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -104,6 +104,10 @@ class Feature:
         """What is added to a request."""
         return None
 
+    def conclude(self, history: History) -> Mapping[str, Attempt]:
+        """Record what joins the candidates when the search is over, and name products that are tested beside the best."""
+        return {}
+
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
         """See a training rollout under its name in the journal; None where only its result is known."""
 
@@ -137,6 +141,10 @@ class Hooks(Feature):
             " ".join(one.note for one in found if one.note),
             tuple(still for one in found for still in one.stills),
         )
+
+    def conclude(self, history: History) -> Mapping[str, Attempt]:
+        """Products of all of them."""
+        return {name: one for feature in self._features for name, one in feature.conclude(history).items()}
 
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
         """Each of them."""

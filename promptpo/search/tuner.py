@@ -142,6 +142,8 @@ class Tuner:
                 continue
             if not self._learns and candidate.round == 0 and attempt.id.startswith(IN_MODEL):
                 continue
+            if candidate.round == 0 and candidate.tuned:  # where steps are free
+                continue
             program = Program.parse(candidate.source)
             if _tunable(program):
                 starts.setdefault(candidate.digest, Start(attempt.id, program, mean))

@@ -12,8 +12,9 @@ from promptpo.output.exporting import BEST, exported
 from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
-from promptpo.output.report.result import REPORT, refined_before
+from promptpo.output.report.result import REPORT, refined_before, scored
 from promptpo.output.run_result import RunResult, provenance
+from promptpo.output.simulated import content_of
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.run.journal import Journal, going_on, writing
 from promptpo.run.origin import signed
@@ -51,9 +52,46 @@ def write_results(context: SearchContext, state: RunState, outcome: Outcome, end
             )
             write_atomically(directory / BEST, signed(text))
         write_result(directory, content)
+        _write_products(context, state, outcome, content)
         if state.worlds:
             _write_world(context, state.worlds)
     return RunResult(directory, content, outcome.program.source)
+
+
+def _write_products(context: SearchContext, state: RunState, outcome: Outcome, content: Json) -> None:
+    """The policies of different kinds that a run leaves side by side, and the simulator that they come from."""
+    from promptpo.output.simulated import SIMULATOR, simulator_module
+
+    directory, spec = context.journal.directory, context.spec
+    for name, (attempt, _) in outcome.products.items():
+        product = content["products"][name]
+        about = {**content, "best": product, "test": product["test"]}
+        text = exported(
+            attempt.candidate.source,
+            provenance(directory, about, context.config),
+            action_space=spec.action_space,
+            filename=product["file"],
+        )
+        write_atomically(directory / product["file"], signed(text))
+    if "simulator" in content:
+        module = simulator_module(state, (spec.observation_space, spec.action_space), context.horizon)
+        if module:
+            write_atomically(directory / SIMULATOR, module)
+
+
+def _products(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
+    """The policies of different kinds as the result file has them."""
+    task, horizon = context.config.task, context.horizon
+    return {
+        name: {
+            "candidate": attempt.id,
+            "file": f"{name}.py",
+            "best": outcome.best is not None and attempt.id == outcome.best.id,
+            "origin": attempt.candidate.origin,
+            "test": scored(test, task, horizon=horizon, seeds=context.seeds.test),
+        }
+        for name, (attempt, test) in outcome.products.items()
+    }
 
 
 def _write_world(context: SearchContext, worlds: Sequence[Json]) -> None:
@@ -91,6 +129,9 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
         why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
         content["verdict"] += f" The world model was not used: {why.rstrip('.')}."
+    content |= content_of(state)
+    if outcome.products:
+        content["products"] = _products(context, outcome)
     if config.teacher is not None:
         content["teacher"] = {
             "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
