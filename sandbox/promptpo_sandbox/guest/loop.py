@@ -25,6 +25,7 @@ from promptpo_sandbox.guest.namespace import Output, restricted, unrestricted
 from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.seen import kept, watch
 from promptpo_sandbox.guest.simulating import imagine
+from promptpo_sandbox.guest.simulators import SimulatorService
 from promptpo_sandbox.guest.wire import HEADER, READ, message
 
 SLOW_SECONDS = 0.001
@@ -100,6 +101,7 @@ class GuestLoop:
         self._rest = b""
         self.printed: list[tuple[int, str]] = []
         self._rewards = rewards.Rewards(self._unheard)
+        self._simulators: SimulatorService | None = None
 
     def serve(self) -> None:
         """Answer messages until the host closes the pipe."""
@@ -364,6 +366,12 @@ class GuestLoop:
 
     def _asked_to_imagine(self, request: dict[str, Any]) -> Any:
         return imagine(request, self._unheard, gate=self.gate)
+
+    def _asked_to_simulate(self, request: tuple[str, dict[str, Any]]) -> Any:
+        if self._simulators is None:
+            self._simulators = SimulatorService(self._unheard)
+        self._simulators.gate = self.gate
+        return self._simulators.answer(*request)
 
     def _asked_to_read(self, request: tuple[str, str, Sequence[Any]]) -> Any:
         """What a function of a module of ours says about texts that nobody trusts."""
