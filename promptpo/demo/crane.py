@@ -10,6 +10,11 @@ import numpy as np
 GRAVITY = 9.81  # m/s²
 DT = 0.05  # s
 EPISODE_STEPS = 600  # 30 s
+CLOSE, SLOW = 0.15, 0.15  # m, m/s
+STILL_STEPS = 10  # half a second
+BUFFER = 5.5  # m from the middle of the rail
+MOST_SWING = 1.2  # rad; beyond it the load is in the rail
+LEAST_WAY = 2.0  # m from one station to the next
 
 
 class OverheadCrane(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -55,21 +60,21 @@ class OverheadCrane(gymnasium.Env[np.ndarray, np.ndarray]):
 
         hook = self.x + self.cable * np.sin(self.angle)
         speed = self.v + self.cable * self.rate * np.cos(self.angle)
-        self.still = self.still + 1 if abs(hook - self.station) < 0.15 and abs(speed) < 0.15 else 0
+        self.still = self.still + 1 if abs(hook - self.station) < CLOSE and abs(speed) < SLOW else 0
         reward = -0.01 * abs(float(action[0]))  # energy
-        if self.still >= 10:  # half a second
+        if self.still >= STILL_STEPS:
             reward += 10.0
             self._light_next_station()
-        crashed = abs(self.x) > 5.5 or abs(self.angle) > 1.2  # the buffers, or the load in the rail
+        crashed = abs(self.x) > BUFFER or abs(self.angle) > MOST_SWING
         if crashed:
             reward -= 20.0
         return self._observe(), reward, bool(crashed), self.steps >= EPISODE_STEPS, {}
 
     def _light_next_station(self) -> None:
-        """Draw the next station at least 2 m away."""
+        """Draw the next station."""
         here, self.still = self.x, 0
         self.station = self.np_random.uniform(-4.5, 4.5)
-        while abs(self.station - here) < 2.0:
+        while abs(self.station - here) < LEAST_WAY:
             self.station = self.np_random.uniform(-4.5, 4.5)
 
     def _observe(self) -> np.ndarray:
