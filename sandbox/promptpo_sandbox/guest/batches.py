@@ -93,5 +93,5 @@ class PlainBatch(ActionBatch):
 
 def batch_of(layout: Layout, outbox: Outbox) -> ActionBatch:
     """An empty batch for a space."""
-    kinds = {"discrete": DiscreteBatch, "box": BoxBatch}
+    kinds: dict[str, type[ActionBatch]] = {"discrete": DiscreteBatch, "box": BoxBatch}
     return kinds.get(layout[0], PlainBatch)(outbox, layout)
