@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import gymnasium
@@ -43,7 +44,7 @@ def compare(box: Sandbox, source: str, make: type | str, trials: list[Trial]) ->
 
 
 @pytest.fixture(scope="module")
-def patient() -> Sandbox:
+def patient() -> Iterator[Sandbox]:
     """A sandbox whose deadlines a busy machine keeps."""
     with Sandbox(PATIENT) as sandbox:
         yield sandbox
