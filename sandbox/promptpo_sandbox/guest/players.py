@@ -21,7 +21,7 @@ CLOSE = 1e-6
 """Relative difference between the actions of a lane and of a lone copy that is rounding."""
 
 
-class Player(Protocol):
+class SharedPlayer(Protocol):
     """Acts in all lanes.
 
     Attributes:
@@ -57,7 +57,7 @@ class LanePlayer:
         self._fixed: frozenset[Place] | None = None
 
     def act(self, observations: Array) -> tuple[Array, Array]:
-        """See `Player.act`."""
+        """See `SharedPlayer.act`."""
         n, form = self._n, self._form
         self._last = observations
         value = self._policy.act(_lanes_last(observations))
@@ -76,7 +76,7 @@ class LanePlayer:
         return actions, good
 
     def keep(self, lanes: Array) -> None:
-        """See `Player.keep`."""
+        """See `SharedPlayer.keep`."""
         if self._fixed is None and self._last is not None:
             pair = [self._fresh(n) for n in (3, 7)]
             for policy, n in zip(pair, (3, 7), strict=True):
@@ -124,7 +124,7 @@ class CopyPlayer:
                 self._acts.append(None)
 
     def act(self, observations: Array) -> tuple[Array, Array]:
-        """See `Player.act`."""
+        """See `SharedPlayer.act`."""
         rows = observations.tolist() if self._ints else observations.copy()
         actions = np.zeros((len(rows), *self._form.shape), self._form.dtype)
         good = np.ones(len(rows), bool)
@@ -143,7 +143,7 @@ class CopyPlayer:
         return actions, good & finite
 
     def keep(self, lanes: Array) -> None:
-        """See `Player.keep`."""
+        """See `SharedPlayer.keep`."""
         self._acts = [act for act, stays in zip(self._acts, lanes, strict=True) if stays]
 
 

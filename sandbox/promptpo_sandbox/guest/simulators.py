@@ -16,7 +16,14 @@ from promptpo_sandbox.gate.check import Rejected
 from promptpo_sandbox.guest.construct import compiled
 from promptpo_sandbox.guest.errors import ContractError, InsideError, describe_failure
 from promptpo_sandbox.guest.lanes import Array, Form, LaneSimulator
-from promptpo_sandbox.guest.players import CopyPlayer, LanePlayer, Namespaces, Player, Vectors, difference
+from promptpo_sandbox.guest.players import (
+    CopyPlayer,
+    LanePlayer,
+    Namespaces,
+    SharedPlayer,
+    Vectors,
+    difference,
+)
 from promptpo_sandbox.guest.trials import examine
 
 Run: TypeAlias = Callable[[bytes, CodeType | None], dict[str, Any]]
@@ -89,8 +96,8 @@ class SimulatorService:
         try:
             module = self._policy(request["policy"], request["source_bytes"], request["digest"])
             kind = LanePlayer if request["together"] else CopyPlayer
-            player: Player = kind(module, each, request["layouts"])
-            episodes = Episodes(self._simulator(request), player, request)
+            player: SharedPlayer = kind(module, each, request["layouts"])
+            episodes = LaneEpisodes(self._simulator(request), player, request)
             return *episodes.run(len(each)), _failure(player.failed)
         except SimulatorFailedInsideError:
             raise
@@ -176,7 +183,7 @@ def _failure(error: BaseException | None) -> Any:
     return None if error is None else describe_failure(error)
 
 
-class Episodes:
+class LaneEpisodes:
     """Episodes of one policy in all lanes of a simulator, from their beginning to the last one's end.
 
     Args:
@@ -185,7 +192,7 @@ class Episodes:
         request: The host's question.
     """
 
-    def __init__(self, lanes: LaneSimulator, player: Player, request: dict[str, Any]) -> None:
+    def __init__(self, lanes: LaneSimulator, player: SharedPlayer, request: dict[str, Any]) -> None:
         self._lanes, self._player = lanes, player
         self._horizon, self._starts = request["horizon"], request["starts"]
         self._recorded, self._seconds = request["record"], request["seconds"]
