@@ -168,14 +168,14 @@ def _returned_by_policy(space: spaces.Space[Any]) -> str:
     if isinstance(space, spaces.Discrete):
         return f"a whole number from {int(space.start)} to {int(space.start + space.n - 1)}"
     count = int(np.prod(space.shape or (1,)))
-    return f"`np.array([...])` of {count} number{'s' * (count != 1)}, in the order of the actions, clipped into their bounds afterwards"
+    return f"a list of {count} number{'s' * (count != 1)}, in the order of the actions, clipped into their bounds afterwards"
 
 
 def _example(space: spaces.Space[Any]) -> str:
     if isinstance(space, spaces.Discrete):
         return "np.where(push > 0.0, 1, 0)"
     count = int(np.prod(space.shape or (1,)))
-    return "np.array([" + ", ".join(["push"] + ["-push"] * (min(count, 3) - 1)) + (", ..." * (count > 3)) + "])"  # noqa: PLR2004
+    return "[" + ", ".join(["push"] + ["-push"] * (min(count, 3) - 1)) + (", ..." * (count > 3)) + "]"  # noqa: PLR2004
 
 
 def structures_request(evidence: str) -> str:
