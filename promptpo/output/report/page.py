@@ -22,6 +22,7 @@ from promptpo.output.report.result import REPORT, versions, written_by
 from promptpo.output.report.templates import rendered
 from promptpo.output.run_view import RunView
 from promptpo.output.sentences import sentence
+from promptpo.output.simulated import content_of
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
 from promptpo.telling.feedback import number
@@ -156,6 +157,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "importances": importances,
         "models": brought(state),
         "experiments": [(experiment_line(one), one) for one in state.history.experiments],
+        "simulator": content_of(state).get("simulator"),
         "world": world,
         "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
         "episode": None if isinstance(shown, str) else shown,
