@@ -68,12 +68,12 @@ def own_source(env: Any) -> OwnSource:
         found = reach(env)
         if not any(one.name == "step" for one in found.shown):
             return OwnSource()
-        return _Page(env, found).shown()
+        return _SourcePage(env, found).shown()
     except (RecursionError, ValueError, TypeError, AttributeError, LookupError, OSError):
         return OwnSource()  # a foreign project may hold anything: it is described without its source
 
 
-class _Page:
+class _SourcePage:
     """Definitions on a page, until it is full."""
 
     def __init__(self, env: Any, found: Reached) -> None:

@@ -90,10 +90,10 @@ def reach(env: Any) -> Reached:
     Args:
         env: The environment with its wrappers, after a reset.
     """
-    return _Walk(layers_of(env)).reached()
+    return _Reaching(layers_of(env)).reached()
 
 
-class _Walk:
+class _Reaching:
     """A search over definitions, breadth first; constructors come last."""
 
     def __init__(self, layers: Sequence[Any]) -> None:
