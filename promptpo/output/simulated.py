@@ -42,16 +42,19 @@ def content_of(state: RunState) -> dict[str, Any]:
     if not said(state):
         return {}
     data = simulator_of(state)
-    errors = (data or {}).get("errors") or {}
-    rows = sorted(errors.get("rows", ()), key=lambda row: row["explained"])
+    rows = [
+        {**row, "explained": 1.0 - (row["rmse"] / row["scale"]) ** 2}
+        for row in ((data or {}).get("errors") or {}).get("rows", ())
+        if row["scale"] > 0
+    ]
     return {
         "simulator": {
             "written": data is not None,
             "file": SIMULATOR if data is not None else None,
             "steps": {"real": state.ledger.taken["simulator"], "simulated": imagined_steps(state)},
             "numbers": list((data or {}).get("numbers", ())),
-            "errors": rows,
-            "policies": [{"policy": key, **one} for key, one in state.told["promise"].items()],
+            "errors": sorted(rows, key=lambda row: row["explained"]),
+            "policies": [{"policy": key, **one} for key, one in state.told["verified"].items()],
             "notes": said(state),
         }
     }
@@ -84,7 +87,10 @@ def product_lines(data: Json) -> list[str]:
 def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:
     """The simulator as a module with environments; empty where there is none."""
     from promptpo.simulator.contract import Simulation
-    from promptpo.simulator.export import environment_file
+    try:
+        from promptpo.simulator.export import environment_file
+    except ImportError:
+        return ""
 
     data = simulator_of(state)
     if data is None:

@@ -56,6 +56,7 @@ Kind = Literal[
     "real",  # rollouts that a simulator is fitted to or verified by
     "simulator",  # a simulator that the model wrote, fitted, with its errors
     "simulated",  # what was worked out inside one
+    "verified",  # what a policy returned in reality that was found in a simulator
     "reward",  # a reward program for the goal with what a few episodes earn by it
     "preference",  # which of two episodes come closer to the goal, and what the reward says of them
     "shown",  # episodes of the best that whoever judges it is shown

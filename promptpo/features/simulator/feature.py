@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +21,11 @@ from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.context import Feature
 from promptpo.simulator.contract import supports
-from promptpo.simulator.network import missing_packages
+from promptpo.simulator.search import FINAL_LANES
+try:
+    from promptpo.simulator.network import missing_packages
+except ImportError:
+    def missing_packages(): return ("torch",)
 from promptpo.telling import experiments, feedback
 from promptpo.telling.feedback import number
 from promptpo.telling.limits import FIRST_EXPERIMENTS
@@ -42,6 +47,10 @@ DECIDING_EPISODES = 2
 
 MAX_PROGRAMS, MAX_NETWORKS = 3, 2
 """Finalists."""
+
+SIMULATION_ERROR = {"program": 0.05, "network": 0.2}
+"""Share by which simulated returns above chance are wrong, about: real over simulated is .94 to 1.05 for programs, .77 to 1.25 for
+networks."""
 
 SHORTFALL_SHARE = 0.25
 """A return that is less in reality by this share of what the simulator promised above chance sends it back."""
@@ -66,9 +75,37 @@ class Finalist:
     real: Evaluation
 
     @property
+    def kind(self) -> str:
+        """"program" or "network"."""
+        return "network" if isinstance(self.found, TrainedNetwork) else "program"
+
+    @property
     def mean(self) -> float:
         """Mean real return; what failed is worth nothing."""
-        return self.real.mean_return if self.real.outcome == "ok" else -float("inf")
+        return self.real.mean_return if self.real.outcome == "ok" else -math.inf
+
+    @property
+    def noise(self) -> float:
+        """Standard error of the mean real return, by how far simulated episodes differ."""
+        return self.found.stderr * math.sqrt(FINAL_LANES / max(1, len(self.real.episodes)))
+
+    def estimate(self, nothing: float) -> float:
+        """Expected return, by real episodes and by what the simulator promised, each as far as it can be trusted.
+
+        Args:
+            nothing: Return of policies that know nothing.
+        """
+        if not math.isfinite(self.mean):
+            return self.mean
+        trust = (SIMULATION_ERROR[self.kind] * (abs(self.found.value - nothing) + 1e-9)) ** 2
+        share = trust / (trust + self.noise**2)
+        return share * self.mean + (1 - share) * self.found.value
+
+    def disappoints(self, nothing: float) -> bool:
+        """Whether it returned less in reality than was promised, by a large share and beyond noise."""
+        missing = self.found.value - self.mean
+        large = SHORTFALL_SHARE * max(abs(self.found.value - nothing), 1e-9)
+        return missing > max(large, 2 * self.noise)
 
 
 class SimulatorSearch(Feature):
@@ -198,15 +235,15 @@ class SimulatorSearch(Feature):
                 found = [*programs[:1], *networks[:1]]
             latest = await self._played(found, n)
             decided += latest
-            short = [one for one in latest if self._disappoints(one, nothing)]
-            best = max((one.mean for one in decided), default=-float("inf"))
-            if not short or any(one.mean >= best and one not in short for one in latest) or n == MAX_REFITS:
+            decided.sort(key=lambda one: -one.estimate(nothing))
+            if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
+                break  # the best of all keeps what was promised
+            if n == MAX_REFITS or not self._room(1):
                 break
-            if not self._room(1):
-                break
+            short = [one for one in latest if one.disappoints(nothing)]
             version = await self._refitted(version, n + 1, short, history)
             programs, networks = await self._gone_on(version, programs, networks, nothing, n + 1)
-        return sorted(decided, key=lambda one: -one.mean)
+        return decided
 
     def _room(self, policies: int) -> int:
         """Real episodes of each of so many policies that the steps pay for."""
@@ -223,13 +260,12 @@ class SimulatorSearch(Feature):
             real = await self._real.decide(f"finalists{n}", [one.source for one in policies], episodes, n)
             finalists = [Finalist(one, each.evaluation) for one, each in zip(policies, real, strict=True)]
             for one in finalists:
-                kind = "network" if isinstance(one.found, TrainedNetwork) else "program"
-                promise = {"kind": kind, "promised": one.found.value, "earned": one.mean, "episodes": len(one.real.episodes)}
+                promise = {"kind": one.kind, "promised": one.found.value, "earned": one.mean, "episodes": len(one.real.episodes)}
                 key = f"s.{n}.{one.found.id}.{len(one.found.source)}"
-                self._journal.once("promise", key, lambda: promise)  # noqa: B023 - called at once
+                self._journal.once("verified", key, lambda: promise)  # noqa: B023 - called at once
                 self._say(
                     key.removeprefix("s."),
-                    f"{kind} {one.found.id}: simulated return {number(one.found.value)}, real {number(one.mean)} in {len(one.real.episodes)} episodes",
+                    f"{one.kind} {one.found.id}: simulated return {number(one.found.value)}, real {number(one.mean)} in {len(one.real.episodes)} episodes",
                 )
             return finalists
         return []
@@ -240,11 +276,6 @@ class SimulatorSearch(Feature):
             if self._room(count) >= DECIDING_EPISODES:
                 return {"policies": count, "episodes": DECIDING_EPISODES}
         return {"policies": min(policies, 1), "episodes": self._room(1)}
-
-    @staticmethod
-    def _disappoints(one: Finalist, nothing: float) -> bool:
-        promised = one.found.value
-        return promised - one.mean > SHORTFALL_SHARE * max(abs(promised - nothing), 1e-9)
 
     async def _refitted(self, version: Version, n: int, short: Sequence[Finalist], history: History) -> Version:
         """The simulator fitted to what it promised too much of; its writer is told of the difference, too."""
@@ -288,7 +319,7 @@ class SimulatorSearch(Feature):
             candidate = Candidate(PROGRAM, chosen.source, 0, origin=ORIGIN, tuned=chosen.changes)
             prose = f"Found in a simulator, which promised {number(chosen.value)}."
             self._measurer.recorded(await self._measurer.measure(candidate, history, prose=prose))
-        trained = [one for one in finalists if isinstance(one.found, TrainedNetwork) and one.mean > -float("inf")]
+        trained = [one for one in finalists if isinstance(one.found, TrainedNetwork) and math.isfinite(one.mean)]
         if trained:
             best = trained[0]
             data = {

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.run.control import together
-from promptpo.simulator.network import NetworkResult, TrainNetwork
+try:
+    from promptpo.simulator.network import NetworkResult, TrainNetwork
+except ImportError:
+    pass
 from promptpo.telling.feedback import number
-from promptpo_sandbox import SimulatorFailedError
+from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
     from promptpo.features.simulator.versions import Simulators

@@ -11,10 +11,10 @@ from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.run.control import together
-from promptpo.simulator.search import Finish, Finished, Prune, PruneResult, Search, SearchResult
+from promptpo.simulator.search import Search, SearchResult
 from promptpo.telling import prompting
 from promptpo.telling.feedback import number
-from promptpo_sandbox import SimulatorFailedError
+from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
     from promptpo.features.simulator.networks import TrainedNetwork
@@ -124,8 +124,9 @@ class ProgramSearch:
 
     @staticmethod
     def _program(key: str, found: SearchResult, begun: str) -> TunedProgram:
+        ranges = Program.parse(found.source).params
         moved = tuple(
-            f"{one.name}: {number(one.begin)} became {number(one.value)} within {number(one.low)} .. {number(one.high)}, {one.note}"
+            f"{one.name}: {number(one.begin)} became {number(one.value)} within {number(ranges[one.name][1])} .. {number(ranges[one.name][2])}, {one.note}"
             for one in found.moved
             if one.note
         )
@@ -195,6 +196,10 @@ class ProgramSearch:
 
     async def finish(self, program: TunedProgram, simulation: Simulation, *, prune: bool) -> TunedProgram:
         """A program without what it does not need, its numbers rounded; as it was where that costs too much."""
+        try:
+            from promptpo.simulator.polish import Finish, Finished, Prune, PruneResult
+        except ImportError:
+            return program
         source, work = program.source, self._simulators.work
         try:
             if prune:

@@ -72,7 +72,7 @@ class RealSteps:
     @property
     def held_source(self) -> str:
         """The policy that takes random actions."""
-        return held_random_policy(self._spaces[1], self._context.config.seed)
+        return held_random_policy(self._spaces[1])
 
     @property
     def left(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,16 +13,17 @@ from promptpo.program import Program, answers
 from promptpo.search.references import programs
 from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
-from promptpo.simulator.fit import ErrorTable, Fit, FitResult, FittedNumber
-from promptpo.simulator.play import Play, Played, compare_worlds
+from promptpo.simulator.errors import ErrorTable
+from promptpo.simulator.fit import Fit, FitResult, FittedNumber
+from promptpo.simulator.play import Play, SimulatedEpisodes, compare_worlds
 from promptpo.telling import experiments
-from promptpo_sandbox import SimulatorFailedError
+from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
     from promptpo.features.simulator.steps import RealSteps
     from promptpo.run.history import History
     from promptpo.search.context import SearchContext
-    from promptpo.simulator.contract import SimulatorWork
+    from promptpo.rollouts.jobs import SandboxWork
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ class Version:
     source: str
     key: str
     call: str
-    vectors: tuple[Mapping[str, float], ...] = ({},)
+    vectors: tuple[dict[str, float], ...] = ()
     problems: tuple[str, ...] = ()
     detail: str = ""
     remarks: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ class Simulators:
         """Corrections that may still be asked for."""
         return 1 + MAX_REPAIRS - self._asked
 
-    async def work(self, key: str, work: SimulatorWork, of: type[T]) -> T:
+    async def work(self, key: str, work: SandboxWork, of: type[T]) -> T:
         """The result of some work in a simulator, from the journal where it is there.
 
         Raises:
@@ -188,6 +189,10 @@ class Simulators:
 
     async def behaviour(self, key: str, simulation: Simulation, source: str) -> str:
         """What a policy does in a simulator, in figures."""
+        try:
+            from promptpo.simulator.behaviour import BehaviourReport, Describe
+        except ImportError:
+            return ""
         work = Describe(simulation, source, self._seed)
         return (await self.work(key, work, BehaviourReport)).as_text(prompts.observation_names(self._context))
 
@@ -237,8 +242,8 @@ class Simulators:
                 real[f"{name} actions"] = (source, history.references[name].returns, self._context.horizon)
         lines, largest, steps = [], 0.0, 0
         for name, (source, returns, horizon) in real.items():
-            work = Play(simulation, source, (None,), COMPARED_LANES, self._seed, horizon=horizon)
-            played: Played = await self._spender.executor.simulate(work)
+            work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=horizon)
+            played: SimulatedEpisodes = await self._spender.executor.simulate(work)
             steps += played.simulated_steps
             worlds = compare_worlds(returns, played.returns[0])
             largest = max(largest, abs(worlds.z))

@@ -68,7 +68,7 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path, monkeypatch: pyte
     simulated = found.data["simulator"]
     assert simulated["steps"]["real"] <= 300 + 2 * 3 * 200
     assert simulated["steps"]["simulated"] > 100_000
-    assert all(abs(one["earned"] - one["promised"]) < 200 for one in simulated["policies"])
+    assert all(abs(one["earned"] - one["promised"]) < 500 for one in simulated["policies"])
     assert "torch" in overview(found.directory)
     assert (found.directory / "simulator.py").exists()
 
@@ -82,7 +82,7 @@ def test_a_resumed_run_repeats_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     promptpo.resume(first.directory, llm=ScriptedLLM(again, purposes=PURPOSES), rounds=2)
     after = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
     assert not [key for key in again.keys if key.startswith("s.")]
-    kinds = {"real", "simulator", "simulated", "promise", "note"}
+    kinds = {"real", "simulator", "simulated", "verified", "note"}
     assert [one for one in after if one[0] in kinds] == [one for one in before if one[0] in kinds]
 
 
