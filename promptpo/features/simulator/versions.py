@@ -33,8 +33,8 @@ MAX_REPAIRS = 3
 COMPARED_LANES = 32
 """Simulated episodes that are held against real ones."""
 
-ENSEMBLE = 8
-"""Vectors of numbers that are searched in at once where a fit leaves the form in doubt."""
+ENSEMBLE = 4
+"""Vectors of numbers that are searched in at once where reality has shown that the form is in doubt."""
 
 KEEP = "KEEP:"
 """How an answer begins that sees nothing worth changing."""
@@ -82,11 +82,6 @@ class Version:
     def with_worlds(self, lines: Sequence[str]) -> Version:
         """The same with more that is known of policies in both worlds."""
         return replace(self, worlds=(*self.worlds, *lines))
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether the recorded steps contradict a stated number, so that its form may be wrong."""
-        return any(one.touched and one.doubtful for one in self.numbers)
 
 
 class Simulators:
@@ -201,13 +196,13 @@ class Simulators:
 
         async def test() -> Version:
             try:
-                return await self._fitted(replace(version, key=f"refit{n}"))
+                return await self._fitted(replace(version, key=f"refit{n}"), doubt=True)
             except SimulatorFailedError:
                 return replace(version, key=f"refit{n}")
 
         return await self._journal.once_async("simulator", f"refit{n}", test, Version)
 
-    async def _fitted(self, version: Version) -> Version:
+    async def _fitted(self, version: Version, *, doubt: bool = False) -> Version:
         execute = self._spender.executor.simulate
         plain = Simulation.of(version.source, *self._spaces, horizon=self._context.horizon)
         episodes = self._real.held + self._real.deciding
@@ -224,7 +219,7 @@ class Simulators:
             errors=fit.after,
             steps=fit.simulated_steps,
         )
-        if found.doubtful:
+        if doubt:
             several: FitResult = await execute(Fit(plain, episodes, self._seed, ensemble=ENSEMBLE))
             found = replace(found, vectors=several.vectors, steps=found.steps + several.simulated_steps)
         return found
