@@ -41,8 +41,9 @@ SOURCES: Mapping[str, str] = {
 SIMULATOR_CALLS = 12
 """For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
 
-SIMULATED_STEPS, SIMULATED_RATE = 50_000_000, 50_000
-"""Simulated steps of a search at most, half of them in most runs, and how many a core takes in a second."""
+SIMULATED_SEARCHES, SIMULATED_RATE = 50, 30_000
+"""A search takes so many times the simulated steps of one start at most, half of them in most runs; and steps that a core takes
+in a second."""
 
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
@@ -204,10 +205,13 @@ class Preflight:
         if not simulates(self.config, self.llm):
             return []
         cores = self.config.jobs or os.cpu_count() or 1
-        most = duration(SIMULATED_STEPS / SIMULATED_RATE / min(cores, 3))
+        steps = SIMULATED_SEARCHES * self.config.switches.simulated_steps
+        most = duration(steps / SIMULATED_RATE / min(cores, 3))
         return [
-            f"Simulator: {SIMULATOR_CALLS} of these calls at most, and up to {most} of computing for {SIMULATED_STEPS:,} simulated steps, "
-            "which cost none of the environment; --no-simulate does without."
+            (
+                f"Simulator: {SIMULATOR_CALLS} of these calls at most, and up to {most} of computing for {steps:,} simulated steps, "
+                "which cost none of the environment; --no-simulate does without."
+            )
         ]
 
     def _division(self) -> str:

@@ -36,6 +36,7 @@ class Recipe:
         probe: Let the model write experiments before the first round, and one in later rounds; see docs/experiments.md.
         probe_episodes: Episodes of an experiment, at most.
         probe_steps: Environment steps of an experiment, at most.
+        simulated_steps: Steps in a simulator for each start of each program's tuning; going on takes three times as many at a time.
     """
 
     feedback_class: bool = True
@@ -56,6 +57,7 @@ class Recipe:
     probe: bool = True
     probe_episodes: Annotated[int, RunSetting(least=1)] = 10
     probe_steps: Annotated[int, RunSetting(least=1)] = 1000
+    simulated_steps: Annotated[int, RunSetting(least=1000)] = 1_000_000
 
 
 RECIPES: Mapping[RecipeName, Recipe] = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
-from promptpo.features.simulator.programs import REFIT_STEPS, ProgramSearch, TunedProgram
+from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.steps import RealSteps
 from promptpo.features.simulator.versions import Simulators, Version
 from promptpo.program import Program
@@ -301,7 +301,7 @@ class SimulatorSearch(Feature):
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         simulation = self._simulators.simulation(version)
         tuned = [
-            await self._programs.go_on(one, simulation, nothing, legs=2, steps=REFIT_STEPS, name=f"refit{n}.")
+            await self._programs.go_on(one, simulation, nothing, legs=1, name=f"refit{n}.")
             for one in programs[:1]
         ]
         return (

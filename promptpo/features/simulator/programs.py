@@ -26,20 +26,17 @@ if TYPE_CHECKING:
 STRUCTURES = 3
 """Forms that one request asks for."""
 
-FIRST_STEPS, FIRST_STARTS = 1_000_000, 3
-"""Simulated steps of each start of each form; after these the order of forms is final or nearly so."""
+FIRST_STARTS = 3
+"""Starts of each form, of as many simulated steps as the recipe says; after these the order of forms is final or nearly so."""
 
-LEG_STEPS, MAX_LEGS = 3_000_000, 4
-"""The best goes on by legs of so many simulated steps, while it gains."""
+LEG, MAX_LEGS = 3, 4
+"""The best goes on by legs of so many times as many simulated steps, while it gains."""
 
 LEG_GAIN = 0.02
 """A leg that gains less than this share of what is above doing nothing is the last."""
 
 MAX_GROWTHS = 2
 """Times that a model is asked to make the best program better."""
-
-REFIT_STEPS = 1_000_000
-"""Simulated steps after a simulator was fitted anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +84,7 @@ class ProgramSearch:
     def __init__(self, context: SearchContext, simulators: Simulators) -> None:
         self._context, self._spender, self._simulators = context, context.spender, simulators
         self._system, self._seed = prompts.policies_system(context), context.config.seed
+        self._steps = context.config.switches.simulated_steps
 
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
@@ -101,7 +99,7 @@ class ProgramSearch:
         """A program with tuned numbers; one that fails is repaired once, or dropped."""
         for repair in range(2):
             found = await self._search(
-                f"{key}.{repair}", Search(simulation, source, self._seed, steps=FIRST_STEPS, starts=FIRST_STARTS)
+                f"{key}.{repair}", Search(simulation, source, self._seed, steps=self._steps, starts=FIRST_STARTS)
             )
             if found is None or found.failure is None:
                 return self._program(key, found, source) if found is not None else None
@@ -139,7 +137,7 @@ class ProgramSearch:
             return None
 
     async def go_on(
-        self, program: TunedProgram, simulation: Simulation, nothing: float, *, legs: int = MAX_LEGS, steps: int = LEG_STEPS, name: str = "on"
+        self, program: TunedProgram, simulation: Simulation, nothing: float, *, legs: int = MAX_LEGS, name: str = "on"
     ) -> TunedProgram:
         """A program with numbers that are tuned on, while that gains.
 
@@ -148,13 +146,13 @@ class ProgramSearch:
             simulation: Where.
             nothing: What doing nothing returns, or acting at random.
             legs: At most.
-            steps: Of each.
             name: Of the occasion, in the journal.
         """
         for leg in range(1, legs + 1):
             if program.state is None:
                 break
-            work = Search(simulation, program.source, self._seed, steps=steps, starts=1, resume=(program.state,))
+            steps = LEG * self._steps
+            work = Search(simulation, program.source, self._seed + leg, steps, 1, resume=(program.state,))
             found = await self._search(f"{program.id}.{name}{leg}", work)
             if found is None or found.failure is not None:
                 break

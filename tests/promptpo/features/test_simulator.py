@@ -36,10 +36,9 @@ class Model:
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches that take a second."""
-    monkeypatch.setattr(programs, "FIRST_STEPS", 60_000)
-    monkeypatch.setattr(programs, "LEG_STEPS", 60_000)
+    """Searches that take seconds."""
     monkeypatch.setattr(programs, "MAX_LEGS", 1)
+    monkeypatch.setattr(networks, "MORE_STEPS", 50_000)
 
 
 def run(model: Model, out: Path, **more: Any) -> Any:
@@ -49,7 +48,7 @@ def run(model: Model, out: Path, **more: Any) -> Any:
         "Pendulum-v1",
         llm=ScriptedLLM(model, purposes=PURPOSES),
         out=out,
-        **{"simulate": True, "max_steps": 12_000, "tune": "none", **few, **more},
+        **{"simulate": True, "recipe_options": {"simulated_steps": 40_000}, "max_steps": 12_000, "tune": "none", **few, **more},
     )
 
 
