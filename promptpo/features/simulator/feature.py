@@ -22,6 +22,7 @@ from promptpo.run.records import Attempt, Candidate
 from promptpo.search.context import Feature
 from promptpo.simulator.contract import supports
 from promptpo.simulator.search import FINAL_LANES
+
 try:
     from promptpo.simulator.network import missing_packages
 except ImportError:

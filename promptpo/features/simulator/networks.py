@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.run.control import together
+
 try:
     from promptpo.simulator.network import NetworkResult, TrainNetwork
 except ImportError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.run.control import together
+from promptpo.simulator.play import Play, SimulatedEpisodes
 from promptpo.simulator.search import Search, SearchResult
 from promptpo.telling import prompting
 from promptpo.telling.feedback import number
@@ -28,6 +30,9 @@ STRUCTURES = 3
 
 FIRST_STARTS = 3
 """Starts of each form, of as many simulated steps as the recipe says; after these the order of forms is final or nearly so."""
+
+TRIAL_LANES, TRIAL_STEPS = 9, 50
+"""Short episodes that show whether a program runs at all."""
 
 LEG, MAX_LEGS = 3, 4
 """The best goes on by legs of so many times as many simulated steps, while it gains."""
@@ -73,6 +78,21 @@ class TunedProgram:
         return Program.parse(self.source).docstring.strip().partition("\n")[0][:200] or "a program without a docstring"
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Whether a program runs in a simulator.
+
+    Attributes:
+        what: What it did wrong, after its name; empty where nothing.
+        problem: A sentence about it.
+        detail: The traceback.
+    """
+
+    what: str = ""
+    problem: str = ""
+    detail: str = ""
+
+
 class ProgramSearch:
     """Searches for readable programs in a simulator.
 
@@ -96,29 +116,40 @@ class ProgramSearch:
         return sorted((one for one in found if one is not None), key=lambda one: -one.value)
 
     async def _tuned(self, key: str, source: str, simulation: Simulation) -> TunedProgram | None:
-        """A program with tuned numbers; one that fails is repaired once, or dropped."""
-        for repair in range(2):
-            found = await self._search(
-                f"{key}.{repair}", Search(simulation, source, self._seed, steps=self._steps, starts=FIRST_STARTS)
-            )
-            if found is None or found.failure is None:
-                return self._program(key, found, source) if found is not None else None
-            if repair:
-                break
+        """A program with tuned numbers; one that fails, or cannot play side by side with itself, is repaired once."""
+        trial = await self._tried(f"{key}.trial", source, simulation)
+        if trial.problem:
             question = prompting.render(
                 "repair",
                 subject="program",
-                what="failed in the simulator",
+                what=trial.what,
                 source=source.strip(),
-                error=found.failure.message,
-                detail=found.failure.detail[:2000].strip(),
+                error=trial.problem,
+                detail=trial.detail,
             )
-            text = await self._ask(f"s.{key}.repair", question)
-            mended = answers.extract(text, class_name="Policy")
-            if mended.problem:
-                return None
-            source = mended.source
-        return None
+            answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
+            source = source if answer.problem else answer.source
+        search = Search(simulation, source, self._seed, steps=self._steps, starts=FIRST_STARTS)
+        found = await self._search(key, search)
+        if found is None or not math.isfinite(found.value):
+            return None
+        return self._program(key, found, source)
+
+    async def _tried(self, key: str, source: str, simulation: Simulation) -> Trial:
+        """A few short episodes with the numbers as they were written."""
+
+        async def play() -> Trial:
+            work = Play(simulation, source, lanes=TRIAL_LANES, seed=self._seed, horizon=TRIAL_STEPS)
+            try:
+                found: SimulatedEpisodes = await self._spender.executor.simulate(work)
+            except SimulatorFailedError:
+                return Trial()
+            if found.failure is not None:
+                return Trial("failed in the simulator", found.failure.message, found.failure.detail[:2000].strip())
+            one_by_one = "can only play one episode after the other, not many side by side"
+            return Trial(one_by_one, found.why_alone) if found.why_alone else Trial()
+
+        return await self._simulators.once(key, play, Trial)
 
     @staticmethod
     def _program(key: str, found: SearchResult, begun: str) -> TunedProgram:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,9 +21,9 @@ from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
     from promptpo.features.simulator.steps import RealSteps
+    from promptpo.rollouts.jobs import SandboxWork
     from promptpo.run.history import History
     from promptpo.search.context import SearchContext
-    from promptpo.rollouts.jobs import SandboxWork
 
 T = TypeVar("T")
 
@@ -115,7 +115,11 @@ class Simulators:
         async def done() -> T:
             return await self._spender.executor.simulate(work)
 
-        found: T = await self._journal.once_async("simulated", key, done, of)
+        return await self.once(key, done, of)
+
+    async def once(self, key: str, compute: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        """The result of some work, from the journal where it is there."""
+        found: T = await self._journal.once_async("simulated", key, compute, of)
         return found
 
     def simulation(self, version: Version) -> Simulation:
