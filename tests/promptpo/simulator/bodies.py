@@ -42,7 +42,7 @@ def hopper():
     bodies = [_torso(), *_leg(0, 5.32, 0.195, 0.065, 1.0, 1.0, 200.0)]
     contacts = [(3, (0.26, 0.0), 0.06), (3, (-0.13, 0.0), 0.06)]
     return _fill(
-        FRICTION=2.0, BODIES=bodies, CONTACTS=contacts, SUBSTEPS=2, BLEND=0.5, DT=0.008, CLIP=10.0, ALIVE=1.0, CTRL=1e-3,
+        FRICTION=2.0, BODIES=bodies, CONTACTS=contacts, SUBSTEPS=4, BLEND=0.5, DT=0.008, CLIP=10.0, ALIVE=1.0, CTRL=1e-3,
         HEIGHT=(0, 1.25, 0.7, 99.0, 0.2), NOISE=0.005, GAUSS=0.0,
     )  # fmt: skip
 
