@@ -75,9 +75,7 @@ def known(env: AnyEnv) -> Supplement:
         if entry["class"] in classes:
             with contextlib.suppress(Exception):  # an expression that another version of the package fails
                 if evaluated(entry.get("when", "True"), space):
-                    values |= {
-                        key: filled(one) for key, one in entry.items() if key not in {"class", "when"}
-                    }
+                    values |= {key: filled(one) for key, one in entry.items() if key not in {"class", "when"}}
     values |= {key: fields(values[key]) for key in ("observation", "action") if key in values}
     choices = (line.split("; ") for line in values.get("choices", "").splitlines())
     values["choices"] = tuple(ActionValue(one, n, meaning) for n, (one, meaning) in enumerate(choices))

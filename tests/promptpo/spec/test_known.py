@@ -45,5 +45,5 @@ def test_a_class_made_from_a_known_one_has_nothing_from_the_table() -> None:
 def test_an_expression_that_fails_leaves_its_entry_out() -> None:
     """As where another version of the package has renamed an attribute."""
     env = gymnasium.make("Pendulum-v1")
-    del env.unwrapped.max_torque  # type: ignore[attr-defined]
+    del env.unwrapped.max_torque
     assert known(env) == Supplement(choices=())
