@@ -22,8 +22,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs.contract import blaming, first_line, raised
 from promptpo.envs.extras import PACKAGES, Extra, extra_for, meant, of_meta_world
-from promptpo.envs.foreign import adapted, builder_of, gym_spec, without_notices
-from promptpo.envs.randomness import seeded_globals
+from promptpo.envs.foreign import adapted, builder_of, gym_spec, seeded_globals, without_notices
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
 from promptpo.envs.task import OBJECTS
 from promptpo.errors import (

@@ -6,16 +6,17 @@ import contextlib
 import functools
 import importlib
 import inspect
+import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs.extras import PACKAGES
-from promptpo.envs.randomness import Generators
 from promptpo.errors import UsageError
 
 AnyEnv = gymnasium.Env[Any, Any]
@@ -85,6 +86,20 @@ def as_gymnasium(env: Any, name: str) -> AnyEnv:
     return adapted
 
 
+@contextlib.contextmanager
+def seeded_globals(seed: int) -> Iterator[None]:
+    """Have the process's global generators begin with a seed, and put them back."""
+    numpys: Any = np.random
+    outer, bits = random.getstate(), numpys.get_bit_generator()
+    random.seed(seed)
+    numpys.set_bit_generator(np.random.MT19937(seed))
+    try:
+        yield
+    finally:
+        random.setstate(outer)
+        numpys.set_bit_generator(bits)
+
+
 def gym_spec(name: str) -> EnvSpec | None:
     """How to build what is registered with Gym under an id; None where nothing is."""
     gym: Any = sys.modules.get("gym")
@@ -133,6 +148,8 @@ class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """
 
     def __init__(self, env: AnyEnv) -> None:
+        from promptpo.envs.randomness import Generators
+
         super().__init__(env)
         taken = inspect.signature(env.reset).parameters.values()
         every = any(one.kind is one.VAR_KEYWORD for one in taken)

@@ -8,7 +8,6 @@ import random
 import re
 import sys
 import textwrap
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,19 +83,6 @@ class Generators:
         self._states = [_state_of(one) for one in self._shared]
         for one, state in zip(self._shared, self._outer, strict=True):
             _restore(one, state)
-
-
-@contextmanager
-def seeded_globals(seed: int) -> Iterator[None]:
-    """Have the process's global generators begin with a seed, and put them back."""
-    outer, numpys = random.getstate(), NUMPYS.get_bit_generator()
-    random.seed(seed)
-    NUMPYS.set_bit_generator(np.random.MT19937(seed))
-    try:
-        yield
-    finally:
-        random.setstate(outer)
-        NUMPYS.set_bit_generator(numpys)
 
 
 def may_draw(env: Env[Any, Any]) -> bool:

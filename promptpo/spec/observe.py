@@ -14,7 +14,6 @@ from gymnasium import spaces
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
-from promptpo.envs.randomness import may_draw
 from promptpo.envs.spaces import equal, leaves
 
 if TYPE_CHECKING:
@@ -286,6 +285,8 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         return Seeding(steps=len(begun), warnings=(warning,))
     if not observed.one_start or family_of(env) is not None:
         return Seeding(steps=len(begun))
+    from promptpo.envs.randomness import may_draw
+
     whole = _soon(steps_of(env, SEEDS[0], task.name))
     ended = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
     steps = len(begun) + 3 * len(whole)
