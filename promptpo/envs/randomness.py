@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import random
 import re
 import sys
-import textwrap
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +18,6 @@ if TYPE_CHECKING:
 
 PYTHONS = re.compile(r"^\s*(?:import\b.*\brandom\b|from random import)|\bnetworkx\b", re.MULTILINE)
 """Code that draws from the generator of Python's module ``random``."""
-
-CHANCE = re.compile(r"random|\brng|seed|shuffle|^sample$|^rvs$", re.IGNORECASE)
-"""Names in code that draws, or hands a seed on."""
 
 GENERAL = frozenset({"gym", "gymnasium", "builtins", "typing"})
 """Packages whose classes are about no environment."""
@@ -85,31 +80,9 @@ class Generators:
             _restore(one, state)
 
 
-def may_draw(env: Env[Any, Any]) -> bool:
-    """Whether the code of an environment's own classes speaks of chance, in events that a few episodes may not show."""
-    trees = (ast.parse(textwrap.dedent(_class_text(one))) for one in _own_classes(type(env.unwrapped)))
-    return any(CHANCE.search(name) for tree in trees for name in _names_in(tree))
-
-
-def _names_in(node: ast.AST) -> Iterator[str]:
-    """Variables and attributes that code uses, but for what it hands on to Gymnasium's own ``reset``."""
-    if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("super("):
-        return
-    name = getattr(node, "id", None) or getattr(node, "attr", None)
-    yield from [name] if isinstance(name, str) else []
-    for child in ast.iter_child_nodes(node):
-        yield from _names_in(child)
-
-
-def _own_classes(kind: type[Any]) -> list[type[Any]]:
+def own_classes(kind: type[Any]) -> list[type[Any]]:
+    """The classes of an environment that are its author's."""
     return [one for one in kind.__mro__ if one.__module__.partition(".")[0] not in GENERAL]
-
-
-def _class_text(kind: type[Any]) -> str:
-    try:
-        return inspect.getsource(kind)
-    except (OSError, TypeError):
-        return ""
 
 
 KINDS = (random.Random, np.random.Generator, np.random.RandomState)
@@ -158,7 +131,7 @@ def _seeding_of(kind: type[Any]) -> Any:
 @cache
 def _modules_of(kind: type[Any]) -> Sequence[str]:
     """The loaded modules that an environment's classes belong to, and those of their packages and beside them."""
-    own = [one.__module__ for one in _own_classes(kind)]
+    own = [one.__module__ for one in own_classes(kind)]
     roots = {name.partition(".")[0] for name in own} - {"__main__"}
     folders = {
         Path(file).parent for name in own if (file := getattr(sys.modules.get(name), "__file__", None))

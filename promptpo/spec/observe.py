@@ -285,7 +285,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         return Seeding(steps=len(begun), warnings=(warning,))
     if not observed.one_start or family_of(env) is not None:
         return Seeding(steps=len(begun))
-    from promptpo.envs.randomness import may_draw
+    from promptpo.spec.chance import may_draw
 
     whole = _soon(steps_of(env, SEEDS[0], task.name))
     ended = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
