@@ -31,9 +31,8 @@ _MARKER = re.compile(
     re.MULTILINE,
 )
 
-TERMS = ("rates", "sums", "products", "ordered")
-"""Additions to a structure: rates of change, leaky sums over time, products of features, and taking
-discrete actions as an ordered scale."""
+TERMS = ("rates", "products", "ordered")
+"""Additions to a structure: rates of change, products of features, and taking discrete actions as an ordered scale."""
 
 
 def read_genome(source: str) -> Genome | None:
