@@ -145,9 +145,7 @@ def place_among(frames: Iterable[tuple[str, object, str]]) -> str:
             if called
             else []
         )
-    for file, line, function in own[:1]:
-        return f" ({file}, line {line}, in {function})"
-    return ""
+    return " ({}, line {}, in {})".format(*own[0]) if own else ""
 
 
 CALLERS = ("gymnasium", "gym")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import inspect
 import random
 import sys
@@ -14,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.envs.registration import EnvSpec
+from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from promptpo.envs.extras import PACKAGES
 from promptpo.errors import UsageError
@@ -107,11 +106,8 @@ def gym_spec(name: str) -> EnvSpec | None:
     if found is None or found.entry_point is None:
         return None
     made_by = found.entry_point
-    if isinstance(made_by, str):
-        module, _, attribute = made_by.partition(":")
-        made_by = getattr(importlib.import_module(module), attribute)
-    steps, threshold = found.max_episode_steps, found.reward_threshold
-    entry, kwargs = builder_of(made_by, name), dict(found.kwargs or {})
+    entry = builder_of(load_env_creator(made_by) if isinstance(made_by, str) else made_by, name)
+    steps, threshold, kwargs = found.max_episode_steps, found.reward_threshold, dict(found.kwargs or {})
     return EnvSpec(name, entry, threshold, max_episode_steps=steps, kwargs=kwargs)
 
 
@@ -205,8 +201,6 @@ def standard_space(space: Any) -> Any:
         return spaces.MultiDiscrete(space.nvec)
     if "MultiBinary" in kinds:
         return spaces.MultiBinary(space.n)
-    if "Text" in kinds:
-        return spaces.Text(space.max_length, min_length=space.min_length, charset=space.character_set)
     if "Dict" in kinds:
         return spaces.Dict({key: standard_space(one) for key, one in space.spaces.items()})
     return spaces.Tuple([standard_space(one) for one in space.spaces]) if "Tuple" in kinds else space
