@@ -1,6 +1,5 @@
 """Simulators of planar bodies as a language model writes them: numbers from the specification's BODY section."""
 
-from math import atan2
 from pathlib import Path
 
 TEMPLATE = (Path(__file__).parent / "body.py.txt").read_text()
