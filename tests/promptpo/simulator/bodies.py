@@ -1,24 +1,25 @@
 """Simulators of planar bodies as a language model writes them: numbers from the specification's BODY section."""
 
 from pathlib import Path
+from typing import Any
 
 TEMPLATE = (Path(__file__).parent / "body.py.txt").read_text()
 
 
-def _joint(sign, low, high, spring=0.0, damping=0.0, armature=0.0, gear=0.0):
-    return (sign, low, high, spring, damping, armature, gear)
+def _joint(sign: int, low: float, high: float, *rest: float) -> tuple[float, ...]:
+    return (sign, low, high, *rest, *[0.0] * (4 - len(rest)))
 
 
 ROOT = _joint(1, -99, 99)
 
 
-def _body(parent, origin, mass, half, radius, centre, joint):
+def _body(parent: int, origin: Any, mass: float, half: float, radius: float, centre: Any, joint: Any) -> Any:
     return (parent, origin, mass, half, radius, centre, 0.0, *joint)
 
 
-def _leg(parent, foot_mass, foot_half, ankle, damping, armature, gear):
+def _leg(parent: int, foot_mass: float, foot_half: float, ankle: float, *rest: float) -> list[Any]:
     """Thigh, leg and foot under a torso; joint frames lie at the hinges."""
-    hinge = lambda low, high: _joint(-1, low, high, 0.0, damping, armature, gear)  # noqa: E731
+    hinge = lambda low, high: _joint(-1, low, high, 0.0, *rest)  # noqa: E731
     return [
         _body(parent, (0, -0.2), 4.06, 0.225, 0.05, (0, -0.225), hinge(-2.62, 0)),
         _body(parent + 1, (0, -0.45), 2.78, 0.25, 0.04, (0, -0.25), hinge(-2.62, 0)),
@@ -26,18 +27,18 @@ def _leg(parent, foot_mass, foot_half, ankle, damping, armature, gear):
     ]
 
 
-def _torso():
+def _torso() -> Any:
     return _body(-1, (0, 0), 3.67, 0.2, 0.05, (0, 0), ROOT)
 
 
-def _fill(**how):
+def _fill(**how: Any) -> str:
     text = TEMPLATE
     for name, value in how.items():
         text = text.replace(f"@{name}@", repr(value))
     return text
 
 
-def hopper():
+def hopper() -> str:
     bodies = [_torso(), *_leg(0, 5.32, 0.195, 0.065, 1.0, 1.0, 200.0)]
     contacts = [(3, (0.26, 0.0), 0.06), (3, (-0.13, 0.0), 0.06)]
     return _fill(
@@ -46,7 +47,7 @@ def hopper():
     )  # fmt: skip
 
 
-def walker():
+def walker() -> str:
     legs = _leg(0, 3.17, 0.1, 0.1, 0.1, 0.01, 100.0)
     left = [(b[0] + 3 * (i > 0), *b[1:]) for i, b in enumerate(legs)]
     bodies = [_torso(), *legs, *left]
@@ -57,7 +58,7 @@ def walker():
     )  # fmt: skip
 
 
-def cheetah():
+def cheetah() -> str:
     hinge = lambda low, high, spring, damping, gear: _joint(1, low, high, spring, damping, 0.1, gear)  # noqa: E731
     bodies = [
         _body(-1, (0, 0), 6.25, 0.55, 0.046, (0.1, 0.02), ROOT),
