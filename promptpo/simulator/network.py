@@ -19,7 +19,7 @@ from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.blas import single_threaded
 from promptpo.simulator.contract import Simulation, Space
 from promptpo.simulator.mlp import Adam, Mlp
-from promptpo.simulator.network_source import network_policy
+from promptpo.simulator.network_source import network_policy, span
 from promptpo_sandbox.simulators import LanePlay
 
 if TYPE_CHECKING:
@@ -353,10 +353,3 @@ class _Ppo:
                 one.count = float(arrays[f"{name}.count"])
             self._log_std[...] = arrays["log_std"]
             self._rate = float(arrays["rate"])
-
-
-def span(space: Space) -> tuple[Array, Array]:
-    """Middle and half width of a box, flat; nought and one where it has no bounds."""
-    low, high = (np.asarray(getattr(space, name), float).ravel() for name in ("low", "high"))
-    bounded = np.isfinite(low) & np.isfinite(high)
-    return np.where(bounded, (low + high) / 2, 0.0), np.where(bounded, (high - low) / 2, 1.0)

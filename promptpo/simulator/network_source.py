@@ -60,8 +60,6 @@ def network_policy(
     if isinstance(action_space, spaces.Discrete):
         output = _DISCRETE.format(start=int(action_space.start))
     else:
-        from promptpo.simulator.network import span
-
         named["MIDDLE"], named["HALF"] = span(action_space)
         output = _BOX.format(dtype=np.dtype(action_space.dtype).name, shape=tuple(action_space.shape))
     arrays = "\n".join(f"{name} = np.array({_text(array)})" for name, array in named.items())
@@ -72,3 +70,10 @@ def _text(array: Array) -> str:
     if array.ndim == 1:
         return "[" + ", ".join(f"{value:.{DIGITS}g}" for value in array.tolist()) + "]"
     return "[\n    " + ",\n    ".join(_text(row) for row in array) + "]"
+
+
+def span(space: Any) -> tuple[Array, Array]:
+    """Middle and half width of a box, flat; nought and one where it has no bounds."""
+    low, high = (np.asarray(getattr(space, name), float).ravel() for name in ("low", "high"))
+    bounded = np.isfinite(low) & np.isfinite(high)
+    return np.where(bounded, (low + high) / 2, 0.0), np.where(bounded, (high - low) / 2, 1.0)
