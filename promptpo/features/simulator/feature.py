@@ -21,12 +21,8 @@ from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.context import Feature
 from promptpo.simulator.contract import supports
+from promptpo.simulator.network import trainable
 from promptpo.simulator.search import FINAL_LANES
-
-try:
-    from promptpo.simulator.network import missing_packages
-except ImportError:
-    def missing_packages(): return ("torch",)
 from promptpo.telling import experiments, feedback
 from promptpo.telling.feedback import number
 from promptpo.telling.limits import FIRST_EXPERIMENTS
@@ -122,7 +118,9 @@ class SimulatorSearch(Feature):
         self._real = RealSteps(context)
         self._simulators = Simulators(context, self._real)
         self._programs = ProgramSearch(context, self._simulators)
-        self._networks = NetworkTraining(self._simulators, context.config.seed)
+        self._networks = NetworkTraining(
+            self._simulators, context.config.seed, context.config.switches.simulated_steps
+        )
 
     async def before_round(self, round_: int, history: History) -> None:
         """Before the first round: all of it."""
@@ -177,9 +175,9 @@ class SimulatorSearch(Feature):
         self, version: Version, nothing: float, history: History
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         simulation = self._simulators.simulation(version)
-        lacking = missing_packages()
-        if lacking:
-            self._say("lacking", f"no network is trained in the simulator: {', '.join(lacking)} not installed (pip install \"promptpo[baselines]\")")
+        untrained = trainable(simulation.observation_space, simulation.action_space)
+        if self._context.config.policy == "program":
+            untrained = "--policy program wants none"
 
         async def written() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, self._evidence(version, history))
@@ -190,10 +188,12 @@ class SimulatorSearch(Feature):
             return sorted(programs, key=lambda one: -one.value)
 
         async def trained() -> list[TrainedNetwork]:
-            found = [] if lacking else await self._networks.train(simulation)
-            if not lacking:
-                said = ", ".join(number(one.value) for one in found) or "none has converged"
-                self._say("networks", f"networks trained in the simulator: {said}")
+            if untrained:
+                self._say("networks", f"no network is trained in the simulator: {untrained}")
+                return []
+            found = await self._networks.train(simulation)
+            said = ", ".join(number(one.value) for one in found) or "all of them failed"
+            self._say("networks", f"networks trained in the simulator: simulated return {said}")
             return found
 
         async with asyncio.TaskGroup() as group:

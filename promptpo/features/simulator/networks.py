@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.run.control import together
-
-try:
-    from promptpo.simulator.network import NetworkResult, TrainNetwork
-except ImportError:
-    pass
+from promptpo.simulator.network import NetworkResult, TrainNetwork
 from promptpo.telling.feedback import number
 from promptpo_sandbox.simulators import SimulatorFailedError
 
@@ -19,10 +16,13 @@ if TYPE_CHECKING:
     from promptpo.simulator.contract import Simulation
 
 SEEDS = 2
-"""Networks that are trained; one that has not converged is dropped."""
+"""Networks that are trained."""
 
-MORE_STEPS = 500_000
-"""Simulated steps after a simulator was fitted anew."""
+STEPS, MORE_STEPS = 1.5, 0.5
+"""Simulated steps of each, and after a simulator was fitted anew, in those of one start of a program's tuning."""
+
+BEHIND_SHARE = 0.1
+"""A network that is behind the best by more than this share of its return has not converged, and is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,23 @@ class NetworkTraining:
     Args:
         simulators: Does the work.
         seed: Of the run.
+        steps: Simulated ones of one start of a program's tuning.
     """
 
-    def __init__(self, simulators: Simulators, seed: int) -> None:
-        self._simulators, self._seed = simulators, seed
+    def __init__(self, simulators: Simulators, seed: int, steps: int) -> None:
+        self._simulators, self._seed, self._steps = simulators, seed, steps
 
     async def train(self, simulation: Simulation) -> list[TrainedNetwork]:
         """The networks that have converged, best first."""
-        found = await together(self._trained(f"n{n}", TrainNetwork(simulation, self._seed + n)) for n in range(1, SEEDS + 1))
-        return sorted((one for one in found if one is not None), key=lambda one: -one.value)
+        steps = round(STEPS * self._steps)
+        works = (TrainNetwork(simulation, self._seed + n, steps) for n in range(1, SEEDS + 1))
+        trained = await together(self._trained(f"n{n}", work) for n, work in enumerate(works, 1))
+        found = sorted((one for one in trained if one is not None), key=lambda one: -one.value)
+        return [one for one in found if one.value >= found[0].value - BEHIND_SHARE * abs(found[0].value)]
 
     async def go_on(self, network: TrainedNetwork, simulation: Simulation, n: int) -> TrainedNetwork:
         """The same after more steps in a simulator that was fitted anew."""
-        work = TrainNetwork(simulation, self._seed + n, steps=MORE_STEPS, resume=network.state)
+        work = TrainNetwork(simulation, self._seed + n, round(MORE_STEPS * self._steps), network.state)
         return await self._trained(f"{network.id}.refit{n}", work) or network
 
     async def _trained(self, key: str, work: TrainNetwork) -> TrainedNetwork | None:
@@ -78,6 +82,6 @@ class NetworkTraining:
             found = await self._simulators.work(key, work, NetworkResult)
         except SimulatorFailedError:
             return None
-        if not found.converged:
+        if not math.isfinite(found.value):
             return None
         return TrainedNetwork(key.partition(".")[0], found.source, found.value, found.stderr, found.state)

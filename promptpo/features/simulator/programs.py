@@ -12,6 +12,7 @@ from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.run.control import together
+from promptpo.simulator.finish import Prune, PruneResult, Round, RoundResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
 from promptpo.simulator.search import Search, SearchResult
 from promptpo.telling import prompting
@@ -225,16 +226,12 @@ class ProgramSearch:
 
     async def finish(self, program: TunedProgram, simulation: Simulation, *, prune: bool) -> TunedProgram:
         """A program without what it does not need, its numbers rounded; as it was where that costs too much."""
-        try:
-            from promptpo.simulator.polish import Finish, Finished, Prune, PruneResult
-        except ImportError:
-            return program
         source, work = program.source, self._simulators.work
         try:
             if prune:
                 key, job = f"{program.id}.pruned", Prune(simulation, source, self._seed)
                 source = (await work(key, job, PruneResult)).source
-            rounded = await work(f"{program.id}.rounded.{prune}", Finish(simulation, source, self._seed), Finished)
+            rounded = await work(f"{program.id}.rounded.{prune}", Round(simulation, source, self._seed), RoundResult)
         except SimulatorFailedError:
             return program
         return replace(program, source=rounded.source, value=rounded.value, stderr=rounded.stderr)

@@ -168,7 +168,7 @@ def _returned_by_policy(space: spaces.Space[Any]) -> str:
     if isinstance(space, spaces.Discrete):
         return f"a whole number from {int(space.start)} to {int(space.start + space.n - 1)}"
     count = int(np.prod(space.shape or (1,)))
-    return f"a list of {count} number{'s' * (count != 1)}, in the order of the actions, clipped into their bounds afterwards"
+    return f"a list of {count} number{'s' * (count != 1)}, in the order of the actions, clipped into their bounds afterwards; a list, for `np.array` cannot mix numbers and arrays"
 
 
 def _example(space: spaces.Space[Any]) -> str:

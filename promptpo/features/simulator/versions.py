@@ -11,6 +11,7 @@ from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.search.references import programs
+from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.errors import ErrorTable
@@ -29,6 +30,9 @@ T = TypeVar("T")
 
 MAX_REPAIRS = 3
 """Corrections of a simulator that a model is asked for."""
+
+SHOWN_LANES = 4
+"""Simulated episodes that a writer of programs is told of."""
 
 COMPARED_LANES = 32
 """Simulated episodes that are held against real ones."""
@@ -188,12 +192,17 @@ class Simulators:
 
     async def behaviour(self, key: str, simulation: Simulation, source: str) -> str:
         """What a policy does in a simulator, in figures."""
-        try:
-            from promptpo.simulator.behaviour import BehaviourReport, Describe
-        except ImportError:
-            return ""
-        work = Describe(simulation, source, self._seed)
-        return (await self.work(key, work, BehaviourReport)).as_text(prompts.observation_names(self._context))
+
+        async def describe() -> str:
+            work = Play(simulation, source, lanes=SHOWN_LANES, seed=self._seed, record=SHOWN_LANES)
+            try:
+                played: SimulatedEpisodes = await self._spender.executor.simulate(work)
+            except SimulatorFailedError:
+                return ""
+            names = prompts.observation_names(self._context)
+            return describe_behaviour(played.trajectories, self._spaces[1], names)
+
+        return await self.once(key, describe, str)
 
     async def refitted(self, version: Version, n: int) -> Version:
         """A version fitted anew, to the steps of what was found in it, too."""

@@ -7,7 +7,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.show import overview
-from promptpo.features.simulator import feature, networks, programs
+from promptpo.features.simulator import networks, programs
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.journal import JOURNAL, read_events
@@ -38,7 +38,6 @@ class Model:
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that take seconds."""
     monkeypatch.setattr(programs, "MAX_LEGS", 1)
-    monkeypatch.setattr(networks, "MORE_STEPS", 50_000)
 
 
 def run(model: Model, out: Path, **more: Any) -> Any:
@@ -48,13 +47,12 @@ def run(model: Model, out: Path, **more: Any) -> Any:
         "Pendulum-v1",
         llm=ScriptedLLM(model, purposes=PURPOSES),
         out=out,
-        **{"simulate": True, "recipe_options": {"simulated_steps": 40_000}, "max_steps": 12_000, "tune": "none", **few, **more},
+        **{"simulate": True, "recipe_options": {"simulated_steps": 40_000}, "max_steps": 12_000, "tune": "none", "policy": "program", **few, **more},
     )
 
 
-def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     """The mass is fitted, a program is tuned inside, real episodes confirm it, and the result tells of all of it."""
-    monkeypatch.setattr(feature, "missing_packages", lambda: ("torch",))
     model = Model()
     found = run(model, tmp_path / "run")
     assert model.keys[:4] == ["s.write1", "s.write2", "s.structures", "s.grow1"]
@@ -68,13 +66,12 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path, monkeypatch: pyte
     assert simulated["steps"]["real"] <= 300 + 2 * 3 * 200
     assert simulated["steps"]["simulated"] > 100_000
     assert all(abs(one["earned"] - one["promised"]) < 500 for one in simulated["policies"])
-    assert "torch" in overview(found.directory)
+    assert "--policy program wants none" in overview(found.directory)
     assert (found.directory / "simulator.py").exists()
 
 
-def test_a_resumed_run_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
     """One more round asks for its own policy and for nothing of the simulator's."""
-    monkeypatch.setattr(feature, "missing_packages", lambda: ("torch",))
     first = run(Model(), tmp_path / "run")
     before = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
     again = Model()
@@ -105,10 +102,8 @@ def test_a_broken_simulator_is_corrected_or_dropped(tmp_path: Path) -> None:
     assert found.data["best"]["candidate"] == "r1c1"
 
 
-@pytest.mark.slow
 def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are tested and written; --policy decides which is best.py."""
-    pytest.importorskip("torch")
     monkeypatch.setattr(networks, "SEEDS", 1)
     found = run(Model(), tmp_path / "run", policy="network")
     products = found.data["products"]
