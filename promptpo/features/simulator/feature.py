@@ -231,9 +231,8 @@ class SimulatorSearch(Feature):
         """Real episodes of the finalists, best first; where they disappoint, the simulator is fitted anew and the search goes on."""
         decided: list[Finalist] = []
         for n in range(MAX_REFITS + 1):
-            found = [*programs[:MAX_PROGRAMS], *networks[:MAX_NETWORKS]]
-            if n:  # one of each
-                found = [*programs[:1], *networks[:1]]
+            most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
+            found: list[TunedProgram | TrainedNetwork] = [*programs[: most[0]], *networks[: most[1]]]
             latest = await self._played(found, n)
             decided += latest
             decided.sort(key=lambda one: -one.estimate(nothing))
@@ -314,8 +313,8 @@ class SimulatorSearch(Feature):
         self, finalists: Sequence[Finalist], programs: Sequence[TunedProgram], history: History
     ) -> None:
         """The best program as a candidate like any other; the best network for when the search is over."""
-        readable = [one for one in finalists if isinstance(one.found, TunedProgram)]
-        chosen = readable[0].found if readable else next(iter(programs), None)
+        readable = [one.found for one in finalists if isinstance(one.found, TunedProgram)]
+        chosen = next(iter([*readable, *programs]), None)
         if chosen is not None:
             candidate = Candidate(PROGRAM, chosen.source, 0, origin=ORIGIN, tuned=chosen.changes)
             prose = f"Found in a simulator, which promised {number(chosen.value)}."

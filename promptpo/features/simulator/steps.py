@@ -116,7 +116,8 @@ class RealSteps:
         """
         seeds = self._context.seeds.train(episodes, start=DECIDING_SEEDS + 100 * n)
         rollouts = await self._play(key, sources, seeds, self._context.horizon)
-        evaluations = [evaluation_in(one) for one in self._spender.journal.find("real", key)["evaluations"]]
+        event: Any = self._spender.journal.find("real", key)
+        evaluations = [evaluation_in(one) for one in event["evaluations"]]
         found = [
             Deciding(evaluation, recorded_episodes(rollout, *self._spaces))
             for evaluation, rollout in zip(evaluations, rollouts, strict=True)

@@ -117,7 +117,8 @@ class Simulators:
         """
 
         async def done() -> T:
-            return await self._spender.executor.simulate(work)
+            found: T = await self._spender.executor.simulate(work)
+            return found
 
         return await self.once(key, done, of)
 
@@ -188,7 +189,8 @@ class Simulators:
             except SimulatorFailedError as error:
                 return Version(source, key, call, problems=(str(error),), detail=error.failure.detail)
 
-        return await self._journal.once_async("simulator", key, test, Version)
+        found: Version = await self._journal.once_async("simulator", key, test, Version)
+        return found
 
     async def behaviour(self, key: str, simulation: Simulation, source: str) -> str:
         """What a policy does in a simulator, in figures."""
@@ -213,7 +215,8 @@ class Simulators:
             except SimulatorFailedError:
                 return replace(version, key=f"refit{n}")
 
-        return await self._journal.once_async("simulator", f"refit{n}", test, Version)
+        found: Version = await self._journal.once_async("simulator", f"refit{n}", test, Version)
+        return found
 
     async def _fitted(self, version: Version, *, doubt: bool = False) -> Version:
         execute = self._spender.executor.simulate
