@@ -44,7 +44,11 @@ def table(rows: Sequence[Json]) -> list[str]:
 def caveats(data: Json, directory: Path) -> list[str]:
     """What the returns of a result are not, a line each."""
     test, ahead = data.get("test"), data.get("preflight")
-    told = sentence("rewarded", test), sentence("cut", ahead, test, directory), sentence("one_episode", ahead)
+    told = (
+        sentence("rewarded", test),
+        sentence("cut", ahead, test, directory),
+        sentence("one_episode", ahead, test),
+    )
     return list(filter(None, told))
 
 

@@ -17,10 +17,11 @@ from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe, opened
 from promptpo.spec.outline import outlined, seeded
-from promptpo.spec.own_source import source_block
+from promptpo.spec.own_source import own_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.prose import TRUNCATION, told
+from promptpo.spec.reading import SOURCE_HEAD
 from promptpo.spec.render import render
 from promptpo.spec.reveal import anonymous, bare
 from promptpo.spec.reward import reward_parts, with_values
@@ -129,17 +130,21 @@ def describe_env(
     text = render(parts)
     if reveal == "anonymous":
         text = anonymous(text, env)
-    elif reveal == "source":
-        text = f"{text.rstrip()}\n\n\n{source_block(env.unwrapped)}\n"
     checks = tuple(checks_of(parts, spec, observed, sources))
     if user is not None:
         text = merged(user, text)
         sources |= dict.fromkeys(user.reading.blocks, "user")
     if task.reward is not None:
         text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
+    source = own_source(env) if reveal == "source" else None
+    if source is not None and source.text and SOURCE_HEAD not in text:
+        text = f"{text.rstrip()}\n\n\n{source.text}\n"
+    if source is not None and not source.text:
+        reveal = "named"
     spec = replace(
         spec,
         text=text,
+        revealed=reveal,
         sources=sources,
         gaps=gaps_in(spec, sources),
         info=_numbers_of_info(observed),
