@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     import gymnasium
 
 Purpose = Literal[
-    "policy", "repair", "reflection", "feedback", "spec", "world", "simulator", "probe", "reward", "judge", "check"
+    "policy",
+    "repair",
+    "reflection",
+    "feedback",
+    "spec",
+    "world",
+    "simulator",
+    "probe",
+    "reward",
+    "judge",
+    "check",
 ]
 Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]

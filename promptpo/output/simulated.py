@@ -87,6 +87,7 @@ def product_lines(data: Json) -> list[str]:
 def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:
     """The simulator as a module with environments; empty where there is none."""
     from promptpo.simulator.contract import Simulation
+
     try:
         from promptpo.simulator.export import environment_file
     except ImportError:

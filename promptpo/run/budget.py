@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from promptpo.run.recipe import Recipe
 
 
-Purpose = Literal["training", "validation", "tuning", "experiments", "references", "teacher", "goal", "world", "simulator"]
+Purpose = Literal[
+    "training", "validation", "tuning", "experiments", "references", "teacher", "goal", "world", "simulator"
+]
 
 
 @dataclass(frozen=True, slots=True)

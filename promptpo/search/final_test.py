@@ -98,7 +98,10 @@ async def concluded(
         for name, product in products.items():
             same = product.candidate.digest == best.candidate.digest
             seeds = context.seeds.test(config.most_tested)
-            tests[name] = (product, test if same else await _tested(context, product, control, "product", seeds))
+            tests[name] = (
+                product,
+                test if same else await _tested(context, product, control, "product", seeds),
+            )
         outcome = replace(outcome, products=tests)
         references = await _marks(context, best, test, control)
         alike = await control.finished(_fidelity(context, best))

@@ -20,7 +20,9 @@ from promptpo_baselines.simulated import simulation_of
 from promptpo_baselines.training import train
 from tests.promptpo.features.pendulums import LINEAR, SIMULATOR
 
-SMALL = "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true, policy_kwargs: 'dict(net_arch=[8])'}"
+SMALL = (
+    "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true, policy_kwargs: 'dict(net_arch=[8])'}"
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +32,24 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = ScriptedLLM(
         lambda request: answers.get(request.key, LINEAR), purposes=ALL_PURPOSES - {"probe", "feedback"}
     )
-    few: dict[str, Any] = {"rounds": 1, "candidates": 1, "episodes": 1, "validation_episodes": 1, "test_episodes": 1}
+    few: dict[str, Any] = {
+        "rounds": 1,
+        "candidates": 1,
+        "episodes": 1,
+        "validation_episodes": 1,
+        "test_episodes": 1,
+    }
     out = tmp_path_factory.mktemp("simulated") / "run"
     promptpo.optimize(
-        "Pendulum-v1", llm=model, out=out, simulate=True, policy="program", max_steps=3_000, tune="none", jobs=1, **few
+        "Pendulum-v1",
+        llm=model,
+        out=out,
+        simulate=True,
+        policy="program",
+        max_steps=3_000,
+        tune="none",
+        jobs=1,
+        **few,
     )
     return out
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
+from promptpo.features.simulator.records import Version
+from promptpo.features.simulator.simulators import Simulators
 from promptpo.features.simulator.steps import RealSteps
-from promptpo.features.simulator.versions import Simulators, Version
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import together
@@ -73,7 +74,7 @@ class Finalist:
 
     @property
     def kind(self) -> str:
-        """"program" or "network"."""
+        """What it is: a program or a network."""
         return "network" if isinstance(self.found, TrainedNetwork) else "program"
 
     @property
@@ -148,7 +149,10 @@ class SimulatorSearch(Feature):
             return
         version = await self._simulators.written(history)
         if version is None:
-            self._say("written", f"no simulator: {self._simulators.declined or 'none that was written could be used'}")
+            self._say(
+                "written",
+                f"no simulator: {self._simulators.declined or 'none that was written could be used'}",
+            )
             return
         self._say("written", self._quality(version))
         self._journal.once("decision", "s.version0", lambda: version.key)
@@ -165,8 +169,14 @@ class SimulatorSearch(Feature):
     @staticmethod
     def _quality(version: Version) -> str:
         errors = version.errors
-        explained = ", ".join(f"{errors.explained(ahead):.4f}" for ahead in (1, 5, 25)) if errors else "unknown"
-        several = f"; its form is in doubt, so {len(version.vectors)} sets of numbers are searched in" if len(version.vectors) > 1 else ""
+        explained = (
+            ", ".join(f"{errors.explained(ahead):.4f}" for ahead in (1, 5, 25)) if errors else "unknown"
+        )
+        several = (
+            f"; its form is in doubt, so {len(version.vectors)} sets of numbers are searched in"
+            if len(version.vectors) > 1
+            else ""
+        )
         return f"simulator written: explains {explained} of what happens 1, 5 and 25 steps ahead{several}"
 
     # In the simulator
@@ -260,7 +270,12 @@ class SimulatorSearch(Feature):
             real = await self._real.decide(f"finalists{n}", [one.source for one in policies], episodes, n)
             finalists = [Finalist(one, each.evaluation) for one, each in zip(policies, real, strict=True)]
             for one in finalists:
-                promise = {"kind": one.kind, "promised": one.found.value, "earned": one.mean, "episodes": len(one.real.episodes)}
+                promise = {
+                    "kind": one.kind,
+                    "promised": one.found.value,
+                    "earned": one.mean,
+                    "episodes": len(one.real.episodes),
+                }
                 key = f"s.{n}.{one.found.id}.{len(one.found.source)}"
                 self._journal.once("verified", key, lambda: promise)  # noqa: B023 - called at once
                 self._say(
@@ -277,7 +292,9 @@ class SimulatorSearch(Feature):
                 return {"policies": count, "episodes": DECIDING_EPISODES}
         return {"policies": min(policies, 1), "episodes": self._room(1)}
 
-    async def _refitted(self, version: Version, n: int, short: Sequence[Finalist], history: History) -> Version:
+    async def _refitted(
+        self, version: Version, n: int, short: Sequence[Finalist], history: History
+    ) -> Version:
         """The simulator fitted to what it promised too much of; its writer is told of the difference, too."""
         lines = tuple(
             f"{one.found.id}, a policy that was found in it: real {number(one.mean)}, simulated {number(one.found.value)}"
@@ -288,7 +305,9 @@ class SimulatorSearch(Feature):
         better = await self._simulators.corrected(again, history, at_most=1)
         chosen = better if better is not None else again
         self._journal.once("decision", f"s.version{n}", lambda: chosen.key)
-        self._say(f"refit{n}", f"reality disappointed, and the simulator was fitted anew: {self._quality(chosen)}")
+        self._say(
+            f"refit{n}", f"reality disappointed, and the simulator was fitted anew: {self._quality(chosen)}"
+        )
         return chosen
 
     async def _gone_on(
@@ -319,7 +338,9 @@ class SimulatorSearch(Feature):
             candidate = Candidate(PROGRAM, chosen.source, 0, origin=ORIGIN, tuned=chosen.changes)
             prose = f"Found in a simulator, which promised {number(chosen.value)}."
             self._measurer.recorded(await self._measurer.measure(candidate, history, prose=prose))
-        trained = [one for one in finalists if isinstance(one.found, TrainedNetwork) and math.isfinite(one.mean)]
+        trained = [
+            one for one in finalists if isinstance(one.found, TrainedNetwork) and math.isfinite(one.mean)
+        ]
         if trained:
             best = trained[0]
             data = {

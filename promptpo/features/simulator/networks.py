@@ -12,7 +12,7 @@ from promptpo.telling.feedback import number
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
-    from promptpo.features.simulator.versions import Simulators
+    from promptpo.features.simulator.simulators import Simulators
     from promptpo.simulator.contract import Simulation
 
 SEEDS = 2

@@ -21,7 +21,7 @@ from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
     from promptpo.features.simulator.networks import TrainedNetwork
-    from promptpo.features.simulator.versions import Simulators
+    from promptpo.features.simulator.simulators import Simulators
     from promptpo.search.context import SearchContext
     from promptpo.simulator.contract import Simulation
     from promptpo.simulator.search import SearchState
@@ -76,7 +76,10 @@ class TunedProgram:
     @property
     def idea(self) -> str:
         """The first sentence of its docstring."""
-        return Program.parse(self.source).docstring.strip().partition("\n")[0][:200] or "a program without a docstring"
+        return (
+            Program.parse(self.source).docstring.strip().partition("\n")[0][:200]
+            or "a program without a docstring"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,9 @@ class ProgramSearch:
             except SimulatorFailedError:
                 return Trial()
             if found.failure is not None:
-                return Trial("failed in the simulator", found.failure.message, found.failure.detail[:2000].strip())
+                return Trial(
+                    "failed in the simulator", found.failure.message, found.failure.detail[:2000].strip()
+                )
             one_by_one = "can only play one episode after the other, not many side by side"
             return Trial(one_by_one, found.why_alone) if found.why_alone else Trial()
 
@@ -169,7 +174,13 @@ class ProgramSearch:
             return None
 
     async def go_on(
-        self, program: TunedProgram, simulation: Simulation, nothing: float, *, legs: int = MAX_LEGS, name: str = "on"
+        self,
+        program: TunedProgram,
+        simulation: Simulation,
+        nothing: float,
+        *,
+        legs: int = MAX_LEGS,
+        name: str = "on",
     ) -> TunedProgram:
         """A program with numbers that are tuned on, while that gains.
 
@@ -207,9 +218,14 @@ class ProgramSearch:
         for n in range(1, MAX_GROWTHS + 1):
             best = programs[0]
             question = prompts.growth_request(
-                results=[f"{one.idea} Simulated return {number(one.value)} ± {number(one.stderr)}." for one in programs],
+                results=[
+                    f"{one.idea} Simulated return {number(one.value)} ± {number(one.stderr)}."
+                    for one in programs
+                ],
                 code=best.source,
-                behaviour=await self._simulators.behaviour(f"{best.id}.behaviour{n}", simulation, best.source),
+                behaviour=await self._simulators.behaviour(
+                    f"{best.id}.behaviour{n}", simulation, best.source
+                ),
                 moved=best.moved,
                 network=network.line if network is not None else "",
             )
@@ -231,7 +247,9 @@ class ProgramSearch:
             if prune:
                 key, job = f"{program.id}.pruned", Prune(simulation, source, self._seed)
                 source = (await work(key, job, PruneResult)).source
-            rounded = await work(f"{program.id}.rounded.{prune}", Round(simulation, source, self._seed), RoundResult)
+            rounded = await work(
+                f"{program.id}.rounded.{prune}", Round(simulation, source, self._seed), RoundResult
+            )
         except SimulatorFailedError:
             return program
         return replace(program, source=rounded.source, value=rounded.value, stderr=rounded.stderr)
@@ -239,7 +257,9 @@ class ProgramSearch:
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
         try:
-            completion = await self._spender.ask(key, "simulator", [Message("user", question)], system=self._system)
+            completion = await self._spender.ask(
+                key, "simulator", [Message("user", question)], system=self._system
+            )
         except (ProviderError, BudgetSpentError):
             return ""
         return completion.text

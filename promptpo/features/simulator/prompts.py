@@ -15,7 +15,7 @@ from promptpo.telling.limits import FIRST_EXPERIMENTS
 from promptpo.telling.step_table import cell
 
 if TYPE_CHECKING:
-    from promptpo.features.simulator.versions import Version
+    from promptpo.features.simulator.records import Version
     from promptpo.run.history import History
     from promptpo.search.context import SearchContext
     from promptpo.simulator.fit import FittedNumber
@@ -57,7 +57,9 @@ def in_lanes(space: spaces.Space[Any]) -> str:
     return f"a {kind} array [n, {shape}]".replace("a int", "an int")
 
 
-def simulator_request(context: SearchContext, episodes: Sequence[Recorded], history: History, repairs: int) -> str:
+def simulator_request(
+    context: SearchContext, episodes: Sequence[Recorded], history: History, repairs: int
+) -> str:
     """The first request for a simulator."""
     names = names_of(context.spec.text)
     longest = max(episodes, key=len)
@@ -69,7 +71,9 @@ def simulator_request(context: SearchContext, episodes: Sequence[Recorded], hist
         count=f"{len(episodes)} episode{'s' * (len(episodes) != 1)}",
         ended=", ".join(map(str, ended[:20])),
         rows=rows(longest, range(min(len(longest), MAX_ROWS)), names),
-        ending=rows(ending, range(max(0, len(ending) - MAX_ENDING_ROWS), len(ending)), names) if ending else "",
+        ending=rows(ending, range(max(0, len(ending) - MAX_ENDING_ROWS), len(ending)), names)
+        if ending
+        else "",
         experiments=experiments.section(history.experiments, FIRST_EXPERIMENTS),
         repairs="once" if repairs == 1 else f"{repairs} times",
     )
@@ -83,7 +87,8 @@ def rows(episode: Recorded, steps: Sequence[int], names: Mapping[str, str]) -> s
     columns += [names.get(f"action[{i}]", f"action[{i}]") for i in range(done.shape[1])]
     lines = ["|".join(["step", *columns, "reward"])]
     lines += [
-        "|".join([str(t), *map(_cell, seen[t]), *map(_cell, done[t]), cell(episode.rewards[t])]) for t in steps
+        "|".join([str(t), *map(_cell, seen[t]), *map(_cell, done[t]), cell(episode.rewards[t])])
+        for t in steps
     ]
     after = steps[-1] + 1
     lines.append("|".join([str(after), *map(_cell, seen[after])]) + ("|terminated" * episode.terminated))
@@ -99,9 +104,7 @@ def _cell(value: float) -> str:
     return f"{value:.5g}"
 
 
-def repair_request(
-    context: SearchContext, version: Version, *, earlier: str, left: int
-) -> str:
+def repair_request(context: SearchContext, version: Version, *, earlier: str, left: int) -> str:
     """The request to correct a simulator, with all that is known of it."""
     return prompting.render(
         "simulator_repair",
@@ -135,7 +138,9 @@ def numbers_table(numbers: Sequence[FittedNumber]) -> str:
         said = said or ("contradicts what was stated" if one.doubtful else "")
         said = said or ("at its bound" if one.at_bound else "")
         lines.append(
-            "|".join([one.name, *(number(x) for x in (one.prior, one.value, one.error, one.low, one.high)), said])
+            "|".join(
+                [one.name, *(number(x) for x in (one.prior, one.value, one.error, one.low, one.high)), said]
+            )
         )
     return "\n".join(lines)
 
@@ -184,7 +189,13 @@ def structures_request(evidence: str) -> str:
 
 
 def growth_request(
-    *, results: Sequence[str], code: str, behaviour: str, moved: Sequence[str], network: str = "", real: str = ""
+    *,
+    results: Sequence[str],
+    code: str,
+    behaviour: str,
+    moved: Sequence[str],
+    network: str = "",
+    real: str = "",
 ) -> str:
     """The request to grow the best program, or to change its form."""
     return prompting.render(

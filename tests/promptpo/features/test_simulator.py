@@ -42,12 +42,27 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(model: Model, out: Path, **more: Any) -> Any:
     """A short run on a pendulum."""
-    few = {"rounds": 1, "candidates": 1, "episodes": 2, "validation_episodes": 2, "test_episodes": 3, "jobs": 2}
+    few = {
+        "rounds": 1,
+        "candidates": 1,
+        "episodes": 2,
+        "validation_episodes": 2,
+        "test_episodes": 3,
+        "jobs": 2,
+    }
     return promptpo.optimize(
         "Pendulum-v1",
         llm=ScriptedLLM(model, purposes=PURPOSES),
         out=out,
-        **{"simulate": True, "recipe_options": {"simulated_steps": 40_000}, "max_steps": 12_000, "tune": "none", "policy": "program", **few, **more},
+        **{
+            "simulate": True,
+            "recipe_options": {"simulated_steps": 40_000},
+            "max_steps": 12_000,
+            "tune": "none",
+            "policy": "program",
+            **few,
+            **more,
+        },
     )
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.features.simulator import prompts
+from promptpo.features.simulator.records import Version
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.search.references import programs
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
-from promptpo.simulator.errors import ErrorTable
-from promptpo.simulator.fit import Fit, FitResult, FittedNumber
+from promptpo.simulator.fit import Fit, FitResult
 from promptpo.simulator.play import Play, SimulatedEpisodes, compare_worlds
 from promptpo.telling import experiments
 from promptpo_sandbox.simulators import SimulatorFailedError
@@ -42,50 +42,6 @@ ENSEMBLE = 4
 
 KEEP = "KEEP:"
 """How an answer begins that sees nothing worth changing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A simulator and what is known of it.
-
-    Attributes:
-        source: The module.
-        key: Its name in the journal.
-        call: Journal key of the answer that it came with.
-        vectors: Its fitted numbers; several where its form is in doubt.
-        problems: Why it cannot be used; empty where it can.
-        detail: The traceback of a problem.
-        remarks: What was seen of it that is no problem.
-        numbers: Its numbers with their errors.
-        errors: Of its predictions on steps that it was not fitted to.
-        worlds: What the same policies return in both worlds, in words.
-        z: The largest difference between the worlds in standard errors.
-        steps: Simulated ones that this took.
-    """
-
-    source: str
-    key: str
-    call: str
-    vectors: tuple[dict[str, float], ...] = ()
-    problems: tuple[str, ...] = ()
-    detail: str = ""
-    remarks: tuple[str, ...] = ()
-    numbers: tuple[FittedNumber, ...] = ()
-    errors: ErrorTable | None = None
-    worlds: tuple[str, ...] = ()
-    z: float = 0.0
-    steps: int = 0
-
-    @property
-    def quality(self) -> float:
-        """Sort key, larger is better: what it explains 1, 5 and 25 steps ahead, in the mean."""
-        if self.problems or self.errors is None:
-            return -float("inf")
-        return sum(max(-1.0, self.errors.explained(ahead)) for ahead in (1, 5, 25)) / 3
-
-    def with_worlds(self, lines: Sequence[str]) -> Version:
-        """The same with more that is known of policies in both worlds."""
-        return replace(self, worlds=(*self.worlds, *lines))
 
 
 class Simulators:
@@ -146,7 +102,9 @@ class Simulators:
         version = await self._tested(answer.source, history)
         return await self.corrected(version, history)
 
-    async def corrected(self, version: Version, history: History, *, at_most: int = MAX_REPAIRS) -> Version | None:
+    async def corrected(
+        self, version: Version, history: History, *, at_most: int = MAX_REPAIRS
+    ) -> Version | None:
         """The best of a version and its corrections; None where none can be used.
 
         Args:
@@ -157,7 +115,11 @@ class Simulators:
         best = version
         for _ in range(min(at_most, self.repairs_left)):
             latest = version
-            earlier = "" if latest is best or best.problems else f"it explains {best.quality:.4f} of 1, this one {latest.quality:.4f}"
+            earlier = (
+                ""
+                if latest is best or best.problems
+                else f"it explains {best.quality:.4f} of 1, this one {latest.quality:.4f}"
+            )
             question = prompts.repair_request(self._context, latest, earlier=earlier, left=self.repairs_left)
             text = await self._ask(question)
             if text is None or (KEEP in text and not latest.problems):
@@ -247,7 +209,11 @@ class Simulators:
         simulation = self.simulation(replace(version, vectors=version.vectors[:1]))
         real: dict[str, tuple[str, Sequence[float], int]] = {}
         if self._real.returns:
-            real["random actions, held"] = (self._real.held_source, self._real.returns, self._real.episode_steps)
+            real["random actions, held"] = (
+                self._real.held_source,
+                self._real.returns,
+                self._real.episode_steps,
+            )
         for name, source in programs(self._spaces[1]).items():
             if name in history.references:
                 real[f"{name} actions"] = (source, history.references[name].returns, self._context.horizon)
