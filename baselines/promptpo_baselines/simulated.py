@@ -42,7 +42,7 @@ def simulation_of(run: Path, task: Task) -> Simulation:
     finally:
         env.close()
     horizon = int((view.content.get("preflight") or {}).get("horizon") or 1000)
-    return Simulation.of(data["source"], *found, horizon=horizon).with_vectors(data["vectors"])
+    return Simulation.of(data["source"], *found, horizon).with_vectors(data["vectors"])
 
 
 class SimulatedEnvs(VecEnv):

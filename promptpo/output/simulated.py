@@ -88,13 +88,10 @@ def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:
     """The simulator as a module with environments; empty where there is none."""
     from promptpo.simulator.contract import Simulation
 
-    try:
-        from promptpo.simulator.export import environment_file
-    except ImportError:
-        return ""
+    from promptpo.simulator.export import environment_file
 
     data = simulator_of(state)
     if data is None:
         return ""
-    simulation = Simulation.of(data["source"], *spaces, horizon=horizon).with_vectors(data["vectors"][:1])
+    simulation = Simulation.of(data["source"], spaces[0], spaces[1], horizon).with_vectors(data["vectors"][:1])
     return environment_file(simulation, state.config.task.name)

@@ -61,7 +61,7 @@ MAX_REFITS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Finalist:
+class VerifiedPolicy:
     """A policy that was found in a simulator, and what it returned in reality.
 
     Attributes:
@@ -237,9 +237,9 @@ class SimulatorSearch(Feature):
         networks: list[TrainedNetwork],
         nothing: float,
         history: History,
-    ) -> list[Finalist]:
+    ) -> list[VerifiedPolicy]:
         """Real episodes of the finalists, best first; where they disappoint, the simulator is fitted anew and the search goes on."""
-        decided: list[Finalist] = []
+        decided: list[VerifiedPolicy] = []
         for n in range(MAX_REFITS + 1):
             most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
             found: list[TunedProgram | TrainedNetwork] = [*programs[: most[0]], *networks[: most[1]]]
@@ -260,7 +260,7 @@ class SimulatorSearch(Feature):
         each = self._real.left // max(1, policies * self._context.horizon)
         return min(DECIDING_EPISODES, each)
 
-    async def _played(self, found: Sequence[TunedProgram | TrainedNetwork], n: int) -> list[Finalist]:
+    async def _played(self, found: Sequence[TunedProgram | TrainedNetwork], n: int) -> list[VerifiedPolicy]:
         """Real episodes of as many finalists as the steps pay for."""
         count = self._journal.once("decision", f"s.finalists{n}", lambda: self._payable(len(found)))
         episodes, policies = count["episodes"], found[: count["policies"]]
@@ -268,7 +268,7 @@ class SimulatorSearch(Feature):
             return []
         with contextlib.suppress(BudgetSpentError):
             real = await self._real.decide(f"finalists{n}", [one.source for one in policies], episodes, n)
-            finalists = [Finalist(one, each.evaluation) for one, each in zip(policies, real, strict=True)]
+            finalists = [VerifiedPolicy(one, each.evaluation) for one, each in zip(policies, real, strict=True)]
             for one in finalists:
                 promise = {
                     "kind": one.kind,
@@ -293,7 +293,7 @@ class SimulatorSearch(Feature):
         return {"policies": min(policies, 1), "episodes": self._room(1)}
 
     async def _refitted(
-        self, version: Version, n: int, short: Sequence[Finalist], history: History
+        self, version: Version, n: int, short: Sequence[VerifiedPolicy], history: History
     ) -> Version:
         """The simulator fitted to what it promised too much of; its writer is told of the difference, too."""
         lines = tuple(
@@ -329,7 +329,7 @@ class SimulatorSearch(Feature):
         )
 
     async def _recorded(
-        self, finalists: Sequence[Finalist], programs: Sequence[TunedProgram], history: History
+        self, finalists: Sequence[VerifiedPolicy], programs: Sequence[TunedProgram], history: History
     ) -> None:
         """The best program as a candidate like any other; the best network for when the search is over."""
         readable = [one.found for one in finalists if isinstance(one.found, TunedProgram)]

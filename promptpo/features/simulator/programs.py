@@ -83,7 +83,7 @@ class TunedProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ProgramTrial:
     """Whether a program runs in a simulator.
 
     Attributes:
@@ -139,23 +139,23 @@ class ProgramSearch:
             return None
         return self._program(key, found, source)
 
-    async def _tried(self, key: str, source: str, simulation: Simulation) -> Trial:
+    async def _tried(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
         """A few short episodes with the numbers as they were written."""
 
-        async def play() -> Trial:
+        async def play() -> ProgramTrial:
             work = Play(simulation, source, lanes=TRIAL_LANES, seed=self._seed, horizon=TRIAL_STEPS)
             try:
                 found: SimulatedEpisodes = await self._spender.executor.simulate(work)
             except SimulatorFailedError:
-                return Trial()
+                return ProgramTrial()
             if found.failure is not None:
-                return Trial(
+                return ProgramTrial(
                     "failed in the simulator", found.failure.message, found.failure.detail[:2000].strip()
                 )
             one_by_one = "can only play one episode after the other, not many side by side"
-            return Trial(one_by_one, found.why_alone) if found.why_alone else Trial()
+            return ProgramTrial(one_by_one, found.why_alone) if found.why_alone else ProgramTrial()
 
-        return await self._simulators.once(key, play, Trial)
+        return await self._simulators.once(key, play, ProgramTrial)
 
     @staticmethod
     def _program(key: str, found: SearchResult, begun: str) -> TunedProgram:

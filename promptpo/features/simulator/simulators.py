@@ -85,7 +85,7 @@ class Simulators:
 
     def simulation(self, version: Version) -> Simulation:
         """A version as something to work in."""
-        plain = Simulation.of(version.source, *self._spaces, horizon=self._context.horizon)
+        plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         return plain.with_vectors(version.vectors)
 
     async def written(self, history: History) -> Version | None:
@@ -182,7 +182,7 @@ class Simulators:
 
     async def _fitted(self, version: Version, *, doubt: bool = False) -> Version:
         execute = self._spender.executor.simulate
-        plain = Simulation.of(version.source, *self._spaces, horizon=self._context.horizon)
+        plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         episodes = self._real.held + self._real.deciding
         check: CheckReport = await execute(Check(plain, episodes, self._seed))
         if not check.ok:
