@@ -45,6 +45,9 @@ def simulation_of(run: Path, task: Task) -> Simulation:
     return Simulation.of(data["source"], *found, horizon).with_vectors(data["vectors"])
 
 
+# ruff: noqa: ARG002 - stable-baselines3 calls these with arguments
+
+
 class SimulatedEnvs(VecEnv):
     """Lanes of a simulator, in the sandbox, as vectorised environments.
 

@@ -30,10 +30,6 @@ def export(
     run: RunDir,
     candidate: CandidateName = None,
     output: Output = None,
-    world: Annotated[
-        Path | None,
-        typer.Option(help="Write the run's world model to this file instead, as a Gymnasium environment."),
-    ] = None,
     recording: Annotated[
         Path | None,
         typer.Option(help="Write the run's prompts and answers to this .jsonl.xz file instead, for replay:."),
@@ -42,7 +38,7 @@ def export(
 ) -> None:
     """Write a run's best policy as one file.
 
-    Or with --world its world model, or with --recording what was said. Of a folder of --seeds it is the policy that is best by its validation episodes.
+    Or with --recording what was said. Of a folder of --seeds it is the policy that is best by its validation episodes.
 
     It runs without promptpo. Nothing of the run is executed.
     """
@@ -52,13 +48,6 @@ def export(
     run = seeds_command.chosen_run(run, candidate)
     if recording is not None:
         _write_recording(run, recording, as_json=as_json)
-        return
-    if world is not None:
-        from promptpo.output.world import exported_world
-
-        write_output(
-            exported_world(read_view(run)), world, {"run": str(run), "world": str(world)} if as_json else None
-        )
         return
     text = export_text(run, candidate=candidate, filename=output.name if output else "policy.py")
     facts = {"run": str(run), "candidate": read_view(run).candidate(candidate or "best").id}

@@ -26,10 +26,6 @@ def hang_features(context: SearchContext, sampler: Sampler) -> None:
         from promptpo.features.simulator.feature import SimulatorSearch
 
         features.hang(SimulatorSearch(context, sampler))
-    if config.switches.world:
-        from promptpo.world.search import WorldSearch
-
-        features.hang(WorldSearch(context, sampler))
     if context.camera is not None:
         from promptpo.search.filming import Filming
 

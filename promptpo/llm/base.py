@@ -25,7 +25,6 @@ Purpose = Literal[
     "reflection",
     "feedback",
     "spec",
-    "world",
     "simulator",
     "probe",
     "reward",

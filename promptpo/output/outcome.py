@@ -59,7 +59,6 @@ WHENCE = {
     "user": "Given at the start; nothing that was written since is better.",
     "tuned": "Tuned from what was given at the start; nothing that was written since is better.",
     "goal": "Written while its reward was judged; nothing that was written since is better.",
-    "world model": "Found in a world model, before the first round; nothing that was written since is better.",
     "simulator": "Found in a simulator that the model wrote, before the first round; nothing that was written since is better.",
     "search": "Written by program search; no language model was asked.",
 }

@@ -86,12 +86,15 @@ def product_lines(data: Json) -> list[str]:
 
 def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:
     """The simulator as a module with environments; empty where there is none."""
+    from promptpo.output.exporting import gated
     from promptpo.simulator.contract import Simulation
-
     from promptpo.simulator.export import environment_file
 
     data = simulator_of(state)
     if data is None:
         return ""
-    simulation = Simulation.of(data["source"], spaces[0], spaces[1], horizon).with_vectors(data["vectors"][:1])
+    gated(data["source"])
+    simulation = Simulation.of(data["source"], spaces[0], spaces[1], horizon).with_vectors(
+        data["vectors"][:1]
+    )
     return environment_file(simulation, state.config.task.name)

@@ -95,7 +95,6 @@ class Preflight:
             "references": 1,
             "teacher": horizon * (config.teacher is not None),
             "goal": GOAL_EPISODES * (bool(config.goal) and config.task.reward is None),
-            "world": recipe.world,
         }
         return {
             "training": rounds * config.candidates * config.train_episodes * horizon,

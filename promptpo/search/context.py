@@ -82,13 +82,7 @@ class PromptSection:
 
 
 class Feature:
-    """A feature of a run; each method is a seam of the loop, and does nothing here.
-
-    Attributes:
-        learns: Whether it wants the steps of random actions, too.
-    """
-
-    learns = False
+    """A feature of a run; each method is a seam of the loop, and does nothing here."""
 
     async def before_round(self, number: int, history: History) -> None:
         """Before a round is planned; number 0 is before the user's own candidates are measured.
@@ -121,7 +115,6 @@ class Hooks(Feature):
     def hang(self, feature: Feature) -> None:
         """One more."""
         self._features.append(feature)
-        self.learns = self.learns or feature.learns
 
     async def before_round(self, number: int, history: History) -> None:
         """One after the other, so that each finds the budget that the one before has left."""

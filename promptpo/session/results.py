@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def write_results(context: SearchContext, state: RunState, outcome: Outcome, ended: str) -> RunResult:
-    """Write the result, the exported best policy, the candidates' modules and the world model.
+    """Write the result, the exported best policy, the candidates' modules and the simulator.
 
     Args:
         context: Of the run.
@@ -53,8 +53,6 @@ def write_results(context: SearchContext, state: RunState, outcome: Outcome, end
             write_atomically(directory / BEST, signed(text))
         write_result(directory, content)
         _write_products(context, state, outcome, content)
-        if state.worlds:
-            _write_world(context, state.worlds)
     return RunResult(directory, content, outcome.program.source)
 
 
@@ -94,16 +92,6 @@ def _products(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _write_world(context: SearchContext, worlds: Sequence[Json]) -> None:
-    """The best world model as a module, where there is one that may be used."""
-    from promptpo.output.world import MODEL, model_module, usable_world
-
-    world = usable_world(worlds)
-    if world is not None:
-        module = model_module(world, context.config.task.name)
-        write_atomically(context.journal.directory / MODEL, module)
-
-
 def write_page(directory: Path, observer: Observer) -> None:
     """Write the page about the run; a run that has its result does not fail for want of a page."""
     try:
@@ -125,10 +113,6 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     content["verdict"] = verdict(facts)
     plan = best and journal.find("decision", decision_on(context, best))
     content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
-    kept = any(one["kept"] for one in state.told["promise"].values())
-    if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
-        why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
-        content["verdict"] += f" The world model was not used: {why.rstrip('.')}."
     content |= content_of(state)
     if outcome.products:
         content["products"] = _products(context, outcome)

@@ -87,5 +87,5 @@ def test_refining_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> No
 
 def test_a_run_without_a_simulator_is_refused(tmp_path: Path) -> None:
     """The sentence names the run and says how to make one."""
-    with pytest.raises(NoSuchRunError, match="--simulate|not a run"):
+    with pytest.raises(NoSuchRunError, match=r"--simulate|not a run"):
         simulation_of(tmp_path, Task("Pendulum-v1"))

@@ -268,7 +268,9 @@ class SimulatorSearch(Feature):
             return []
         with contextlib.suppress(BudgetSpentError):
             real = await self._real.decide(f"finalists{n}", [one.source for one in policies], episodes, n)
-            finalists = [VerifiedPolicy(one, each.evaluation) for one, each in zip(policies, real, strict=True)]
+            finalists = [
+                VerifiedPolicy(one, each.evaluation) for one, each in zip(policies, real, strict=True)
+            ]
             for one in finalists:
                 promise = {
                     "kind": one.kind,

@@ -195,7 +195,6 @@ def growth_request(
     behaviour: str,
     moved: Sequence[str],
     network: str = "",
-    real: str = "",
 ) -> str:
     """The request to grow the best program, or to change its form."""
     return prompting.render(
@@ -205,5 +204,4 @@ def growth_request(
         behaviour=behaviour,
         moved=moved,
         network=network,
-        real=real,
     )

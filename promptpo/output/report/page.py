@@ -131,7 +131,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     state = run.state
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
-    world = state.worlds[-1] if state.worlds else None
     importances = None
     if best and best.sensitivity:
         from promptpo.output.importance import importance_json
@@ -139,9 +138,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         importances = importance_json(best)
     if state.history.experiments:
         from promptpo.telling.experiments import one_line as experiment_line
-    if world:
-        from promptpo.output.world import use_of_world
-        from promptpo.world import words
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
@@ -158,8 +154,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "models": brought(state),
         "experiments": [(experiment_line(one), one) for one in state.history.experiments],
         "simulator": content_of(state).get("simulator"),
-        "world": world,
-        "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
         "episode": None if isinstance(shown, str) else shown,
         "note": shown if isinstance(shown, str) else shown.note,
     }

@@ -218,7 +218,7 @@ def calls_outside_the_room() -> list[tuple[Path, ast.Call]]:
     """Every call in the rooms that decide and play."""
     root = Path(__file__).parents[3] / "promptpo"
     paths = [
-        path for room in ("search", "session", "telling", "world") for path in (root / room).rglob("*.py")
+        path for room in ("search", "session", "telling", "features") for path in (root / room).rglob("*.py")
     ]
     return [
         (path, node)
