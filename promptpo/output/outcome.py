@@ -10,7 +10,6 @@ from promptpo.files import Json
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import REFINED, REPORT
 from promptpo.output.sentences import sentence
-from promptpo.output.simulated import product_lines
 from promptpo.run.evidence import Evidence
 from promptpo.search.stopping import NOTHING_BETTER
 from promptpo.telling.feedback import episodes_in_words, with_noise
@@ -29,8 +28,11 @@ def came_out(data: Json, directory: Path) -> list[str]:
     whose = f", candidate {best['candidate']}" if best.get("candidate") else ""
     whose += f", the agent after {best['steps']:,} steps" if best.get("steps") else ""
     beyond = test.get("held_out") or {}
-    both = product_lines(data)
-    lines = both or [sentence("tested", "Held-out return", test, whose)]
+    lines = [sentence("tested", "Held-out return", test, whose)]
+    if data.get("products"):
+        from promptpo.output.simulated import product_lines
+
+        lines = product_lines(data) or lines
     lines += table(test.get("by_variant", ()))
     lines += [sentence("tested", "On variants held out from training", beyond)]
     lines += table(beyond.get("by_variant", ()))

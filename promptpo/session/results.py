@@ -14,7 +14,6 @@ from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import REPORT, refined_before, scored
 from promptpo.output.run_result import RunResult, provenance
-from promptpo.output.simulated import content_of
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.run.journal import Journal, going_on, writing
 from promptpo.run.origin import signed
@@ -113,7 +112,10 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     content["verdict"] = verdict(facts)
     plan = best and journal.find("decision", decision_on(context, best))
     content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
-    content |= content_of(state)
+    if state.told["simulator"] or state.told["note"]:
+        from promptpo.output.simulated import content_of
+
+        content |= content_of(state)
     if outcome.products:
         content["products"] = _products(context, outcome)
     if config.teacher is not None:

@@ -22,7 +22,6 @@ from promptpo.output.report.result import REPORT, versions, written_by
 from promptpo.output.report.templates import rendered
 from promptpo.output.run_view import RunView
 from promptpo.output.sentences import sentence
-from promptpo.output.simulated import content_of
 from promptpo.run.models import brought
 from promptpo.run.origin import builds, made_here, place_for
 from promptpo.telling.feedback import number
@@ -153,7 +152,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "importances": importances,
         "models": brought(state),
         "experiments": [(experiment_line(one), one) for one in state.history.experiments],
-        "simulator": content_of(state).get("simulator"),
+        "simulator": result.get("simulator"),
         "episode": None if isinstance(shown, str) else shown,
         "note": shown if isinstance(shown, str) else shown.note,
     }

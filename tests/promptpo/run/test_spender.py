@@ -237,6 +237,6 @@ def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> 
         if isinstance(call.func, ast.Attribute) and call.func.attr == "add" and len(call.args) > 1
         if isinstance(call.args[0], ast.Constant)
     }
-    assert added == {"session", "stop", "imagined"}
+    assert added == {"session", "stop"}
     rolling = {path.name for path, call in calls if ast.unparse(call.func) in {"roll_out", "play_agent"}}
     assert rolling == {"given.py"}  # which only looks whether the agent can play, and steps nothing
