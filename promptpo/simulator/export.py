@@ -62,7 +62,8 @@ class SimulatedVectorEnv(VectorEnv):
         over, info = terminated | truncated, {{}}
         if over.any():
             final = np.full(n, None, object)
-            final[over] = list(obs[over])
+            for lane in np.flatnonzero(over):
+                final[lane] = obs[lane]
             info = {{"final_obs": final, "_final_obs": over}}
             other, fresh = self._begin()
             replace_lanes(vars(self.simulator), vars(other), over)
