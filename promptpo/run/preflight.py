@@ -21,6 +21,7 @@ from promptpo.run.budget import (
 )
 
 if TYPE_CHECKING:
+    from promptpo.envs.task import Reveal
     from promptpo.llm.base import LLM
     from promptpo.run.config import Config
     from promptpo.spec import TaskSpec
@@ -35,6 +36,14 @@ SOURCES: Mapping[str, str] = {
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
+
+SHOWN: Mapping[Reveal, str] = {
+    "source": "The environment's source goes to the model's provider; --reveal named withholds it.",
+    "named": "The model is shown observations, actions, reward and documentation, and not how the environment moves.",
+    "anonymous": "The model is not shown which environment it is, nor how it moves.",
+    "bare": "The model is shown shapes and bounds only.",
+}
+"""What the model is shown of the environment, in words."""
 
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
@@ -147,17 +156,18 @@ class Preflight:
             "steps_per_second": self.spec.sample_rate or None,
             "seconds": self.seconds,
             "one_episode": self.spec.one_episode,
+            "reveal": self.spec.revealed,
+            "series": list(self.spec.series),
         }
 
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
-        return (
-            [f"{self._episodes()} --estimate tells more.", *self._gaps()] if self.fits else [self._division()]
-        )
+        first = f"{self._episodes()} --estimate tells more."
+        return [*self._revealed(), *([first, *self._gaps()] if self.fits else [self._division()])]
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
-        found = [self._episodes(), self._division(), *self._gaps(), self._model()]
+        found = [self._episodes(), self._division(), *self._gaps(), self._model(), *self._revealed()]
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
@@ -168,6 +178,15 @@ class Preflight:
     def _episodes(self) -> str:
         source = SOURCES[self.spec.horizon_source]
         return f"Episodes: at most {_counted(self.horizon, 'step')}, by {source}."
+
+    def _revealed(self) -> list[str]:
+        """What the model is shown of the environment, where one is asked."""
+        if not self.llm.language_model:
+            return []
+        text = SHOWN[self.spec.revealed]
+        if self.config.reveals == "source" and self.spec.revealed != "source":
+            text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
+        return [text]
 
     def _gaps(self) -> list[str]:
         """What is not known about the task, where that is something."""

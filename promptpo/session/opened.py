@@ -84,7 +84,7 @@ def described(config: Config, *, read: bool = True) -> TaskSpec:
 
     spec = describe(
         config.task,
-        reveal=config.reveal,
+        reveal=config.reveals,
         spec_file=config.spec_file,
         clip_actions=config.clip_actions,
     )
@@ -100,10 +100,12 @@ def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
             "text": clean(spec.text),
             "action_space": recorded(spec.action_space),
             "sample_length": spec.sample_length,
+            "revealed": spec.revealed,
             "spent": {"spec": spec.sample_steps},
         },
     )
-    return replace(spec, text=found["text"], sample_length=found["sample_length"])
+    revealed = found.get("revealed", spec.revealed)
+    return replace(spec, text=found["text"], sample_length=found["sample_length"], revealed=revealed)
 
 
 def settings_for(config: Config) -> Settings:
