@@ -45,7 +45,7 @@ def caveats(data: Json, directory: Path) -> list[str]:
     """What the returns of a result are not, a line each."""
     test, ahead = data.get("test"), data.get("preflight")
     told = [sentence("rewarded", test), sentence("cut", ahead, test, directory)]
-    told += [sentence(name, ahead) for name in ("one_episode", "one_series")]
+    told += [sentence("one_episode", ahead, test), sentence("one_series", ahead)]
     return list(filter(None, [*told, sentence("revealed", data)]))
 
 

@@ -32,7 +32,7 @@ SOURCES: Mapping[str, str] = {
     "environment": "an attribute of the environment",
     "observed": "the common length of the episodes that were played to their end",
     "spec file": "the spec file",
-    "none": "what the budget pays for, as no limit was seen; --max-episode-steps sets one",
+    "none": "what the budget pays for, as no limit is known; --max-episode-steps sets one",
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium import spaces
 
 from promptpo.envs.family import AnyEnv, ShownVariant
+from promptpo.envs.foreign import standard_space
 from promptpo.envs.spaces import form_of, leaves
 from promptpo.spec.fields import (
     choices_of,
@@ -46,7 +47,7 @@ def with_observation(
 ) -> Parts:
     """The parts with what a policy sees; `prose` is whether documentation is told beyond names."""
     space, section = env.observation_space, docs["observation"]
-    inner = env.unwrapped.observation_space
+    inner = standard_space(env.unwrapped.observation_space)
     wrapped = space.shape != inner.shape or isinstance(env, ShownVariant)  # tables of the class do not fit
     if extra.observation and not wrapped:
         found = [with_range(item, space, observed.observations) for item in extra.observation]
@@ -90,7 +91,7 @@ def with_action(
     prose: bool = True,
 ) -> Parts:
     """The parts with what a policy returns; `prose` as for the observation."""
-    space, section, own = env.action_space, docs["action"], env.unwrapped.action_space
+    space, section, own = env.action_space, docs["action"], standard_space(env.unwrapped.action_space)
     discrete = isinstance(space, spaces.Discrete)
     choices = list(extra.choices)[: getattr(space, "n", 0)] or (
         choices_of(env.unwrapped, space, section) if discrete else []

@@ -79,7 +79,7 @@ def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
     return replace(spec, text=f"{spec.text.rstrip()}\n\n\n# What the user says about this task:\n{lines}\n")
 
 
-CUT = "this run cuts longer episodes there; no limit of the environment's own was seen"
+CUT = "this run cuts longer episodes there; the environment's own limit is not known"
 
 
 def with_cut(spec: TaskSpec, steps: int) -> TaskSpec:
