@@ -50,6 +50,7 @@ def describe(
     reveal: Reveal = "named",
     spec_file: str | None = None,
     clip_actions: bool = True,
+    most_steps: int | None = None,
 ) -> TaskSpec:
     """Describe a task to a language model.
 
@@ -62,6 +63,7 @@ def describe(
         reveal: Whether names may give the environment away.
         spec_file: A Python file whose definitions (State, Action, reward, EPISODE) replace the generated ones.
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
+        most_steps: Environment steps that finding out may take; None without a limit.
 
     Raises:
         UsageError: The spec file cannot be read, is no spec, or contradicts the environment.
@@ -69,7 +71,9 @@ def describe(
     """
     user = read_spec_file(spec_file) if spec_file is not None else None
     with opened(task) as env:
-        spec, observed = describe_env(env, task, reveal=reveal, user=user, clip_actions=clip_actions)
+        spec, observed = describe_env(
+            env, task, reveal=reveal, user=user, clip_actions=clip_actions, most_steps=most_steps
+        )
         spec = seeded(spec, env, task, observed)
     return spec if user is None else _agreeing(user, task, spec, observed)
 
@@ -98,6 +102,7 @@ def describe_env(
     user: UserSpec | None = None,
     clip_actions: bool = True,
     code: bool = True,
+    most_steps: int | None = None,
 ) -> tuple[TaskSpec, Observed]:
     """Describe an environment that is already built, with whatever wrappers it has.
 
@@ -107,12 +112,13 @@ def describe_env(
         reveal: As for `describe`.
         user: What the user wrote.
         clip_actions: As for `describe`.
+        most_steps: As for `describe`.
         code: Whether lines of the environment's own may tell the reward and the end, where they pass their check.
 
     Returns:
         The spec, and the steps that were observed for it.
     """
-    observed = observe(env, task.name, checking=code)
+    observed = observe(env, task.name, checking=code, most_steps=most_steps)
     spec = outlined(env, task, observed)
     parts, sources = _parts(env, task, spec, observed, clip_actions=clip_actions)
     if task.wrappers:

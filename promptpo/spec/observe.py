@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import time
 from copy import deepcopy
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ class Observed:
         endings: How each episode that was played ended.
         trial: What ran beside the steps; None where nothing did.
         starts: More first observations, where these hold texts.
+        left: Steps that may still be taken.
     """
 
     steps: Sequence[Step]
@@ -86,6 +88,7 @@ class Observed:
     endings: Sequence[EpisodeEnd] = ()
     trial: SpecTrial | None = None
     starts: Sequence[Any] = ()
+    left: float = math.inf
 
     @property
     def firsts(self) -> Sequence[Any]:
@@ -125,20 +128,22 @@ def opened(task: Task) -> Iterator[AnyEnv]:
         env.close()
 
 
-def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
+def observe(env: AnyEnv, name: str, *, checking: bool = False, most_steps: int | None = None) -> Observed:
     """Take random actions from fixed seeds, so that the same environment shows the same again.
 
     Args:
         env: The environment; it is left in some state in the middle of an episode.
         name: For error messages.
         checking: Whether what is read from the source of the reward and of the end runs beside the steps.
+        most_steps: About so many steps in all; None where nothing limits them.
 
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
     started = time.perf_counter()
     seeds = _seeds(env)
-    limit = max(FEWEST_STEPS, min(STEPS_PER_EPISODE, MOST_STEPS // len(seeds)))
+    most = math.inf if most_steps is None else most_steps
+    limit = int(max(FEWEST_STEPS, min(STEPS_PER_EPISODE, min(MOST_STEPS, most / 2) // len(seeds))))
     trial = None
     if checking:
         from promptpo.spec.trial import SpecTrial
@@ -159,7 +164,7 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
         trial = None if repeats else trial
     episodes += [episode(seed, trial) for seed in seeds[1:]]
     spent += sum(map(len, episodes))
-    whole = _whole(env, name, trial)
+    whole = _whole(env, name, trial, most - spent)
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
     starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
     return Observed(
@@ -169,6 +174,7 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
         repeats=repeats,
         seconds=time.perf_counter() - started,
         played_on=bool(whole),
+        left=most - spent - sum(one.steps for one in whole),
         endings=[*map(_ending, episodes), *whole],
         trial=trial,
     )
@@ -186,18 +192,18 @@ def _ending(episode: Sequence[Step]) -> EpisodeEnd:
     return EpisodeEnd(len(episode), episode[-1].terminated, episode[-1].truncated)
 
 
-def _whole(env: AnyEnv, name: str, trial: SpecTrial | None) -> list[EpisodeEnd]:
+def _whole(env: AnyEnv, name: str, trial: SpecTrial | None, most: float) -> list[EpisodeEnd]:
     """Episodes to their end, where no time limit is declared."""
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
-    played = _soon(step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name, trial))
+    played = _soon((step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name, trial)), most)
     return [_ending(list(steps)) for _, steps in itertools.groupby(played, key=lambda step: step.seed)]
 
 
-def _soon(steps: Iterable[Step]) -> list[Step]:
+def _soon(steps: Iterable[Step], most: float) -> list[Step]:
     """As many steps as may be looked at in all, and none after the time for it."""
     played, until = list[Step](), time.process_time() + LOOKING_SECONDS
-    for step in itertools.islice(steps, MOST_OF_WHOLE):
+    for step in itertools.islice(steps, max(1, int(min(most, MOST_OF_WHOLE)))):
         played.append(step)
         if time.process_time() > until:
             break
@@ -287,7 +293,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         return Seeding(steps=len(begun))
     from promptpo.spec.chance import may_draw
 
-    whole = _soon(steps_of(env, SEEDS[0], task.name))
+    whole = _soon(steps_of(env, SEEDS[0], task.name), observed.left / 3)
     ended = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
     steps = len(begun) + 3 * len(whole)
     if not ended or may_draw(env) or not all(_alike(env, seed, whole, task.name) for seed in SEEDS[1:3]):
