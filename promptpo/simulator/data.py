@@ -128,7 +128,7 @@ def cut_windows(episodes: Sequence[Recorded], steps: int = max(AHEAD)) -> Window
             episode.observations[inside + 1],
             np.where(valid, episode.rewards[inside], 0.0),
             over,
-            valid | over,
+            valid,
             np.arange(length) < FIRST_STEPS,
             np.full(length, index),
         ]

@@ -248,6 +248,8 @@ class _Fitting:
                 value, again = self._iterate(value, 3, self._free & ~untouched)
                 errors = np.where(untouched, np.inf, again)
         before, after = (self._table(vector) for vector in (self._prior, value))
+        if sum(after.explained(steps) < before.explained(steps) for steps in NEAR) == len(NEAR):
+            value, after = self._prior, before  # what was fitted does not hold elsewhere
         columns = zip(self._names, self._prior, value, errors, self._low, self._high, strict=True)
         numbers = tuple(FittedNumber(name, *map(float, row)) for name, *row in columns)
         return FitResult(
