@@ -48,6 +48,9 @@ SHOWN: Mapping[Reveal, str] = {
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
 
+ENDS_EARLY_STEPS = 40
+"""Where episodes of random actions last fewer steps, their limit is no measure of what an episode costs."""
+
 RECORDED = Usage(2_700, 0, 840)
 """Tokens of a call, the median of those of `RECORDED_FROM`; answers by hand, counted as four characters each."""
 
@@ -84,6 +87,18 @@ class Preflight:
         """Whether the budget pays for one policy's training and validation, if every episode is as long as it can be."""
         steps = self.config.budget.steps
         return steps is None or sum(self.episodes[:2]) * self.horizon <= steps
+
+    @property
+    def too_few(self) -> str:
+        """Why the steps do not pay for one policy's training episodes, so that asking for one is in vain; empty where they do."""
+        steps, (train, _, _) = self.config.budget.steps, self.episodes
+        length = self.horizon if self.spec.sample_length >= ENDS_EARLY_STEPS else self.spec.sample_length
+        if steps is None or train * length <= steps - self.spec.sample_steps:
+            return ""
+        return (
+            f"{steps:,} steps do not pay for one policy's {_counted(train, 'training episode')} of {length:,.0f} steps: give "
+            f"--max-steps {2 * math.ceil(train * length)} or more, fewer --episodes or a shorter --max-episode-steps."
+        )
 
     @property
     def division(self) -> dict[Purpose, int]:

@@ -14,6 +14,7 @@ from promptpo.files import write_atomically
 from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.rollouts import Settings
+from promptpo.run.budget import spec_steps
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Journal, from_json, read_events, writing
 from promptpo.run.origin import key_path, save_own
@@ -78,8 +79,9 @@ def described(config: Config, *, read: bool = True) -> TaskSpec:
         config: Of the run.
         read: Whether a model reads about it; else only its facts and names are found, but for what the user wrote.
     """
+    most_steps = spec_steps(config.budget.steps)
     if not read and config.spec_file is None:
-        return outline(config.task, clip_actions=config.clip_actions)
+        return outline(config.task, clip_actions=config.clip_actions, most_steps=most_steps)
     from promptpo.spec.describe import describe
 
     spec = describe(
@@ -87,6 +89,7 @@ def described(config: Config, *, read: bool = True) -> TaskSpec:
         reveal=config.reveals,
         spec_file=config.spec_file,
         clip_actions=config.clip_actions,
+        most_steps=most_steps,
     )
     return with_hint(spec, config.hint)
 

@@ -51,6 +51,7 @@ def describe(
     reveal: Reveal = "named",
     spec_file: str | None = None,
     clip_actions: bool = True,
+    most_steps: int | None = None,
 ) -> TaskSpec:
     """Describe a task to a language model.
 
@@ -63,6 +64,7 @@ def describe(
         reveal: Whether names may give the environment away.
         spec_file: A Python file whose definitions (State, Action, reward, EPISODE) replace the generated ones.
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
+        most_steps: Environment steps that finding out may take; None without a limit.
 
     Raises:
         UsageError: The spec file cannot be read, is no spec, or contradicts the environment.
@@ -70,7 +72,9 @@ def describe(
     """
     user = read_spec_file(spec_file) if spec_file is not None else None
     with opened(task) as env:
-        spec, observed = describe_env(env, task, reveal=reveal, user=user, clip_actions=clip_actions)
+        spec, observed = describe_env(
+            env, task, reveal=reveal, user=user, clip_actions=clip_actions, most_steps=most_steps
+        )
         spec = seeded(spec, env, task, observed)
     return spec if user is None else _agreeing(user, task, spec, observed)
 
@@ -99,6 +103,7 @@ def describe_env(
     user: UserSpec | None = None,
     clip_actions: bool = True,
     code: bool = True,
+    most_steps: int | None = None,
 ) -> tuple[TaskSpec, Observed]:
     """Describe an environment that is already built, with whatever wrappers it has.
 
@@ -108,12 +113,13 @@ def describe_env(
         reveal: As for `describe`.
         user: What the user wrote.
         clip_actions: As for `describe`.
+        most_steps: As for `describe`.
         code: Whether lines of the environment's own may tell the reward and the end, where they pass their check.
 
     Returns:
         The spec, and the steps that were observed for it.
     """
-    observed = observe(env, task.name, checking=code and reveal != "source")
+    observed = observe(env, task.name, checking=code and reveal != "source", most_steps=most_steps)
     source = own_source(env)
     spec = outlined(env, task, observed, source)
     source = source if reveal == "source" else OwnSource()

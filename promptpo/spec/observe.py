@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import time
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -84,6 +85,7 @@ class Observed:
         starts: More first observations, where these hold texts.
         more: Steps of episodes that were played to their end; without observations where these are large.
         attributes: What the environment itself held after some of the steps.
+        left: Steps that may still be taken.
     """
 
     steps: Sequence[Step]
@@ -96,6 +98,7 @@ class Observed:
     starts: Sequence[Any] = ()
     more: Sequence[Step] = ()
     attributes: AttributeTrace | None = None
+    left: float = math.inf
 
     @property
     def firsts(self) -> Sequence[Any]:
@@ -137,20 +140,22 @@ def opened(task: Task) -> Iterator[AnyEnv]:
         env.close()
 
 
-def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
+def observe(env: AnyEnv, name: str, *, checking: bool = False, most_steps: int | None = None) -> Observed:
     """Take random actions from fixed seeds, so that the same environment shows the same again.
 
     Args:
         env: The environment; it is left in some state in the middle of an episode.
         name: For error messages.
         checking: Whether what is read from the source of the reward and of the end runs beside the steps.
+        most_steps: About so many steps in all; None where nothing limits them.
 
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
     started = time.perf_counter()
     seeds = _seeds(env)
-    limit = max(FEWEST_STEPS, min(STEPS_PER_EPISODE, MOST_STEPS // len(seeds)))
+    most = math.inf if most_steps is None else most_steps
+    limit = int(max(FEWEST_STEPS, min(STEPS_PER_EPISODE, min(MOST_STEPS, most / 2) // len(seeds))))
     trial = None
     if checking:
         from promptpo.spec.trial import SpecTrial
@@ -177,7 +182,7 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
         trial = None if repeats else trial
     episodes += [episode(seed, trial) for seed in seeds[1:]]
     spent += sum(map(len, episodes))
-    whole = _whole(env, name, trial)
+    whole = _whole(env, name, trial, most - spent)
     endings = [*map(_ending, episodes), *map(_ending, whole)]
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
     starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
@@ -188,6 +193,7 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
         repeats=repeats,
         seconds=time.perf_counter() - started,
         played_on=bool(whole),
+        left=most - spent - sum(map(len, whole)),
         endings=endings,
         trial=trial,
         more=[step for one in whole for step in one],
@@ -207,12 +213,12 @@ def _ending(episode: Sequence[Step]) -> EpisodeEnd:
     return EpisodeEnd(len(episode), episode[-1].terminated, episode[-1].truncated)
 
 
-def _whole(env: AnyEnv, name: str, trial: SpecTrial | None) -> list[list[Step]]:
+def _whole(env: AnyEnv, name: str, trial: SpecTrial | None, most: float) -> list[list[Step]]:
     """Episodes to their end, where no time limit is declared."""
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
-    played = _soon(map(_light, (step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name, trial))))
-    return [list(steps) for _, steps in itertools.groupby(played, key=lambda step: step.seed)]
+    steps = map(_light, (step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name, trial)))
+    return [list(one) for _, one in itertools.groupby(_soon(steps, most), key=lambda step: step.seed)]
 
 
 def _light(step: Step) -> Step:
@@ -230,10 +236,10 @@ def _leaves_of(value: Any) -> Iterator[Any]:
             yield from _leaves_of(one)
 
 
-def _soon(steps: Iterable[Step]) -> list[Step]:
+def _soon(steps: Iterable[Step], most: float) -> list[Step]:
     """As many steps as may be looked at in all, and none after the time for it."""
     played, until = list[Step](), time.process_time() + LOOKING_SECONDS
-    for step in itertools.islice(steps, MOST_OF_WHOLE):
+    for step in itertools.islice(steps, max(1, int(min(most, MOST_OF_WHOLE)))):
         played.append(step)
         if time.process_time() > until:
             break
@@ -323,7 +329,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         return Seeding(steps=len(begun))
     from promptpo.spec.chance import may_draw
 
-    whole = _soon(steps_of(env, SEEDS[0], task.name))
+    whole = _soon(steps_of(env, SEEDS[0], task.name), observed.left / 3)
     ended = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
     steps = len(begun) + 3 * len(whole)
     if not ended or may_draw(env) or not all(_alike(env, seed, whole, task.name) for seed in SEEDS[1:3]):

@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     from promptpo.spec.own_source import OwnSource
 
 
-def outline(task: Task, *, clip_actions: bool = True) -> TaskSpec:
+def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = None) -> TaskSpec:
     """A task with a text that names what is observed and done, and tells nothing else.
 
     Args:
         task: The environment.
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
+        most_steps: Environment steps that finding out may take; None without a limit.
 
     Raises:
         PromptPOError: Whatever `make_env` raises.
     """
     with opened(task) as env:
-        observed = observe(env, task.name, checking=horizon_of(env) is None)
+        observed = observe(env, task.name, checking=horizon_of(env) is None, most_steps=most_steps)
         spec = outlined(env, task, observed, own_source(env))
         docs, extra = documentation_of(type(env.unwrapped)), known(env)
         parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
