@@ -12,6 +12,7 @@ from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.run.control import together
+from promptpo.search.programs.library import structures_for, write_program
 from promptpo.simulator.finish import Prune, PruneResult, Round, RoundResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
 from promptpo.simulator.search import Search, SearchResult
@@ -112,12 +113,22 @@ class ProgramSearch:
 
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
-        text = await self._ask("s.structures", prompts.structures_request(evidence))
-        sources = answers.every(text, class_name="Policy")[:STRUCTURES]
+        if self._context.learns:
+            text = await self._ask("s.structures", prompts.structures_request(evidence))
+            sources = answers.every(text, class_name="Policy")[:STRUCTURES]
+        else:
+            sources = self._library()
         found = await together(
             self._tuned(f"p{n}", source, simulation) for n, source in enumerate(sources, 1)
         )
         return sorted((one for one in found if one is not None), key=lambda one: -one.value)
+
+    def _library(self) -> tuple[str, ...]:
+        """Programs of the library, where no model writes any."""
+        spec = self._context.spec
+        spaces = spec.observation_space, spec.action_space
+        genomes = [one for one in structures_for(*spaces) if one.structure != "table"]
+        return tuple(write_program(one, *spaces, seen=spec.firsts) for one in genomes[:STRUCTURES])
 
     async def _tuned(self, key: str, source: str, simulation: Simulation) -> TunedProgram | None:
         """A program with tuned numbers; one that fails, or cannot play side by side with itself, is repaired once."""
@@ -256,6 +267,8 @@ class ProgramSearch:
 
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
+        if not self._context.learns:
+            return ""
         try:
             completion = await self._spender.ask(
                 key, "simulator", [Message("user", question)], system=self._system

@@ -128,3 +128,23 @@ def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest
     for name in products:
         assert products[name]["test"]["episodes"] == 3
         assert (found.directory / f"{name}.py").exists()
+
+
+def test_without_a_language_model_formulas_are_learnt(tmp_path: Path) -> None:
+    """A few hundred real steps of a pole give formulas in which a program of the library is tuned until it balances."""
+    found = promptpo.optimize(
+        "CartPole-v1",
+        model="search",
+        out=tmp_path / "run",
+        simulate=True,
+        policy="program",
+        recipe_options={"simulated_steps": 60_000},
+        max_steps=6_000,
+        rounds=1,
+        candidates=1,
+        test_episodes=5,
+        jobs=2,
+    )
+    assert found.data["best"]["candidate"] == "s1"
+    assert found.mean_return > 400
+    assert found.data["searched_steps"] < 6_000
