@@ -238,7 +238,7 @@ class ProgramSearch:
                     f"{best.id}.behaviour{n}", simulation, best.source
                 ),
                 moved=best.moved,
-                network=network.line if network is not None else "",
+                network=network.line if network is not None and network.value > best.value else "",
             )
             text = await self._ask(f"s.grow{n}", question)
             answer = answers.extract(text, class_name="Policy")

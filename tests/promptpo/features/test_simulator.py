@@ -78,7 +78,7 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     assert found.data["best"]["candidate"] == "s1"
     assert found.mean_return > -400
     simulated = found.data["simulator"]
-    assert simulated["steps"]["real"] <= 300 + 2 * 3 * 200
+    assert simulated["steps"]["real"] <= 500 + (3 + 1 + 1) * 2 * 200
     assert simulated["steps"]["simulated"] > 100_000
     assert all(abs(one["earned"] - one["promised"]) < 500 for one in simulated["policies"])
     assert "--policy program wants none" in overview(found.directory)
