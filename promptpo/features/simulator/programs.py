@@ -42,6 +42,9 @@ LEG, MAX_LEGS = 3, 4
 LEG_GAIN = 0.02
 """A leg that gains less than this share of what is above doing nothing is the last."""
 
+LEAST_WIDTH = 0.05
+"""Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
+
 MAX_GROWTHS = 2
 """Times that a model is asked to make the best program better."""
 
@@ -130,8 +133,17 @@ class ProgramSearch:
         genomes = [one for one in structures_for(*spaces) if one.structure != "table"]
         return tuple(write_program(one, *spaces, seen=spec.firsts) for one in genomes[:STRUCTURES])
 
-    async def _tuned(self, key: str, source: str, simulation: Simulation) -> TunedProgram | None:
-        """A program with tuned numbers; one that fails, or cannot play side by side with itself, is repaired once."""
+    async def _tuned(
+        self, key: str, source: str, simulation: Simulation, begun: SearchState | None = None
+    ) -> TunedProgram | None:
+        """A program with tuned numbers; one that fails, or cannot play side by side with itself, is repaired once.
+
+        Args:
+            key: Its name.
+            source: The module.
+            simulation: Where.
+            begun: Where the search for the program that it was grown from has come to; None where it was not.
+        """
         trial = await self._tried(f"{key}.trial", source, simulation)
         if trial.problem:
             question = prompting.render(
@@ -144,7 +156,9 @@ class ProgramSearch:
             )
             answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
             source = source if answer.problem else answer.source
-        search = Search(simulation, source, self._seed, steps=self._steps, starts=FIRST_STARTS)
+        search = Search(
+            simulation, source, self._seed, self._steps, FIRST_STARTS, widths=_widths(source, begun)
+        )
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
             return None
@@ -244,7 +258,7 @@ class ProgramSearch:
             answer = answers.extract(text, class_name="Policy")
             if answer.problem:
                 break
-            grown = await self._tuned(f"g{n}", answer.source, simulation)
+            grown = await self._tuned(f"g{n}", answer.source, simulation, best.state)
             if grown is None:
                 continue
             grown = await self.go_on(grown, simulation, nothing)
@@ -276,3 +290,14 @@ class ProgramSearch:
         except (ProviderError, BudgetSpentError):
             return ""
         return completion.text
+
+
+def _widths(source: str, begun: SearchState | None) -> dict[str, float]:
+    """First spreads of the numbers that were tuned already: as far as the search for them has come."""
+    ranges = Program.parse(source).params
+    known = begun.widths if begun is not None else {}
+    return {
+        name: max(known[name], LEAST_WIDTH * (high - low))
+        for name, (_, low, high) in ranges.items()
+        if name in known
+    }
