@@ -85,6 +85,7 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     assert (found.directory / "simulator.py").exists()
 
 
+@pytest.mark.slow
 def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
     """One more round asks for its own policy and for nothing of the simulator's."""
     first = run(Model(), tmp_path / "run")
@@ -117,6 +118,7 @@ def test_a_broken_simulator_is_corrected_or_dropped(tmp_path: Path) -> None:
     assert found.data["best"]["candidate"] == "r1c1"
 
 
+@pytest.mark.slow
 def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are tested and written; --policy decides which is best.py."""
     monkeypatch.setattr(networks, "SEEDS", 1)
@@ -130,6 +132,7 @@ def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest
         assert (found.directory / f"{name}.py").exists()
 
 
+@pytest.mark.slow
 def test_without_a_language_model_formulas_are_learnt(tmp_path: Path) -> None:
     """A few hundred real steps of a pole give formulas in which a program of the library is tuned until it balances."""
     found = promptpo.optimize(
