@@ -60,8 +60,8 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
 
     Ids are Gymnasium's, ``module:EnvId`` included (the module may lie in the current directory). Ids of
     Meta-World, MiniGrid, gymnasium-robotics and highway-env need no module; a Meta-World task may be
-    given by its own name. A class, or a function that builds an environment, is ``module:Class`` or
-    ``./file.py:Class``. The passive environment checker is left out: it costs time at every step.
+    given by its own name. A subclass of `gymnasium.Env` is ``module:Class`` or ``./file.py:Class``; a function that builds
+    an environment ends in brackets: ``module:function()``. The passive environment checker is left out: it costs time at every step.
     The environment of a family plays the variant that the seed decides; see `Task.index_of`.
 
     Args:
@@ -145,14 +145,14 @@ def _found(env_id: str) -> str | EnvSpec:
     if name.endswith(".py"):
         raise UsageError(f"{env_id} is a file; name what builds the environment in it: {env_id}:YourEnv.")
     loaded = _import_users_module(module, env_id) if module else None
-    if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name):
+    if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name.removesuffix("()")):
         _register_by_call(loaded, env_id)
     if loaded is not None and name not in gymnasium.registry:
-        from promptpo.envs.foreign import builder_of
+        from promptpo.envs.foreign import CALLED, builder_of
 
-        return EnvSpec(
-            name.rpartition(".")[2], entry_point=builder_of(_attribute(loaded, name, env_id), env_id)
-        )
+        called, name = name.endswith(CALLED), name.removesuffix(CALLED)
+        made_by = builder_of(_attribute(loaded, name, env_id), env_id.removesuffix(CALLED), called=called)
+        return EnvSpec(name.rpartition(".")[2], entry_point=made_by)
     for bring in (_import_advertised, _import_registering):
         if name not in gymnasium.registry:
             bring(name)

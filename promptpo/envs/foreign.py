@@ -11,16 +11,20 @@ import gymnasium
 
 from promptpo.errors import MissingExtraError, UsageError
 
+CALLED = "()"
+"""The name of a function that builds an environment ends so: what is no environment's class is called only where that was asked for."""
 
-def builder_of(made_by: Any, name: str) -> Callable[..., gymnasium.Env[Any, Any]]:
-    """What Gymnasium may call for an environment.
+
+def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[..., gymnasium.Env[Any, Any]]:
+    """Return what Gymnasium may call for an environment.
 
     Args:
         made_by: A class, or a function that returns an environment.
         name: What the user called it.
+        called: Whether it may be called although it is no environment's class.
 
     Raises:
-        UsageError: It is an environment already, or cannot be called.
+        UsageError: It is an environment already, cannot be called, or is no environment's class and may not be called.
     """
     if isinstance(made_by, type) and issubclass(made_by, gymnasium.Env):
         return made_by
@@ -30,6 +34,13 @@ def builder_of(made_by: Any, name: str) -> Callable[..., gymnasium.Env[Any, Any]
         )
     if not callable(made_by):
         raise UsageError(f"{name} is {made_by!r}, which builds no environment; name a class or a function.")
+    packages = {cls.__module__.partition(".")[0] for cls in getattr(made_by, "__mro__", ())}
+    if not called and packages.isdisjoint({"gym", "pettingzoo"}):
+        kind = "a class" if isinstance(made_by, type) else "a function"
+        raise UsageError(
+            f"{name} is {kind} and no subclass of gymnasium.Env, so it is not called; "
+            f"if it builds an environment, say so by brackets: {name}{CALLED}"
+        )
     return functools.partial(_build, made_by, name)
 
 

@@ -45,7 +45,7 @@ def model_module(data: Json, task: str, environment: Json | None = None) -> str:
     head = [f"A world model of {task}, learnt by promptpo from {data['steps']:,} recorded steps.", ""]
     head += [*in_words(data["score"]), "", program.docstring]
     docstring = clean("\n".join(head)).replace("\\", "/").replace('"""', "'''")
-    return f'"""{docstring}\n"""\n\n{program.without_docstring.strip()}\n{added}'
+    return f'"""{docstring}\n"""\n\n{program.body.strip()}\n{added}'
 
 
 def environment_module(data: Json, task: str) -> str:

@@ -33,6 +33,9 @@ ORIGIN = "origin"
 SETTINGS = "config.json"
 """What decides the run of a baseline, which has no ``config.toml``."""
 
+MAX_STRANGERS_HORIZON_STEPS = 100_000
+"""Steps of an episode that a run which was not made here may ask for without being trusted."""
+
 KEY_BYTES = 32
 EXPORTED = "policy"
 """What an exported file is signed as."""
@@ -136,9 +139,11 @@ def _key(*, create: bool = False) -> bytes:
 def builds(task: Task) -> str:
     """What making an environment does, in words."""
     modules = [clean_name(module) for module in modules_of(task)]
+    horizon = task.max_episode_steps or 0
+    long = f" with episodes of {horizon:,} steps" if horizon > MAX_STRANGERS_HORIZON_STEPS else ""
     if not modules:
-        return f"builds the environment {clean_name(task.name)}"
-    return f"imports the module {' and '.join(modules)} for the environment {clean_name(task.name)}"
+        return f"builds the environment {clean_name(task.name)}{long}"
+    return f"imports the module {' and '.join(modules)} for the environment {clean_name(task.name)}{long}"
 
 
 def modules_of(task: Task) -> tuple[str, ...]:
@@ -191,11 +196,15 @@ def resuming(config: Config) -> str:
 
 
 def built_in(task: Task) -> bool:
-    """Whether an environment is one of Gymnasium's own, made without arguments or wrappers, so that anyone may name it."""
+    """Whether an environment is one of Gymnasium's own, made without arguments or wrappers, so that anyone may name it.
+
+    An episode of it must have an end within reach, too.
+    """
     import gymnasium
 
     entry = gymnasium.registry.get(task.env_id)
     made_plainly = not (task.env_kwargs or task.wrappers or task.is_family)
+    made_plainly &= (task.max_episode_steps or 0) <= MAX_STRANGERS_HORIZON_STEPS
     return entry is not None and made_plainly and str(entry.entry_point).startswith("gymnasium.envs.")
 
 

@@ -20,10 +20,10 @@ MAX_NAME, MAX_WORD = 24, 32
 
 
 def kept_in(policy: Any) -> dict[str, Any]:
-    """What is of use in a policy's ``debug``; nothing where it has none, or reading it raises."""
+    """What is of use in a policy's ``debug``: an attribute that it has set itself, since nothing of it may run for being recorded."""
     try:
-        return plain(getattr(policy, "debug", None))
-    except BaseException:  # noqa: BLE001 - a property is the policy's own code
+        return plain(object.__getattribute__(policy, "__dict__").get("debug"))
+    except AttributeError:  # it has no place for attributes
         return {}
 
 

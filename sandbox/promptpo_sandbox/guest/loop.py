@@ -20,7 +20,7 @@ from promptpo_sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, se
 from promptpo_sandbox.guest.construct import compiled, construct
 from promptpo_sandbox.guest.debug import kept_in
 from promptpo_sandbox.guest.errors import ContractError, describe_failure, remember_source
-from promptpo_sandbox.guest.facades import EpisodeModules, Modules, names_in
+from promptpo_sandbox.guest.facades import EpisodeModules, Modules
 from promptpo_sandbox.guest.namespace import Output, restricted, unrestricted
 from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.seen import kept, watch
@@ -30,6 +30,9 @@ from promptpo_sandbox.guest.wire import HEADER, READ, message
 SLOW_SECONDS = 0.001
 """An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
 
+
+MAX_PICKED_NUMBERS = 128
+"""Numbers of an observation up to which picking them from a round is faster than copying a view of it."""
 
 LARGEST_READ = 1 << 20
 """Bytes that are read at once where messages are as long: as many as the pipe holds."""
@@ -83,7 +86,6 @@ class GuestLoop:
         self.modules = modules
         self.code: CodeType | None = None
         self._modules_of: dict[CodeType, Callable[[bytes], EpisodeModules]] = {}
-        self._apart = False
         self.gate = True
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
@@ -96,6 +98,7 @@ class GuestLoop:
         self._watchful = False
         self.row_dtype: np.dtype[Any] = np.dtype(float)
         self.row_shape: tuple[int, ...] | None = None
+        self._places: list[np.ndarray[Any, Any]] = []
         self.read_size = 65536
         self._rest = b""
         self.printed: list[tuple[int, str]] = []
@@ -108,27 +111,32 @@ class GuestLoop:
             if kind == wire.STEP_FIXED:
                 self._step(self._rows(payload))
             elif kind == wire.STEP_PLAIN:
-                self._step(decode(payload[HEADER.size :]))
+                self._step(decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.LANES:
-                self._change_lanes(decode(payload[HEADER.size :]))
+                self._change_lanes(decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.LAYOUT:
-                name, shape = decode(payload[HEADER.size :])
+                name, shape = decode(payload[HEADER.size :], trusted=True)
                 self.row_dtype, self.row_shape = np.dtype(name), None if shape is None else tuple(shape)
+                self._places = []
             elif kind == wire.LOAD:
-                self._load(decode(payload[HEADER.size :]))
+                self._load(decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.ASK:
-                self._answer(*decode(payload[HEADER.size :]))
+                self._answer(*decode(payload[HEADER.size :], trusted=True))
 
     def _rows(self, payload: bytes) -> list[Any]:
-        """Observations in the announced layout: ints, or arrays that a policy may write to."""
+        """Observations in the announced layout: ints, or arrays that a policy may write to, each with memory of its own."""
         flat = np.frombuffer(payload, self.row_dtype, offset=HEADER.size)
         if self.row_shape is None:
             integers: list[Any] = flat.tolist()
             return integers
         if not self.row_shape:
             return [np.array(number) for number in flat]
-        rows = flat.reshape(len(self.lanes), *self.row_shape)
-        return [row.copy() for row in rows] if self._apart else list(rows.copy())
+        shape = len(self.lanes), *self.row_shape
+        if flat.size > len(self.lanes) * MAX_PICKED_NUMBERS:
+            return [row.copy() for row in flat.reshape(shape)]
+        if not self._places:
+            self._places = [place.copy() for place in np.arange(flat.size).reshape(shape)]
+        return [flat[place] for place in self._places]
 
     def _receive(self) -> tuple[int, bytes]:
         """The kind of the next message and the message, header included."""
@@ -183,7 +191,6 @@ class GuestLoop:
             send_failure("rejected", code.message, code.detail)
             return
         self.code = code
-        self._apart = "base" in names_in(self.code)  # an array's base would show the other lanes' rows
         remember_source(source)
         self._acknowledge(1)
 
@@ -216,8 +223,7 @@ class GuestLoop:
             try:
                 lane.policy = construct(self._module(digest, output), params)
                 lane.act = lane.policy.act
-                if self.seen:
-                    watch(lane.policy, lane.note_seen)
+                watch(lane.policy, lane.note_seen)
             except BaseException as error:  # noqa: BLE001 - reported to the host
                 self._acknowledge(ready)
                 ready = 0
@@ -236,6 +242,7 @@ class GuestLoop:
 
     def _set_lanes(self, lanes: list[RunningPolicy]) -> None:
         self.lanes = lanes
+        self._places = []
         self._acts = [lane.act for lane in lanes]
 
     @staticmethod
@@ -275,7 +282,7 @@ class GuestLoop:
             self._flush_output()
         if self.debug:
             for lane in self.lanes:
-                _send_debug(lane)
+                self._send_debug(lane)
         batch.send()
         self._watchful = perf_counter() - began > self.slow_seconds
         return None
@@ -309,7 +316,7 @@ class GuestLoop:
                 failed.append(lane)
             self._flush_output()
             if self.debug:
-                _send_debug(lane)
+                self._send_debug(lane)
             now = perf_counter()
             lane.slow = now - before > self.slow_seconds
             if lane.slow:
@@ -327,6 +334,18 @@ class GuestLoop:
         self._flush_output()
         kind, text, detail = describe_failure(error)
         send_failure(kind, text, f"{detail}\nobs was {sample(obs)}".strip())
+
+    def _send_debug(self, lane: RunningPolicy) -> None:
+        """Tell the host what a policy keeps in its ``debug``, and has perceived, before its action, with which it belongs."""
+        debug = kept_in(lane.policy)
+        if debug:
+            data = encode(debug)
+            if len(data) <= wire.MAX_DEBUG_BYTES:
+                send(message(wire.DEBUG, data, lane.index))
+        if self.seen and lane.seen is not None:
+            data, lane.seen = encode(kept(lane.seen)), None
+            if len(data) <= wire.MAX_SEEN_BYTES:
+                send(message(wire.SEEN, data, lane.index))
 
     # Questions
 
@@ -374,16 +393,3 @@ class GuestLoop:
         """A fresh copy of what is no policy: nobody reads its output."""
         output = self._running = Output(0, self.printed, 0)
         return self._module(digest, output, code)
-
-
-def _send_debug(lane: RunningPolicy) -> None:
-    """Tell the host what a policy keeps in its ``debug``, and has perceived, before its action, with which it belongs."""
-    debug = kept_in(lane.policy)
-    if debug:
-        data = encode(debug)
-        if len(data) <= wire.MAX_DEBUG_BYTES:
-            send(message(wire.DEBUG, data, lane.index))
-    if lane.seen is not None:
-        data, lane.seen = encode(kept(lane.seen)), None
-        if len(data) <= wire.MAX_SEEN_BYTES:
-            send(message(wire.SEEN, data, lane.index))
