@@ -49,6 +49,7 @@ COMMANDS = "promptpo.commands"
 RUN = "runs/CartPole-v1-20260101-120000"
 
 ELSEWHERE = {
+    "demo": ("demo_command:demo", ""),
     "export": ("result_commands:export", f"{RUN} -o policy.py"),
     "evaluate": ("result_commands:evaluate", "policy.py --env CartPole-v1 --episodes 100 --json"),
     "show": ("result_commands:show", RUN),

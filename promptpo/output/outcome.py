@@ -44,8 +44,9 @@ def table(rows: Sequence[Json]) -> list[str]:
 def caveats(data: Json, directory: Path) -> list[str]:
     """What the returns of a result are not, a line each."""
     test, ahead = data.get("test"), data.get("preflight")
-    told = sentence("rewarded", test), sentence("cut", ahead, test, directory), sentence("one_episode", ahead)
-    return list(filter(None, told))
+    told = [sentence("rewarded", test), sentence("cut", ahead, test, directory)]
+    told += [sentence("one_episode", ahead, test), sentence("one_series", ahead)]
+    return list(filter(None, [*told, sentence("revealed", data)]))
 
 
 WHENCE = {

@@ -16,17 +16,14 @@ from promptpo.errors import (
     SandboxFaultError,
     UnsupportedSpaceError,
 )
-from promptpo.rollouts.jobs import Call, Job, Settings, Work, adopt_all
+from promptpo.rollouts.jobs import Call, Job, SandboxWork, Settings, Work, adopt_all
 from promptpo_sandbox import (
-    CallResult,
     Imagine,
-    Predictions,
     Replay,
     RewardFailedError,
     Rollout,
     Sandbox,
     SandboxError,
-    SandboxStatus,
     SandboxUnavailableError,
 )
 from promptpo_sandbox.errors import SpaceBorderError
@@ -113,11 +110,12 @@ class Host:
             )
         return self._envs[:n]
 
-    def answer(self, work: Work) -> Rollout | CallResult | Predictions | SandboxStatus:
+    def answer(self, work: Work) -> Any:
         """Do one piece of work: a job, a call, something with a world model, or (None) tell the sandbox's status.
 
         Raises:
             WorldFailedError: A world failed while a policy acted in it.
+            SimulatorFailedError: A simulator failed.
             EnvironmentFaultError: The environment raised.
             RewardFaultError: The reward program failed.
             SandboxFaultError: Policies cannot be confined here.
@@ -132,6 +130,8 @@ class Host:
                 return self.sandbox.replay(work)
             if isinstance(work, Imagine):
                 return self.sandbox.imagine(work)
+            if isinstance(work, SandboxWork):
+                return work.run(self.sandbox)
             return self.run(work)
         except SandboxUnavailableError as error:
             raise SandboxFaultError(f"{error}; --allow-weaker-sandbox accepts it.") from error
@@ -171,8 +171,9 @@ class Host:
             raise
         except Exception:  # the environment's own code: anything can come out of it
             self._envs.clear()
-            if self._pulse is not None:
-                self._pulse.rest()
+            if self._pulse is None or not self._pulse.number.value % 2:
+                raise  # none of it was running
+            self._pulse.rest()
             with blaming(f"the environment {self.settings.task.env_id}"):
                 raise
 

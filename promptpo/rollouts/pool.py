@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
-from promptpo.rollouts.jobs import Call, Job, Settings, Work
+from promptpo.rollouts.jobs import Call, Job, SandboxWork, Settings, Work
 from promptpo_sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
 
 
@@ -66,6 +66,10 @@ class PoolExecutor(Generic[AWorker]):
         """See `Executor.imagine`."""
         rollout: Rollout = await self._submit(request)
         return rollout
+
+    async def simulate(self, work: SandboxWork) -> Any:
+        """See `Executor.simulate`."""
+        return await self._submit(work)
 
     async def status(self) -> SandboxStatus:
         """See `Executor.status`."""

@@ -81,6 +81,15 @@ LOOKS = {10: 100, 2: 25}
 of them are paid for."""
 
 
+SPEC_SHARE = 0.1
+"""Of the steps, at most, for random actions that find out about the task before anything is asked."""
+
+
+def spec_steps(steps: int | None) -> int | None:
+    """Steps that finding out about the task may take; None without a limit."""
+    return None if steps is None else int(SPEC_SHARE * steps)
+
+
 def units(purpose: Purpose, steps: int | None, each: int, cap: int | None = None) -> int:
     """How many units of a purpose the budget pays for.
 

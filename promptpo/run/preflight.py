@@ -21,6 +21,7 @@ from promptpo.run.budget import (
 )
 
 if TYPE_CHECKING:
+    from promptpo.envs.task import Reveal
     from promptpo.llm.base import LLM
     from promptpo.run.config import Config
     from promptpo.spec import TaskSpec
@@ -31,13 +32,24 @@ SOURCES: Mapping[str, str] = {
     "environment": "an attribute of the environment",
     "observed": "the common length of the episodes that were played to their end",
     "spec file": "the spec file",
-    "none": "what the budget pays for, as no limit was seen; --max-episode-steps sets one",
+    "none": "what the budget pays for, as no limit is known; --max-episode-steps sets one",
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
 
+SHOWN: Mapping[Reveal, str] = {
+    "source": "The environment's source goes to the model's provider; --reveal named withholds it.",
+    "named": "The model is shown observations, actions, reward and documentation, and not how the environment moves.",
+    "anonymous": "The model is not shown which environment it is, nor how it moves.",
+    "bare": "The model is shown shapes and bounds only.",
+}
+"""What the model is shown of the environment, in words."""
+
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
+
+ENDS_EARLY_STEPS = 40
+"""Where episodes of random actions last fewer steps, their limit is no measure of what an episode costs."""
 
 RECORDED = Usage(2_700, 0, 840)
 """Tokens of a call, the median of those of `RECORDED_FROM`; answers by hand, counted as four characters each."""
@@ -75,6 +87,18 @@ class Preflight:
         """Whether the budget pays for one policy's training and validation, if every episode is as long as it can be."""
         steps = self.config.budget.steps
         return steps is None or sum(self.episodes[:2]) * self.horizon <= steps
+
+    @property
+    def too_few(self) -> str:
+        """Why the steps do not pay for one policy's training episodes, so that asking for one is in vain; empty where they do."""
+        steps, (train, _, _) = self.config.budget.steps, self.episodes
+        length = self.horizon if self.spec.sample_length >= ENDS_EARLY_STEPS else self.spec.sample_length
+        if steps is None or train * length <= steps - self.spec.sample_steps:
+            return ""
+        return (
+            f"{steps:,} steps do not pay for one policy's {_counted(train, 'training episode')} of {length:,.0f} steps: give "
+            f"--max-steps {2 * math.ceil(train * length)} or more, fewer --episodes or a shorter --max-episode-steps."
+        )
 
     @property
     def division(self) -> dict[Purpose, int]:
@@ -147,17 +171,18 @@ class Preflight:
             "steps_per_second": self.spec.sample_rate or None,
             "seconds": self.seconds,
             "one_episode": self.spec.one_episode,
+            "reveal": self.spec.revealed,
+            "series": list(self.spec.series),
         }
 
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
-        return (
-            [f"{self._episodes()} --estimate tells more.", *self._gaps()] if self.fits else [self._division()]
-        )
+        first = f"{self._episodes()} --estimate tells more."
+        return [*self._revealed(), *([first, *self._gaps()] if self.fits else [self._division()])]
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
-        found = [self._episodes(), self._division(), *self._gaps(), self._model()]
+        found = [self._episodes(), self._division(), *self._gaps(), self._model(), *self._revealed()]
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
@@ -168,6 +193,15 @@ class Preflight:
     def _episodes(self) -> str:
         source = SOURCES[self.spec.horizon_source]
         return f"Episodes: at most {_counted(self.horizon, 'step')}, by {source}."
+
+    def _revealed(self) -> list[str]:
+        """What the model is shown of the environment, where one is asked."""
+        if not self.llm.language_model:
+            return []
+        text = SHOWN[self.spec.revealed]
+        if self.config.reveals == "source" and self.spec.revealed != "source":
+            text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
+        return [text]
 
     def _gaps(self) -> list[str]:
         """What is not known about the task, where that is something."""

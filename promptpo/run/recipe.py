@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from promptpo.run.settings import RunSetting
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import Reveal
 
 RecipeName = Literal["default", "paper", "evolve", "model"]
 
@@ -76,3 +79,6 @@ RECIPES: Mapping[RecipeName, Recipe] = {
     "evolve": Recipe(feedback_class=False, history="parents", islands=3, probe=False),
     "model": Recipe(world=True),
 }
+
+REVEALED: Mapping[RecipeName, Reveal] = {"paper": "named"}
+"""What the model is shown of the environment where a recipe shows less than its source."""

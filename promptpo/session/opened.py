@@ -15,6 +15,7 @@ from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts import Settings
+from promptpo.run.budget import spec_steps
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Journal, from_json, read_events, writing
 from promptpo.run.origin import key_path, save_own
@@ -79,15 +80,17 @@ def described(config: Config, *, read: bool = True) -> TaskSpec:
         config: Of the run.
         read: Whether a model reads about it; else only its facts and names are found, but for what the user wrote.
     """
+    most_steps = spec_steps(config.budget.steps)
     if not read and config.spec_file is None:
-        return outline(config.task, clip_actions=config.clip_actions)
+        return outline(config.task, clip_actions=config.clip_actions, most_steps=most_steps)
     from promptpo.spec.describe import describe
 
     spec = describe(
         config.task,
-        reveal=config.reveal,
+        reveal=config.reveals,
         spec_file=config.spec_file,
         clip_actions=config.clip_actions,
+        most_steps=most_steps,
     )
     return with_hint(spec, config.hint)
 
@@ -101,10 +104,12 @@ def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
             "text": clean(spec.text),
             "action_space": recorded(spec.action_space),
             "sample_length": spec.sample_length,
+            "revealed": spec.revealed,
             "spent": {"spec": spec.sample_steps},
         },
     )
-    return replace(spec, text=found["text"], sample_length=found["sample_length"])
+    revealed = found.get("revealed", spec.revealed)
+    return replace(spec, text=found["text"], sample_length=found["sample_length"], revealed=revealed)
 
 
 def settings_for(config: Config) -> Settings:

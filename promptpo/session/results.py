@@ -97,6 +97,7 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
             "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
             "fidelity": outcome.fidelity,
         }
+    content["reveal"] = context.spec.revealed if context.spender.llm.language_model else None
     content["preflight"] = Preflight(context.spec, config, context.spender.llm).as_json()
     if config.goal:
         from promptpo.search.asked_for import unknown

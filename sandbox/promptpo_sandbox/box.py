@@ -174,9 +174,9 @@ class Sandbox:
             SandboxUnavailableError: Layers are missing and that was not accepted.
         """
         if self._beside is None:  # a sandbox has one guest at a time
-            self._beside = Sandbox(self.limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1)
-        runner = self._beside._runner(source)  # noqa: SLF001 - another of this class
-        return AskedReward(runner.asked("it", "; return a number from step instead", RewardFailedError))
+            self._beside = self.beside(self.limits)
+        instead = "; return a number from step instead"
+        return AskedReward(self._beside.asking(source, "it", instead, RewardFailedError))
 
     def asked(
         self,
@@ -195,6 +195,24 @@ class Sandbox:
             UnsupportedSpaceError: Observations or actions cannot cross the border.
         """
         return AskedPolicies(self._runner(source), observation_space, action_space, self._end_guest)
+
+    def beside(self, limits: Limits) -> Sandbox:
+        """Another sandbox with the same layers; whoever asks for it closes it."""
+        return Sandbox(limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1)
+
+    def asking(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Asked:
+        """A module in a fresh guest that is asked for plain data until its `Asked` is closed.
+
+        Args:
+            source: The module.
+            name: What a failure calls it.
+            instead: What it is to do instead of disturbing its process.
+            error: What a failure is raised as.
+
+        Raises:
+            AskFailedError: The source is refused, as `error`.
+        """
+        return self._runner(source).asked(name, instead, error)
 
     def _claimed_core(self) -> CoreClaim:
         if self._claim is None:

@@ -13,7 +13,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.foreign import as_gymnasium
 from promptpo.envs.objects import named, task_of
 from promptpo.envs.task import OBJECTS, Task, Wrapping
-from promptpo.errors import MissingExtraError, PromptPOError, UsageError
+from promptpo.errors import PromptPOError, UsageError
 from promptpo.spec.describe import describe
 from tests.promptpo.envs.lifts import Lift, Locked, Scaled, several, short_lift
 
@@ -192,35 +192,9 @@ def foreign(package: Any) -> Any:
     return types.new_class("Theirs", (), {}, lambda body: body.update(__module__=f"{package}.env"))()
 
 
-def test_other_libraries_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PettingZoo gets a sentence; Gym gets shimmy's layer or the command that installs it."""
+def test_other_libraries_are_told_apart() -> None:
+    """PettingZoo gets a sentence, and so does what has neither spaces nor a base class."""
     with pytest.raises(UsageError, match="of several agents"):
         as_gymnasium(foreign("pettingzoo"), "theirs")
-    monkeypatch.setitem(sys.modules, "shimmy", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "promptpo\[gym\]"'):
-        as_gymnasium(foreign("gym"), "theirs")
-
-
-def test_gym_environments_go_through_shimmy() -> None:
-    """A class of Gym 0.21's kind is adapted, and the spec tells of it and not of the layer."""
-    gym: Any = pytest.importorskip("gym")
-    pytest.importorskip("shimmy")
-
-    class Old(gym.Env):  # type: ignore[misc]
-        """A number."""
-
-        observation_space, action_space = gym.spaces.Discrete(3), gym.spaces.Discrete(2)
-
-        def seed(self, seed: Any = None) -> None:
-            self.start = (seed or 0) % 3
-
-        def reset(self) -> Any:
-            return self.start
-
-        def step(self, action: Any) -> Any:
-            return action, 1.0, True, {}
-
-    env = as_gymnasium(Old(), "old")
-    assert env.reset(seed=2)[0] == 2
-    assert env.step(1)[:4] == (1, 1.0, True, False)
-    assert type(env).__doc__ == "A number."
+    with pytest.raises(UsageError, match="which is no gymnasium"):
+        as_gymnasium(foreign("theirs"), "theirs")
