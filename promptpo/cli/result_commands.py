@@ -28,14 +28,10 @@ from promptpo.errors import UsageError
 
 
 @grouped
-def export(  # noqa: PLR0913 - flags
+def export(
     run: RunDir,
     candidate: CandidateName = None,
     output: Output = None,
-    world: Annotated[
-        Path | None,
-        typer.Option(help="Write the run's world model to this file instead, as a Gymnasium environment."),
-    ] = None,
     recording: Annotated[
         Path | None,
         typer.Option(help="Write the run's prompts and answers to this .jsonl.xz file instead, for replay:."),
@@ -46,7 +42,7 @@ def export(  # noqa: PLR0913 - flags
 ) -> None:
     """Write a run's best policy as one file.
 
-    Or with --world its world model, or with --recording what was said. Of a folder of --seeds it is the policy that is best by its validation episodes.
+    Or with --recording what was said. Of a folder of --seeds it is the policy that is best by its validation episodes.
 
     It runs without promptpo. Nothing of the run is executed. The file builds the environment that the run names, which for a
     run that was not made here needs --trust, or another one by --env, unless it is Gymnasium's own.
@@ -57,13 +53,6 @@ def export(  # noqa: PLR0913 - flags
     run = seeds_command.chosen_run(run, candidate)
     if recording is not None:
         _write_recording(run, recording, as_json=as_json)
-        return
-    if world is not None:
-        from promptpo.output.world import exported_world
-
-        write_output(
-            exported_world(read_view(run)), world, {"run": str(run), "world": str(world)} if as_json else None
-        )
         return
     text = export_text(
         run,

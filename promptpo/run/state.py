@@ -187,11 +187,6 @@ class RunState:
         return list(self.told["session"].values())
 
     @property
-    def worlds(self) -> list[Mapping[str, Any]]:
-        """World models with their held-out scores, oldest first."""
-        return list(self.told["world"].values())
-
-    @property
     def unanswered(self) -> dict[int, Mapping[str, str]]:
         """Why a sample has no answer, by slot, of every round that has ended."""
         return {int(key[1:]): data["unanswered"] for key, data in self.told["round"].items()}
@@ -201,14 +196,6 @@ class RunState:
         """The batches of the round that is going on."""
         name = f"r{self.history.rounds + 1}."
         return [data for key, data in self.told["tuning"].items() if key.startswith(name)]
-
-    @property
-    def studies(self) -> list[str]:
-        """What came of using world models, in words."""
-        return [
-            f"{'study' if key.startswith('w') else 'round'} {key[1:]}: {said}"
-            for key, said in self.told["note"].items()
-        ]
 
     @property
     def test(self) -> Evaluation | None:
@@ -221,11 +208,6 @@ class RunState:
     def seconds_per_test_episode(self) -> float:
         """Wall time as if one process had played them; 0 where there was no test."""
         return self.test.seconds / max(1, len(self.test.episodes)) if self.test is not None else 0.0
-
-    @property
-    def imagined(self) -> int:
-        """Steps that were taken in world models."""
-        return sum(self.told["imagined"].values())
 
     @property
     def planned_test(self) -> int:

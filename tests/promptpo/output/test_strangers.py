@@ -21,7 +21,6 @@ from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import write_atomically
 from promptpo.output.exporting import gated, task_of
-from promptpo.output.world import environment_module
 from promptpo.program import Program
 from promptpo.run.artifacts import inflate
 from promptpo.run.config import load_config
@@ -78,84 +77,6 @@ def test_candidates_are_called_as_files_may_be(tmp_path: Path, name: str) -> Non
     with pytest.raises(RunError, match="which is no file's name"):
         results._write_policies(run, attempts)
     assert [path.name for path in tmp_path.rglob("*")] == ["deep", "run", "policies"]
-
-
-WORLD = """
-class World:
-    def __init__(self, obs, rng):
-        self.obs = obs
-    def step(self, action):
-        return self.obs, 0.0, False
-    def sync(self, obs):
-        self.obs = obs
-"""
-
-
-@pytest.mark.parametrize(
-    ("field_name", "value"),
-    [
-        ("source", "import os" + WORLD),
-        ("start", "__import__('os').getcwd()"),
-        ("start", "np.load('x')"),
-        ("written", ["spaces.Discrete(2) if print(1) else 0", "spaces.Discrete(2)"]),
-        ("written", ["spaces.Discrete(2)", "(lambda: 0)()"]),
-    ],
-)
-def test_a_world_of_a_journal_is_no_code(field_name: str, value: Any) -> None:
-    """Spaces and starts are plain expressions, and the model has passed the gate."""
-    data = {
-        "source": WORLD,
-        "steps": 1,
-        "score": {},
-        "starts": [0],
-        "horizon": 10,
-        "written": ["spaces.Discrete(2)", "spaces.Discrete(2)"],
-        "start": "int(start)",
-    }
-    with pytest.raises(RunError):
-        environment_module({**data, field_name: value}, "X-v0")
-
-
-FULL = {
-    "source": WORLD,
-    "steps": 1,
-    "score": {"failure": "it is a test"},
-    "starts": [[0.0, 1.0]],
-    "horizon": 10,
-    "written": ["spaces.Box(-1.0, 1.0, (2,), dtype=np.float64)", "spaces.Discrete(2)"],
-    "start": "np.array(start, dtype=np.float64)",
-}
-
-
-def world_of(text: str) -> Any:
-    """The environment of an exported world, made."""
-    module: dict[str, Any] = {"__name__": "w"}
-    exec(text, module)  # noqa: S102 - what a person does with the file
-    return module["WorldEnv"]()
-
-
-def test_a_world_keeps_its_own_names() -> None:
-    """What is added to a model does not take the place of what the model calls so, and brings its own numpy."""
-    source = WORLD.replace("self.obs, 0.0", "self.obs, step(1.0) + STARTS + spaces + np")
-    own = "STARTS = 5.0\nspaces = np = 0.5\ndef step(x):\n    return 2.0 * x\n"
-    env = world_of(environment_module({**FULL, "source": own + source}, "X-v0"))
-    assert env.reset(seed=1)[0].tolist() == [0.0, 1.0]
-    assert env.step(0)[1] == 8.0
-
-
-def test_the_header_of_a_world_is_plain_text() -> None:
-    """Whatever its task is called, and whatever its docstring says by escapes."""
-    source = '"""a\\u202e\\x00\\ud800 \\"\\"\\" b"""\n' + WORLD
-    text = environment_module({**FULL, "source": source}, 'X"""\u202e\x00-v0')
-    assert not {character for character in text if not (character.isprintable() or character == "\n")}
-    assert world_of(text).reset(seed=1)
-
-
-@pytest.mark.parametrize("start", [[float("nan"), 0.0], [0.0, float("-inf")]])
-def test_a_world_starts_from_numbers(start: Any) -> None:
-    """No file is written that cannot be imported."""
-    with pytest.raises(ValueError, match="JSON"):
-        environment_module({**FULL, "starts": [start]}, "X-v0")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpo.run.budget import allowance
+from promptpo.run.budget import allowance, simulates
 
 if TYPE_CHECKING:
     from promptpo.search.context import SearchContext
@@ -22,10 +22,10 @@ def hang_features(context: SearchContext, sampler: Sampler) -> None:
         from promptpo.search.probing import Experimenter
 
         features.hang(Experimenter(context, allowed, features))
-    if config.switches.world:
-        from promptpo.world.search import WorldSearch
+    if simulates(config, context.spender.llm):
+        from promptpo.features.simulator.feature import SimulatorSearch
 
-        features.hang(WorldSearch(context, sampler))
+        features.hang(SimulatorSearch(context, sampler))
     if context.camera is not None:
         from promptpo.search.filming import Filming
 
