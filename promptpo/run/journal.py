@@ -153,32 +153,20 @@ def read_events(path: Path) -> list[Event]:
     return _read(path)[0]
 
 
-MAX_STRANGERS_FILE_BYTES = 1 << 25
-"""Bytes of a journal or result that are read of a run that was not made here."""
-
-
 def file_of_run(path: Path) -> bytes:
     """The content of a file that every run has.
 
     Raises:
         RunError: There is none, or it is too large.
     """
-    from promptpo.run.origin import made_here
-
     try:
-        content = bounded(read_regular(path))
+        return bounded(read_regular(path))
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
         ) from error
     except ValueError as error:
         raise RunError(f"{path} cannot be read: {error}.") from error
-    if len(content) > MAX_STRANGERS_FILE_BYTES and not made_here(path.parent):
-        raise RunError(
-            f"{path} has {len(content) >> 20} MB, and of a run that was not made here no more than "
-            f"{MAX_STRANGERS_FILE_BYTES >> 20} MB are read; look at it on the machine where it was made."
-        )
-    return content
 
 
 def _read(path: Path) -> tuple[list[Event], int]:

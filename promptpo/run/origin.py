@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.errors import UsageError
+from promptpo.errors import RunError, UsageError
 from promptpo.files import read_regular, write_atomically
 from promptpo.run.config import CONFIG, config_text
 from promptpo_sandbox.text import clean_name
@@ -32,6 +32,9 @@ ORIGIN = "origin"
 
 SETTINGS = "config.json"
 """What decides the run of a baseline, which has no ``config.toml``."""
+
+MAX_STRANGERS_FILE_BYTES = 1 << 25
+"""Bytes of a journal or result that are read of a run that was not made here."""
 
 MAX_STRANGERS_HORIZON_STEPS = 100_000
 """Steps of an episode that a run which was not made here may ask for without being trusted."""
@@ -234,6 +237,22 @@ def place_for(run: Path, name: str, out: Path | None, *, own: bool) -> Path:
             f"{run} was not made here, and there is a {name} here already; name another place for it."
         )
     return path
+
+
+def check_size(directory: Path) -> None:
+    """Refuse to read what would take long of a run that was not made here.
+
+    Raises:
+        RunError: A file of it is larger than that.
+    """
+    for path in (directory / "journal.jsonl", directory / "result.json"):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            size = path.stat().st_size
+            if size > MAX_STRANGERS_FILE_BYTES and not made_here(directory):
+                raise RunError(
+                    f"{path} has {size >> 20} MB, and of a run that was not made here no more than "
+                    f"{MAX_STRANGERS_FILE_BYTES >> 20} MB are read; look at it on the machine where it was made."
+                )
 
 
 def check_trust(directory: Path, does: str, again: Sequence[str]) -> None:

@@ -24,7 +24,8 @@ from promptpo.output.exporting import gated, task_of
 from promptpo.program import Program
 from promptpo.run.artifacts import inflate
 from promptpo.run.config import load_config
-from promptpo.run.journal import MAX_STRANGERS_FILE_BYTES, Event, read_events
+from promptpo.run.journal import Event, read_events
+from promptpo.run.origin import MAX_STRANGERS_FILE_BYTES
 from promptpo.run.state import RunState
 from promptpo.session import results
 
