@@ -17,6 +17,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
 from promptpo.run.ledger import Ledger
+from promptpo.run.origin import check_size
 from promptpo.run.records import Attempt
 
 
@@ -222,4 +223,5 @@ def read_state(directory: Path) -> RunState:
     Raises:
         RunError: It is not a readable run.
     """
+    check_size(directory)
     return RunState.of(load_config(directory / CONFIG), read_events(directory / JOURNAL))

@@ -89,8 +89,8 @@ async def concluded(
     test = await _tested(context, best, control, "test", context.seeds.test(config.most_tested))
     held_out = None
     if config.task.held_out:
-        seeds = context.seeds.held_out(config.most_tested)
-        held_out = await _tested(context, best, control, "held_out", seeds)
+        apart = context.seeds.held_out(config.most_tested)
+        held_out = await _tested(context, best, control, "held_out", apart)
     outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
     if test is not None:
         tested_so_far(outcome)

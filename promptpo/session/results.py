@@ -15,6 +15,7 @@ from promptpo.output.report.page import write_report
 from promptpo.output.report.result import REPORT, refined_before, scored
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
+from promptpo.program import Program
 from promptpo.run.journal import Journal, going_on, writing
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
@@ -156,4 +157,5 @@ def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
     make_folder(folder)
     for attempt in attempts:
         if attempt.candidate.source:
-            write_atomically(folder / f"{file_name(attempt.id)}.py", attempt.candidate.source)
+            module = Program.parse(attempt.candidate.source).postponed
+            write_atomically(folder / f"{file_name(attempt.id)}.py", module.source)
