@@ -157,7 +157,7 @@ class SimulatorSearch(Feature):
         self._say("written", self._quality(version))
         self._journal.once("decision", "s.version0", lambda: version.key)
         nothing = self._nothing(history)
-        programs, networks = await self._found(version, nothing, history)
+        programs, networks = await self._found(version, history)
         finalists = await self._decided(version, programs, networks, nothing, history)
         await self._recorded(finalists, programs, history)
 
@@ -182,7 +182,7 @@ class SimulatorSearch(Feature):
     # In the simulator
 
     async def _found(
-        self, version: Version, nothing: float, history: History
+        self, version: Version, history: History
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         simulation = self._simulators.simulation(version)
         untrained = trainable(simulation.observation_space, simulation.action_space)
@@ -194,7 +194,7 @@ class SimulatorSearch(Feature):
             for n, one in enumerate(programs):
                 self._say(f"{one.id}", f"{one.idea} Simulated return {number(one.value)}")
                 if not n:
-                    programs[0] = await self._programs.go_on(one, simulation, nothing)
+                    programs[0] = await self._programs.go_on(one, simulation)
             return sorted(programs, key=lambda one: -one.value)
 
         async def trained() -> list[TrainedNetwork]:
@@ -210,7 +210,7 @@ class SimulatorSearch(Feature):
             writing, training = group.create_task(written()), group.create_task(trained())
         programs, networks = writing.result(), training.result()
         if programs:
-            programs = await self._programs.grow(programs, simulation, nothing, next(iter(networks), None))
+            programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
             programs = await self._finished(programs, simulation)
         return programs, networks
 
@@ -252,7 +252,7 @@ class SimulatorSearch(Feature):
                 break
             short = [one for one in latest if one.disappoints(nothing)]
             version = await self._refitted(version, n + 1, short, history)
-            programs, networks = await self._gone_on(version, programs, networks, nothing, n + 1)
+            programs, networks = await self._gone_on(version, programs, networks, n + 1)
         return decided
 
     def _room(self, policies: int) -> int:
@@ -317,14 +317,10 @@ class SimulatorSearch(Feature):
         version: Version,
         programs: Sequence[TunedProgram],
         networks: Sequence[TrainedNetwork],
-        nothing: float,
         n: int,
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         simulation = self._simulators.simulation(version)
-        tuned = [
-            await self._programs.go_on(one, simulation, nothing, legs=1, name=f"refit{n}.")
-            for one in programs[:1]
-        ]
+        tuned = [await self._programs.go_on(one, simulation, f"refit{n}") for one in programs[:1]]
         return (
             [await self._programs.finish(one, simulation, prune=False) for one in tuned],
             [await self._networks.go_on(one, simulation, n) for one in networks[:1]],
