@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
@@ -130,13 +131,21 @@ class SimulatorSearch(Feature):
         begun = self._journal.find("real", "held1") is not None
         if not begun and self._journal.find("decision", "r1.where") is not None:
             return  # the run began without
-        spec = self._context.spec
-        reason = supports(spec.observation_space, spec.action_space)
+        reason = self._impossible()
         if reason:
-            self._say("supports", f"no simulator: {reason.rstrip('.')}")
+            self._say("supports", reason)
             return
         with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
             await self._search(history)
+
+    def _impossible(self) -> str:
+        """Why no simulator is asked for; empty where one is."""
+        spec = self._context.spec
+        if self._context.config.task.is_family:
+            return "no simulator: the task has several variants"
+        if pictures_in(spec.observation_space):
+            return "no simulator: observations are pictures"
+        return supports(spec.observation_space, spec.action_space)
 
     def _say(self, key: str, text: str) -> None:
         """Say in the journal what a step came to."""
@@ -356,7 +365,7 @@ class SimulatorSearch(Feature):
         if data is None:
             return {}
         candidate = Candidate(
-            NETWORK, data["source"], 0, digest=Program.parse(data["source"]).digest, origin=ORIGIN
+            NETWORK, data["source"], 0, digest=Program.parse(data["source"]).digest, origin="network"
         )
         evaluation = from_json(Evaluation, data["evaluation"])
         prose = f"A network that was trained in a simulator, which promised {number(data['simulated'])}."
