@@ -171,8 +171,9 @@ class Host:
             raise
         except (Exception, SystemExit):  # the environment's own code: anything can come out of it
             self._close_environments()
-            if self._pulse is not None:
-                self._pulse.rest()
+            if self._pulse is None or not self._pulse.number.value % 2:
+                raise  # none of it was running
+            self._pulse.rest()
             with blaming(f"the environment {self.settings.task.name}"):
                 raise
 

@@ -16,7 +16,7 @@ import numpy as np
 from promptpo_sandbox.arrays import assembled
 from promptpo_sandbox.guest.actions import Layout, sample
 from promptpo_sandbox.guest.errors import ContractError
-from promptpo_sandbox.guest.namespace import MODULE_NAME
+from promptpo_sandbox.guest.facades import MODULE_NAME
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Lanes: TypeAlias = tuple[Array, Array, Array]
@@ -102,6 +102,19 @@ class LaneSimulator:
         ]
         self._last = np.concatenate(rows)
         return self._last.copy()
+
+    def tile(self, copies: int) -> Array:
+        """Repeat all lanes, so that several candidates meet the same states; which of the old lanes each one was."""
+        fixed, parts, at = self._fixed(), zip(self.parts, self._sizes, strict=True), 0
+        order: list[Array] = []
+        for part, size in parts:
+            rewrite(part, partial(_tiled, fixed, size, copies))
+            order.append(np.tile(np.arange(at, at + size), copies))
+            at += size
+        self._sizes = [size * copies for size in self._sizes]
+        rows = np.concatenate(order)
+        self._last = self._last[rows]
+        return rows
 
     def set(self, observations: Array) -> None:
         """Start as many lanes from observations."""
@@ -200,6 +213,12 @@ class LaneSimulator:
                 simulator.step(action[:n])
             self._constants = constants(pair[0], pair[1], 0)
         return self._constants
+
+
+def _tiled(fixed: frozenset[Place], n: int, copies: int, place: Place, array: Array, _: Any) -> Array:
+    if place in fixed or not array.ndim or len(array) != n:
+        return array
+    return np.tile(array, (copies, *[1] * (array.ndim - 1)))
 
 
 def kept(

@@ -92,13 +92,15 @@ class SimulatorService:
             if names is None
             else [dict(zip(names, row, strict=True)) for row in table.tolist()]
         )
-        each = [vector for vector in vectors for _ in range(lanes)]
+        simulator = self._simulator(request)
+        obs, rows = _begin(simulator, request["starts"], lanes, len(vectors))
+        each = [vectors[row // lanes] for row in rows]
         try:
             module = self._policy(request["policy"], request["source_bytes"], request["digest"])
             kind = LanePlayer if request["together"] else CopyPlayer
             player: SharedPlayer = kind(module, each, request["layouts"])
-            episodes = LaneEpisodes(self._simulator(request), player, request)
-            return *episodes.run(len(each)), _failure(player.failed)
+            episodes = LaneEpisodes(simulator, player, request)
+            return *episodes.run(obs, rows), _failure(player.failed)
         except SimulatorFailedInsideError:
             raise
         except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
@@ -107,8 +109,8 @@ class SimulatorService:
     def _compare(self, request: dict[str, Any]) -> str:
         """Why a policy cannot act in lanes; empty where it acts there as lone copies do."""
         vectors = request["trials"]
-        module = self._policy(request["policy"], request["source_bytes"], request["digest"])
         try:
+            module = self._policy(request["policy"], request["source_bytes"], request["digest"])
             together = LanePlayer(module, vectors, request["layouts"])
             alone = CopyPlayer(module, vectors, request["layouts"])
             lanes = self._simulator(request)
@@ -194,21 +196,25 @@ class LaneEpisodes:
 
     def __init__(self, lanes: LaneSimulator, player: SharedPlayer, request: dict[str, Any]) -> None:
         self._lanes, self._player = lanes, player
-        self._horizon, self._starts = request["horizon"], request["starts"]
+        self._horizon = request["horizon"]
         self._recorded, self._seconds = request["record"], request["seconds"]
         self._bonus = request["bonus"]
 
-    def run(self, n: int) -> tuple[Any, ...]:
+    def run(self, obs: Array, running: Array) -> tuple[Any, ...]:
         """Returns, lengths, endings, whether the policy kept acting, trajectories, broken lanes, and lane steps.
+
+        Args:
+            obs: First observations.
+            running: The number of the episode that each lane plays.
 
         Raises:
             SimulatorFailedInsideError: The simulator failed, not the policy.
         """
+        n, lanes = len(running), self._lanes
         returns, lengths = np.zeros(n), np.zeros(n, int)
         ended, sound = np.zeros(n, bool), np.ones(n, bool)
-        lanes, running = self._lanes, np.arange(n)
-        obs = self._begin(n)
-        rows, began = [obs[: self._recorded]], perf_counter()
+        chosen = np.argsort(running)[: self._recorded]
+        rows, began = [obs[chosen]], perf_counter()
         actions: list[Array] = []
         rewards: list[Array] = []
         for _ in range(self._horizon):
@@ -224,9 +230,9 @@ class LaneEpisodes:
             sound[running] &= good | ~alive
             ended[running] |= over | ~good
             if self._recorded:
-                rows.append(obs[: self._recorded])
-                actions.append(acted[: self._recorded])
-                rewards.append(reward[: self._recorded])
+                rows.append(obs[chosen])
+                actions.append(acted[chosen])
+                rewards.append(reward[chosen])
             stay = ~ended[running]
             left = int(stay.sum())
             if not left or perf_counter() - began > self._seconds:
@@ -238,12 +244,25 @@ class LaneEpisodes:
         kept = (np.stack(rows), np.stack(actions), np.stack(rewards)) if self._recorded and actions else None
         return returns, lengths, ended, sound, kept, lanes.broken, lanes.steps
 
-    def _begin(self, n: int) -> Array:
-        try:
-            if self._starts is None:
-                return self._lanes.reset(n)
-            starts = np.resize(self._starts, (n, *self._starts.shape[1:]))
-            self._lanes.set(starts)
-        except BaseException as error:
-            raise SimulatorFailedInsideError from error
-        return starts.astype(self._lanes.observation.dtype)
+
+def _begin(lanes: LaneSimulator, starts: Array | None, n: int, candidates: int) -> tuple[Array, Array]:
+    """Start n episodes of each candidate in the same states: observations, and whose episode each lane is.
+
+    Raises:
+        SimulatorFailedInsideError: The simulator failed.
+    """
+    try:
+        if starts is None:
+            obs = lanes.reset(n)
+        else:
+            obs = np.resize(starts, (n, *starts.shape[1:])).astype(lanes.observation.dtype)
+            lanes.set(obs)
+        old = lanes.tile(candidates) if candidates > 1 else np.arange(n)
+    except BaseException as error:
+        raise SimulatorFailedInsideError from error
+    seen = np.zeros(n, int)
+    rows = np.zeros(len(old), int)
+    for lane, first in enumerate(old):
+        rows[lane] = seen[first] * n + first
+        seen[first] += 1
+    return obs[old], rows
