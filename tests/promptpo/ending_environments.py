@@ -74,7 +74,7 @@ class Simulator(gymnasium.Env[Any, Any]):
         self.closing, self.stepping = CLOSES[close], STEPS[step]
         self.process = subprocess.Popen(["sleep", "600"])
         self._note("start")
-        HABITS[habit]()  # type: ignore[no-untyped-call]
+        HABITS[habit]()
 
     def _note(self, what: str) -> None:
         with self.log.open("a") as file:
