@@ -39,7 +39,7 @@ def simulator_system(context: SearchContext) -> str:
     return prompting.render(
         "simulator_system",
         spec=spec.text,
-        source=context.config.reveal == "source",
+        source=spec.revealed == "source",
         body="BODY = " in spec.text,
         horizon=context.horizon,
         goal=_goal(context),
@@ -152,7 +152,7 @@ def policies_system(context: SearchContext) -> str:
     return prompting.render(
         "simulated_system",
         spec=spec.text,
-        source=context.config.reveal == "source",
+        source=spec.revealed == "source",
         horizon=context.horizon,
         goal=_goal(context),
         observation=_seen_by_policy(spec.observation_space),
