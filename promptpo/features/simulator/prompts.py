@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ def simulator_system(context: SearchContext) -> str:
         spec=spec.text,
         source=spec.revealed == "source",
         body="BODY = " in spec.text,
+        engine=importlib.util.find_spec("mujoco") is not None,
         horizon=context.horizon,
         goal=_goal(context),
         obs_lanes=in_lanes(spec.observation_space),
