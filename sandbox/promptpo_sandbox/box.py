@@ -204,9 +204,14 @@ class Sandbox:
         """
         return AskedPolicies(self._runner(source), observation_space, action_space, self._end_guest)
 
-    def beside(self, limits: Limits) -> Sandbox:
-        """Another sandbox with the same layers; whoever asks for it closes it."""
-        return Sandbox(limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1)
+    def beside(self, limits: Limits, modules: Mapping[str, str] | None = None) -> Sandbox:
+        """Another sandbox with the same layers; whoever asks for it closes it.
+
+        Args:
+            limits: What policies may use there.
+            modules: See `Sandbox`; an empty directory stands for an installed package.
+        """
+        return Sandbox(limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1, modules=modules)
 
     def asking(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Asked:
         """A module in a fresh guest that is asked for plain data until its `Asked` is closed.
