@@ -15,6 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo_sandbox.asked import Asked, AskFailedError
+from promptpo_sandbox.guest import mechanism
 from promptpo_sandbox.pipes import failed
 from promptpo_sandbox.results import Episode, Failure, Limits
 from promptpo_sandbox.seeds import digest_of
@@ -163,7 +164,8 @@ class SimulatorGuest:
 
     def __init__(self, sandbox: Sandbox, simulated: Simulated, seed: int = 0) -> None:
         self.simulated, self.seed = simulated, seed
-        self._box = sandbox.beside(simulator_limits(sandbox.limits))
+        engine = {mechanism.MODULE: ""} if "mechanism" in simulated.source else None
+        self._box = sandbox.beside(simulator_limits(sandbox.limits), engine)
         self._limits = self._box.limits
         try:
             self._asked: Asked = self._box.asking(

@@ -37,7 +37,7 @@ class Model:
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that take seconds."""
-    monkeypatch.setattr(programs, "MAX_LEGS", 1)
+    monkeypatch.setattr(programs, "LONG_STEPS", 1)
 
 
 def run(model: Model, out: Path, **more: Any) -> Any:
