@@ -141,7 +141,8 @@ class Host:
             RewardFaultError: The reward program failed.
         """
         own = self.settings.task.reward
-        envs = self.envs(min(self.settings.lanes, max(1, len(job.trials))))
+        lanes = 1 if job.apart else self.settings.lanes
+        envs = self.envs(min(lanes, max(1, len(job.trials))))
         try:
             return self.sandbox.rollout(
                 job.source,
@@ -152,6 +153,7 @@ class Host:
                 stop_on_failure=job.stop_on_failure,
                 on_step_limit=job.step_limit,
                 reward=job.reward or (own.source if own else ""),
+                apart=job.apart,
             )
         except EnvironmentFaultError:
             self._close_environments()

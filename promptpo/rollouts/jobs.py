@@ -35,6 +35,7 @@ class Job:
             only itself (tuning).
         step_limit: Environment steps that the job may take in all.
         reward: A reward program to use instead of the task's; empty for the task's, if it has one.
+        apart: Whether each episode has a guest of its own: where the numbers count.
     """
 
     source: str
@@ -43,6 +44,7 @@ class Job:
     stop_on_failure: bool = True
     step_limit: int | None = None
     reward: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

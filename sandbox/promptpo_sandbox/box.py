@@ -108,6 +108,7 @@ class Sandbox:
         stop_on_failure: bool = True,
         on_step_limit: int | None = None,
         reward: str = "",
+        apart: bool = False,
     ) -> Rollout:
         """Roll a policy out.
 
@@ -127,6 +128,8 @@ class Sandbox:
             on_step_limit: Environment steps that may be taken in all; trials unfinished then are left out.
             reward: A module with ``class Reward`` that says what steps earn instead of the environment; it runs in
                 a guest of its own. See `promptpo_sandbox.guest.rewards`.
+            apart: Whether each episode has a guest of its own, so that nothing can be carried from one to the next,
+                whatever is within reach; episodes are then played one after the other.
 
         Returns:
             Episodes in the order of the trials.
@@ -149,7 +152,12 @@ class Sandbox:
             asked = self.rewarding(reward) if reward else None
             progress = Progress(trials, stop_on_failure, on_step_limit, self.limits.output_bytes)
             return runner.run(
-                list(envs)[: len(trials)], progress, record=record, clip_actions=clip_actions, reward=asked
+                list(envs)[: len(trials)],
+                progress,
+                record=record,
+                clip_actions=clip_actions,
+                reward=asked,
+                apart=apart,
             )
         except BaseException:
             self._end_guest()

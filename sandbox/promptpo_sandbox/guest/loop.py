@@ -174,7 +174,7 @@ class GuestLoop:
         self.seen = request["seen"]
         self._batch = batch_of(request["layout"], self._outbox)
         source = request["source"]
-        code = compiled(source, request["source_bytes"], gate=self.gate)
+        code = compiled(source, request["source_bytes"], gate=self.gate and not request["admitted"])
         if isinstance(code, Rejected):
             self._outbox.fail("rejected", code.message, code.detail)
             return
