@@ -82,7 +82,8 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     assert simulated["steps"]["simulated"] > 100_000
     assert all(abs(one["earned"] - one["promised"]) < 500 for one in simulated["policies"])
     assert "--policy program wants none" in overview(found.directory)
-    assert (found.directory / "simulator.py").exists()
+    assert "class SimulatedEnv" in (found.directory / "simulator.py").read_text()
+    assert "Promised and kept" in (found.directory / "report.html").read_text()
 
 
 @pytest.mark.slow
