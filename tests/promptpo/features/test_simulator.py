@@ -38,6 +38,7 @@ class Model:
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that take seconds."""
     monkeypatch.setattr(programs, "LONG_STEPS", 1)
+    monkeypatch.setattr(programs, "GROWN_STEPS", 1)
 
 
 def run(model: Model, out: Path, **more: Any) -> Any:
