@@ -24,6 +24,7 @@ whoever plays one action by action gets it as an exception, since there is no ep
 
 from __future__ import annotations
 
+import re
 import sysconfig
 import traceback
 from pathlib import Path
@@ -129,16 +130,31 @@ def place_of(fault: BaseException) -> str:
 def place_among(frames: Iterable[tuple[str, object, str]]) -> str:
     """The same of (file, line, function), innermost first.
 
-    What Python, installed packages and we ourselves were doing around the user's code is passed over.
+    What Python, libraries and we ourselves were doing around the user's code is passed over; of an environment that is
+    itself an installed package, the innermost line of that package is told.
     """
     home = str(Path(__file__).parent)
-    foreign = (
-        home,
-        f"{Path(home).parent / 'sandbox'}/",
-        *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
-        "<",
-    )
-    for file, line, function in frames:
-        if not file.startswith(foreign):
-            return f" ({file}, line {line}, in {function})"
-    return ""
+    ours = (home, f"{Path(home).parent / 'sandbox'}/", "<")
+    others = [one for one in frames if not one[0].startswith(ours)]
+    packages = [_installed_package(file) for file, _, _ in others]
+    own = [one for one, package in zip(others, packages, strict=True) if package is None]
+    if not own:
+        called = [one for one in packages if one not in {"", *CALLERS}]
+        own = (
+            [one for one, package in zip(others, packages, strict=True) if package == called[-1]]
+            if called
+            else []
+        )
+    return " ({}, line {}, in {})".format(*own[0]) if own else ""
+
+
+CALLERS = ("gymnasium", "gym")
+"""Packages that stand between us and an environment."""
+
+
+def _installed_package(file: str) -> str | None:
+    """The installed package that a file belongs to, empty for Python's own; None for a user's file."""
+    found = re.search(r"/(?:site|dist)-packages/([^/]+?)(?:\.py)?(?:/|$)", Path(file).as_posix())
+    if found:
+        return found[1]
+    return "" if file.startswith(sysconfig.get_path("stdlib")) else None

@@ -18,7 +18,7 @@ GROUPS = ("Model", "Environment", "Budget", "Search", "Output", "Advanced")
 """Titles of options, in their order; what is in none stands at the end."""
 
 COMMAND_GROUPS: Mapping[str, str] = {
-    "Make a policy": "optimize resume refine spec",
+    "Make a policy": "demo optimize resume refine spec",
     "See what happened": "show report play list compare track",
     "Use it": "export evaluate",
     "Compare with other methods": "baseline benchmark",

@@ -20,8 +20,10 @@ import numpy as np
 from gymnasium import error
 from gymnasium.envs.registration import EnvSpec
 
+from promptpo.envs.closing import close_safely
 from promptpo.envs.contract import blaming, first_line, raised
 from promptpo.envs.extras import PACKAGES, Extra, extra_for, meant, of_meta_world
+from promptpo.envs.foreign import CALLED, adapted, builder_of, gym_spec, seeded_globals, without_notices
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
 from promptpo.envs.task import OBJECTS
 from promptpo.errors import (
@@ -60,8 +62,8 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
 
     Ids are Gymnasium's, ``module:EnvId`` included (the module may lie in the current directory). Ids of
     Meta-World, MiniGrid, gymnasium-robotics and highway-env need no module; a Meta-World task may be
-    given by its own name. A class, or a function that builds an environment, is ``module:Class`` or
-    ``./file.py:Class``. The passive environment checker is left out: it costs time at every step.
+    given by its own name. A subclass of `gymnasium.Env` is ``module:Class`` or ``./file.py:Class``; a function that builds
+    an environment ends in brackets: ``module:function()``. The passive environment checker is left out: it costs time at every step.
     The environment of a family plays the variant that the seed decides; see `Task.index_of`.
 
     Args:
@@ -81,6 +83,7 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
 
         return make_family(task, lambda single: make_env(single, render_mode=render_mode))
     env = _built(task, render_mode)
+    close_safely(env, task.name)
     try:
         with _one_sentence(task):
             if type(env.unwrapped).__module__ == BIPEDAL_WALKER:
@@ -117,14 +120,19 @@ def _built(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
             _import_package(PACKAGES[0], task.env_id)
             with _one_sentence(task):
                 return meta_world.make(meta_world_task, task, render_mode)
-    env_id = _found(task.env_id)
+    with seeded_globals(0):  # what draws when it is built or imported is to be the same in every process
+        return _made(task, _found(task.env_id), render_mode)
+
+
+def _made(task: Task, env_id: str | EnvSpec, render_mode: str | None) -> gymnasium.Env[Any, Any]:
     kwargs: dict[str, Any] = dict(task.env_kwargs)
     if render_mode is not None:
         kwargs["render_mode"] = render_mode
     with _one_sentence(task):
-        return gymnasium.make(
+        env = gymnasium.make(
             env_id, max_episode_steps=task.max_episode_steps, disable_env_checker=True, **kwargs
         )
+        return adapted(env)
 
 
 @contextlib.contextmanager
@@ -145,14 +153,14 @@ def _found(env_id: str) -> str | EnvSpec:
     if name.endswith(".py"):
         raise UsageError(f"{env_id} is a file; name what builds the environment in it: {env_id}:YourEnv.")
     loaded = _import_users_module(module, env_id) if module else None
-    if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name):
+    if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name.removesuffix("()")):
         _register_by_call(loaded, env_id)
+    if loaded is not None and name not in gymnasium.registry and (old := gym_spec(name)) is not None:
+        return old
     if loaded is not None and name not in gymnasium.registry:
-        from promptpo.envs.foreign import builder_of
-
-        return EnvSpec(
-            name.rpartition(".")[2], entry_point=builder_of(_attribute(loaded, name, env_id), env_id)
-        )
+        called, name = name.endswith(CALLED), name.removesuffix(CALLED)
+        made_by = builder_of(_attribute(loaded, name, env_id), env_id.removesuffix(CALLED), called=called)
+        return EnvSpec(name.rpartition(".")[2], entry_point=made_by)
     for bring in (_import_advertised, _import_registering):
         if name not in gymnasium.registry:
             bring(name)
@@ -261,6 +269,7 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
         UsageError: There is none, or importing it raised.
     """
     try:
+        without_notices()
         if module.endswith(".py"):
             return _import_file(Path(module))
         here = str(Path.cwd())
@@ -283,8 +292,20 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
 
 
 def _import_file(path: Path) -> ModuleType:
-    """The module in a file, once in a process, under a name that no other module has; it may import what lies beside it."""
+    """The module in a file, once in a process; it may import what lies beside it.
+
+    A file in a package is imported as part of it. Any other, and one whose package cannot be imported or is hidden by
+    another of its name, has a name that no other module has.
+    """
     path = path.resolve(strict=True)
+    root = next(one for one in path.parents if not (one / "__init__.py").is_file())
+    if root != path.parent:
+        if str(root) not in sys.path:
+            sys.path.append(str(root))
+        with contextlib.suppress(Exception):  # the package's own fault, which its file alone may not have
+            module = importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
+            if module.__file__ is not None and Path(module.__file__).resolve() == path:
+                return module
     name = f"{path.stem}_{zlib.crc32(str(path).encode()):x}"
     if name not in sys.modules:
         if str(path.parent) not in sys.path:

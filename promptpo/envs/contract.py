@@ -55,12 +55,14 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             EnvironmentFaultError: The environment raised, or returned something else.
         """
         with blaming(f"the environment {self._name}"):
-            return self.checked_step(self.env.step(action))
+            result = self.env.step(action)
+        return self.checked_step(result)
 
     def reset(self, **how: Any) -> Any:
         """Reset, and look at what came; raises as `step` does."""
         with blaming(f"the environment {self._name}"):
-            return self.checked_reset(self.env.reset(**how))
+            result = self.env.reset(**how)
+        return self.checked_reset(result)
 
     def checked_step(self, result: Any) -> Any:
         """What ``step`` returned, as Gymnasium wants it; cheap enough for every step."""
@@ -147,7 +149,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 @contextlib.contextmanager
 def blaming(what: str, error: type[PromptPOError] = EnvironmentFaultError) -> Iterator[None]:
-    """Say in one sentence what foreign code raised, and whose it was.
+    """Say in one sentence what foreign code raised, and whose it was; nothing of ours may run inside.
 
     Args:
         what: Begins the sentence: "the environment CartPole-v1".
@@ -161,7 +163,7 @@ def blaming(what: str, error: type[PromptPOError] = EnvironmentFaultError) -> It
     except PromptPOError:
         raise
     except (Exception, SystemExit) as fault:  # foreign code: anything can come out of it
-        raise error(f"{what} {raised(fault)}{place_of(fault)}{old_interface(fault)}") from fault
+        raise error(f"{what} {raised(fault)}{place_of(fault)}") from fault
 
 
 def raised(fault: BaseException) -> str:
@@ -194,16 +196,6 @@ def _place(env: gymnasium.Env[Any, Any], method: str) -> str:
     except (AttributeError, TypeError, OSError):
         return ""
     return f" ({Path(file).name}, line {line})" if file else ""
-
-
-def old_interface(fault: BaseException) -> str:
-    """What to do about an environment that is written for Gym before 0.26."""
-    text = str(fault)
-    if "unexpected keyword argument 'seed'" in text or "unexpected keyword argument 'options'" in text:
-        return ". Gymnasium calls reset(seed=..., options=...) and wants (observation, info)."
-    if "values to unpack" in text:
-        return ". Gymnasium wants step to return (observation, reward, terminated, truncated, info), and reset (observation, info)."
-    return ""
 
 
 BUILDING = 300.0

@@ -1,26 +1,45 @@
-"""What builds an environment, and environments of other libraries: adapted where a layer exists, else one sentence."""
+"""Environments of other libraries, and of people who call ``reset`` in their own way: adapted, or told in one sentence."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable
+import random
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec, load_env_creator
 
-from promptpo.errors import MissingExtraError, UsageError
+from promptpo.envs.extras import PACKAGES
+from promptpo.errors import UsageError
+
+AnyEnv = gymnasium.Env[Any, Any]
+
+SEEDED = {"gymnasium", *(extra.module for extra in PACKAGES)}
+"""Packages whose environments are called as Gymnasium calls them, and repeat by seed."""
+
+OLD_STEP = 4
+"""Values that ``step`` returned before Gym 0.26."""
+
+CALLED = "()"
+"""The name of a function that builds an environment ends so: what is no environment's class is called only where that was asked for."""
 
 
-def builder_of(made_by: Any, name: str) -> Callable[..., gymnasium.Env[Any, Any]]:
-    """What Gymnasium may call for an environment.
+def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[..., AnyEnv]:
+    """Return what Gymnasium may call for an environment.
 
     Args:
         made_by: A class, or a function that returns an environment.
         name: What the user called it.
+        called: Whether it may be called although it is no environment's class.
 
     Raises:
-        UsageError: It is an environment already, or cannot be called.
+        UsageError: It is an environment already, cannot be called, or is no environment's class and may not be called.
     """
     if isinstance(made_by, type) and issubclass(made_by, gymnasium.Env):
         return made_by
@@ -30,52 +49,171 @@ def builder_of(made_by: Any, name: str) -> Callable[..., gymnasium.Env[Any, Any]
         )
     if not callable(made_by):
         raise UsageError(f"{name} is {made_by!r}, which builds no environment; name a class or a function.")
+    environment = isinstance(made_by, type) and all(
+        callable(getattr(made_by, one, None)) for one in ("reset", "step")
+    )
+    if not (called or environment):
+        kind = "a class without reset and step" if isinstance(made_by, type) else "a function"
+        raise UsageError(
+            f"{name} is {kind} and no subclass of gymnasium.Env, so it is not called; "
+            f"if it builds an environment, say so by brackets: {name}{CALLED}"
+        )
     return functools.partial(_build, made_by, name)
 
 
-def _build(made_by: Callable[..., Any], name: str, **kwargs: Any) -> gymnasium.Env[Any, Any]:
+def _build(made_by: Callable[..., Any], name: str, **kwargs: Any) -> AnyEnv:
     return as_gymnasium(made_by(**kwargs), name)
 
 
-def as_gymnasium(env: Any, name: str) -> gymnasium.Env[Any, Any]:
-    """The environment as Gymnasium's kind; one of Gym goes through shimmy's layer.
+def as_gymnasium(env: Any, name: str) -> AnyEnv:
+    """The environment as an object of Gymnasium's class; one of Gym, or without a base class, is made one.
 
     Raises:
         UsageError: It is of a kind that one policy does not play; the sentence says what to do.
-        MissingExtraError: shimmy is not installed.
     """
     if isinstance(env, gymnasium.Env):
         return env
-    if isinstance(env, gymnasium.vector.VectorEnv):
-        raise UsageError(
-            f"{name} is a vector environment; a policy acts in one environment, and many run at a time by "
-            "themselves: name what it is made of."
-        )
     packages = {cls.__module__.partition(".")[0] for cls in type(env).__mro__}
     if "pettingzoo" in packages:
         raise UsageError(
             f"{name} is a PettingZoo environment of several agents, and a policy is one agent: write a gymnasium.Env "
             "in which the others act by a rule of yours, and name that (docs/guides/environments.md has one)."
         )
-    if "gym" in packages:
-        return _from_gym(env, name)
-    raise UsageError(
-        f"{name} is or gives a {type(env).__name__}, which is no gymnasium.Env; inherit from it, or write a function that "
-        "wraps it into one (shimmy has layers for dm_control, OpenSpiel and others)."
-    )
-
-
-def _from_gym(env: Any, name: str) -> gymnasium.Env[Any, Any]:
-    try:
-        import shimmy
-    except ImportError as error:
-        raise MissingExtraError(
-            f'{name} is written for Gym, the forerunner of Gymnasium; shimmy adapts it: pip install "promptpo[gym]"'
-        ) from error
-    seeds = "seed" in inspect.signature(env.reset).parameters
-    layer = shimmy.GymV26CompatibilityV0 if seeds else shimmy.GymV21CompatibilityV0
-    inner = type(getattr(env, "unwrapped", env))
-    # named and documented as what is inside, so that a spec tells of that and not of the layer
-    named = type(inner.__name__, (layer,), {"__doc__": inner.__doc__, "__module__": inner.__module__})
-    adapted: gymnasium.Env[Any, Any] = named(env=env)
+    if isinstance(env, gymnasium.vector.VectorEnv) or hasattr(env, "single_action_space"):
+        raise UsageError(
+            f"{name} is a vector environment; a policy acts in one environment, and many run at a time by "
+            "themselves: name what it is made of."
+        )
+    if not all(hasattr(env, one) for one in ("reset", "step", "action_space", "observation_space")):
+        raise UsageError(
+            f"{name} is or gives a {type(env).__name__}, which is no gymnasium.Env; inherit from it, or write a function that "
+            "wraps it into one (shimmy has layers for dm_control, OpenSpiel and others)."
+        )
+    for one in {id(one): one for one in (env, getattr(env, "unwrapped", env))}.values():
+        kind = type(one)
+        body = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+        # it stays what its author wrote, attributes, source and documentation, and Gymnasium takes it
+        one.__class__ = type(kind.__name__, (kind, gymnasium.Env), body)
+    adapted: AnyEnv = env
     return adapted
+
+
+@contextlib.contextmanager
+def seeded_globals(seed: int) -> Iterator[None]:
+    """Have the process's global generators begin with a seed, and put them back."""
+    numpys: Any = np.random
+    outer, bits = random.getstate(), numpys.get_bit_generator()
+    random.seed(seed)
+    numpys.set_bit_generator(np.random.MT19937(seed))
+    try:
+        yield
+    finally:
+        random.setstate(outer)
+        numpys.set_bit_generator(bits)
+
+
+def gym_spec(name: str) -> EnvSpec | None:
+    """How to build what is registered with Gym under an id; None where nothing is."""
+    gym: Any = sys.modules.get("gym")
+    found = gym.envs.registration.registry.get(name) if gym is not None else None
+    if found is None or found.entry_point is None:
+        return None
+    made_by = found.entry_point
+    entry = builder_of(load_env_creator(made_by) if isinstance(made_by, str) else made_by, name)
+    steps, threshold, kwargs = found.max_episode_steps, found.reward_threshold, dict(found.kwargs or {})
+    return EnvSpec(name, entry, threshold, max_episode_steps=steps, kwargs=kwargs)
+
+
+def without_notices() -> None:
+    """Have Gym print nothing about its age in each process that imports it."""
+    with contextlib.suppress(ImportError):
+        from gym_notices import notices
+
+        notices.notices.clear()
+
+
+def adapted(env: AnyEnv) -> AnyEnv:
+    """The environment, called in the way that its author's ``reset`` and ``step`` have; wrappers stay around that."""
+    outer, base = None, env
+    while isinstance(base, gymnasium.Wrapper):
+        outer, base = base, base.env
+    if type(base.unwrapped).__module__.partition(".")[0] in SEEDED:
+        return env
+    inner = AdaptedEnv(base)
+    if outer is None:
+        return inner
+    outer.env = inner
+    return env
+
+
+class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Calls an environment with what its ``reset`` takes, and returns what Gymnasium wants; a seed repeats an episode.
+
+    ``reset`` may take a seed, options, both or none and return an observation alone; ``step`` may return
+    (observation, reward, done, info). Whatever the environment draws from is seeded in each reset with a seed.
+
+    Args:
+        env: As its author wrote it.
+    """
+
+    def __init__(self, env: AnyEnv) -> None:
+        from promptpo.envs.randomness import Generators
+
+        super().__init__(env)
+        taken = inspect.signature(env.reset).parameters.values()
+        every = any(one.kind is one.VAR_KEYWORD for one in taken)
+        names = {one.name for one in taken if one.kind is not one.POSITIONAL_ONLY}
+        self._takes = [one for one in ("seed", "options") if every or one in names]
+        self._seed_method = None if "seed" in self._takes else _own_seed(env)
+        self._generators = Generators(env)
+        with contextlib.suppress(AttributeError):  # spaces that are not there are told of later
+            self.observation_space = standard_space(env.observation_space)
+            self.action_space = standard_space(env.action_space)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Begin an episode."""
+        given: dict[str, Any] = {"seed": seed, "options": options}
+        with self._generators:
+            if seed is not None:
+                self._generators.seed(seed)
+                if self._seed_method is not None:
+                    self._seed_method(seed)
+            result = self.env.reset(**{one: given[one] for one in self._takes})
+        if isinstance(result, tuple) and not (
+            isinstance(self.observation_space, spaces.Tuple) and self.observation_space.contains(result)
+        ):
+            return result
+        return result, {}
+
+    def step(self, action: Any) -> Any:
+        """Take a step."""
+        with self._generators:
+            result: Any = self.env.step(action)
+        if isinstance(result, tuple) and len(result) == OLD_STEP and isinstance(result[3], dict):
+            observation, reward, done, info = result
+            cut = bool(info.get("TimeLimit.truncated", False))
+            return observation, reward, bool(done) and not cut, bool(done) and cut, info
+        return result
+
+
+def _own_seed(env: Any) -> Callable[[int], Any] | None:
+    """The method ``seed`` of an environment, where its author wrote one."""
+    method = getattr(env.unwrapped, "seed", None)
+    module = getattr(method, "__module__", None) or ""
+    return method if callable(method) and module.partition(".")[0] not in {"gym", "gymnasium"} else None
+
+
+def standard_space(space: Any) -> Any:
+    """A space of Gym as Gymnasium's; any other as it is."""
+    kinds = {one.__name__ for one in type(space).__mro__ if one.__module__.partition(".")[0] == "gym"}
+    if "Box" in kinds:
+        return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
+    if "Discrete" in kinds:
+        return spaces.Discrete(int(space.n), start=int(getattr(space, "start", 0)))
+    if "MultiDiscrete" in kinds:
+        return spaces.MultiDiscrete(space.nvec)
+    if "MultiBinary" in kinds:
+        return spaces.MultiBinary(space.n)
+    if "Dict" in kinds:
+        return spaces.Dict({key: standard_space(one) for key, one in space.spaces.items()})
+    return spaces.Tuple([standard_space(one) for one in space.spaces]) if "Tuple" in kinds else space

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     import gymnasium
 
 Purpose = Literal[
-    "policy", "repair", "reflection", "feedback", "spec", "world", "probe", "reward", "judge", "check"
+    "policy",
+    "repair",
+    "reflection",
+    "feedback",
+    "spec",
+    "simulator",
+    "probe",
+    "reward",
+    "judge",
+    "check",
 ]
 Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]
@@ -205,8 +214,8 @@ class Completion:
     """One answer, as it came.
 
     Its text and its model's name are cleaned when it is made (see `promptpo_sandbox.text`): this is where foreign text
-    enters. What is not plainly visible is written out as Python writes it, so that in the texts of a program
-    it means what it meant.
+    enters. Characters of no width are dropped; control characters are written out as Python writes them, so that in
+    the texts of a program they mean what they meant.
 
     Attributes:
         text: The text.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from promptpo.envs.task import Task
 from promptpo_sandbox import (
@@ -17,6 +18,9 @@ from promptpo_sandbox import (
     SandboxStatus,
     Trial,
 )
+
+if TYPE_CHECKING:
+    from promptpo_sandbox import Sandbox
 
 LANES = 16
 """Episodes that one guest advances in lockstep; 8 to 32 run at nearly the speed of plain Python."""
@@ -34,6 +38,7 @@ class Job:
             only itself (tuning).
         step_limit: Environment steps that the job may take in all.
         reward: A reward program to use instead of the task's; empty for the task's, if it has one.
+        apart: Whether each episode has a guest of its own: where the numbers count.
     """
 
     source: str
@@ -42,6 +47,7 @@ class Job:
     stop_on_failure: bool = True
     step_limit: int | None = None
     reward: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,15 @@ class Call:
     argument: Any
 
 
-Work: TypeAlias = Job | Call | Replay | Imagine | None
+class SandboxWork(ABC):
+    """Work that holds guests of its own for as long as it takes; its fields decide its result, which is plain data."""
+
+    @abstractmethod
+    def run(self, sandbox: Sandbox) -> Any:
+        """Do it in the worker's process, beside its sandbox."""
+
+
+Work: TypeAlias = Job | Call | Replay | Imagine | SandboxWork | None
 """A piece of work for a worker; None asks for the status of its sandbox."""
 
 
@@ -118,6 +132,14 @@ class Executor(RunsJobs, Protocol):
 
         Raises:
             WorldFailedError: The world failed, not the policy.
+        """
+        ...
+
+    async def simulate(self, work: SandboxWork) -> Any:
+        """Do something in a simulator; no step of the environment is taken.
+
+        Raises:
+            SimulatorFailedError: The simulator failed, not a policy.
         """
         ...
 

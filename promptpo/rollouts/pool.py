@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
-from promptpo.rollouts.jobs import Call, Job, Settings, Work
+from promptpo.rollouts.jobs import Call, Job, SandboxWork, Settings, Work
 from promptpo_sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
 
 
@@ -67,6 +67,10 @@ class PoolExecutor(Generic[AWorker]):
         rollout: Rollout = await self._submit(request)
         return rollout
 
+    async def simulate(self, work: SandboxWork) -> Any:
+        """See `Executor.simulate`."""
+        return await self._submit(work)
+
     async def status(self) -> SandboxStatus:
         """See `Executor.status`."""
         status: SandboxStatus = await self._submit(None)
@@ -102,7 +106,7 @@ class PoolExecutor(Generic[AWorker]):
         except WorkerLostError as error:
             if self._closed:
                 raise
-            name = self.settings.task.env_id
+            name = self.settings.task.name
             raise EnvironmentFaultError(
                 f"the environment {name} hung or took its process down twice ({error})."
             ) from error

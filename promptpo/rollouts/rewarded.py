@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptpo.rollouts.jobs import Call, Executor, Job
+    from promptpo.rollouts.jobs import Call, Executor, Job, SandboxWork
     from promptpo_sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
 
 
@@ -37,6 +37,10 @@ class RewardedExecutor:
     async def imagine(self, request: Imagine) -> Rollout:
         """See `Executor.imagine`."""
         return await self._executor.imagine(request)
+
+    async def simulate(self, work: SandboxWork) -> Any:
+        """See `Executor.simulate`."""
+        return await self._executor.simulate(work)
 
     async def status(self) -> SandboxStatus:
         """See `Executor.status`."""

@@ -23,7 +23,7 @@ HIDDEN = "hidden"
 """The part of every other section: dynamics, arguments, references, history."""
 
 GENERAL = re.compile(
-    r"(?:gymnasium|builtins|typing)\b|gymnasium_robotics\.envs\.robot_env|metaworld\.sawyer_xyz_env|highway_env\.envs\.common"
+    r"(?:gym|gymnasium|builtins|typing)\b|gymnasium_robotics\.envs\.robot_env|metaworld\.sawyer_xyz_env|highway_env\.envs\.common"
 )
 """Modules whose classes are about a library or a simulator, and document no task."""
 

@@ -20,9 +20,8 @@ user's spec file."""
 ATTRIBUTES = ("max_steps", "max_episode_steps", "_max_episode_steps", "max_episode_length", "episode_length")
 """What environments that count their steps themselves call the limit."""
 
-COMMON = 3
+COMMON = 2
 """Episodes that terminate after the same number of steps, none after another one: that is their length."""
-
 
 SUCCESS_KEYS = ("success", "is_success")
 """Names under which ``info`` reports success, in the packages that report it."""
@@ -68,10 +67,12 @@ def horizon_and_source(
     stated: list[tuple[int | None, HorizonSource]] = [(limit, who)]
     stated += [(n, "environment") for n in _own_limits(env.unwrapped)[:1]]
     common = common_length(endings)
-    if common and (any(one.truncated for one in endings) or common in _numbers_of(env.unwrapped)):
+    if common and (
+        any(one.truncated for one in endings) or {common, common - 1} & _numbers_of(env.unwrapped)
+    ):
         stated.append((common, "observed"))
-    if observed is not None and observed.trial is not None:
-        stated.append((observed.trial.limit(), "environment"))
+    if observed is not None and observed.attributes is not None and not any(n for n, _ in stated):
+        stated.append((observed.attributes.limit(), "environment"))
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
     return min(bounds, key=lambda one: one[0], default=(None, "none"))
 
@@ -86,9 +87,21 @@ def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
     return longest if len(ended) >= COMMON and set(ended) == {longest} else None
 
 
-def _numbers_of(env: AnyEnv) -> list[int]:
-    """Whole numbers that are kept: without the length at which all episodes terminated it may be how bad actions end."""
-    return [value for value in vars(env).values() if type(value) is int]
+def _numbers_of(env: AnyEnv) -> set[int]:
+    """Whole numbers that an environment keeps, or that stand in its code.
+
+    Without the length at which all episodes terminated among them, it may be how bad actions end.
+    """
+    found = [*vars(env).values()]
+    for kind in type(env).__mro__:
+        for value in vars(kind).values():
+            code = getattr(value, "__code__", None)
+            found += (
+                [value]
+                if code is None
+                else [*code.co_consts, *(value.__globals__.get(n) for n in code.co_names)]
+            )
+    return {value for value in found if type(value) is int}
 
 
 def _own_limits(env: AnyEnv) -> list[int]:

@@ -135,7 +135,7 @@ def _is_library(level: Level, call: ast.Call) -> bool:
     target, text = value_of(level, call.func), ast.unparse(call.func)
     plain = getattr(target, "__func__", target)
     if isinstance(plain, FunctionType):
-        return plain.__module__.split(".")[0] in {"numpy", "math"} and not DRAWS.search(text)
+        return str(plain.__module__).split(".")[0] in {"numpy", "math"} and not DRAWS.search(text)
     own = target is None and re.split(r"[.\[(]", text)[0] in locals_of(level.node)
     return not DRAWS.search(text) and (own or text.rpartition(".")[2] not in CHANGING)
 

@@ -5,6 +5,7 @@ The data are in `known.toml`. Most environments need nothing there: their docume
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -54,10 +55,13 @@ def known(env: AnyEnv) -> Supplement:
     """What is known about an environment beyond its documentation; empty for most.
 
     Args:
-        env: Any environment that has been reset; the classes of the unwrapped one decide.
+        env: Any environment that has been reset; package and classes of the unwrapped one decide, so that a
+            class of one's own is never taken for the one that it is named after or made from.
     """
     inner, data = env.unwrapped, _data()
-    classes = {one.__name__ for one in type(inner).__mro__}
+    package = type(inner).__module__.partition(".")[0]
+    own = (one for one in type(inner).__mro__ if one.__module__.partition(".")[0] == package)
+    classes = {f"{package}.{one.__name__}" for one in own}
     name = inner.spec.id.split("/")[-1].rsplit("-v", 1)[0] if inner.spec else ""
     space = {"env": inner, "task": data["tasks"].get(name, "").split(" | ")}
 
@@ -66,11 +70,12 @@ def known(env: AnyEnv) -> Supplement:
             return {key: filled(one) for key, one in told.items()}
         return re.sub(r"\{([^{}]+)\}", lambda found: str(evaluated(found[1], space)), told)
 
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for entry in data["entries"]:
-        if entry["class"] in classes and evaluated(entry.get("when", "True"), space):
-            told |= entry
-    values = filled({key: one for key, one in told.items() if key not in {"class", "when"}})
+        if entry["class"] in classes:
+            with contextlib.suppress(Exception):  # an expression that another version of the package fails
+                if evaluated(entry.get("when", "True"), space):
+                    values |= {key: filled(one) for key, one in entry.items() if key not in {"class", "when"}}
     values |= {key: fields(values[key]) for key in ("observation", "action") if key in values}
     choices = (line.split("; ") for line in values.get("choices", "").splitlines())
     values["choices"] = tuple(ActionValue(one, n, meaning) for n, (one, meaning) in enumerate(choices))

@@ -1,60 +1,260 @@
-"""The environment's own source, for people who withhold nothing from the model."""
+"""The environment's own source as a model reads it: what a step and a reset come to, whole, within a bound."""
 
 from __future__ import annotations
 
 import ast
-import inspect
+import itertools
 import re
-import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from promptpo.spec.data_held import held_values
+from promptpo.spec.documentation import documentation_of
+from promptpo.spec.reach import authored, reach
+from promptpo.spec.reading import SOURCE_HEAD
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from promptpo.spec.code_files import CodeFile, Definition
+    from promptpo.spec.reach import Reached
 
-    import gymnasium
+MAX_SOURCE_CHARS = 24_000
+"""Of whole definitions; what is beyond it is named."""
 
-MOST = 16_000
-"""Characters of source; whole lines beyond it are left out."""
+MAX_TABLE_CHARS, MAX_TEXT_CHARS = 1_200, 6_000
+"""Of a table in the code, and of a text such as a map or a model of bodies; of longer ones the beginning is shown."""
 
-PASSIVE = ("render", "close", "_render", "get_keys_to_action")
-"""Methods that move nothing."""
+MAX_NAMES_CHARS = 1_500
+"""Of the names of what is left out."""
 
-LIBRARY = re.compile(r"gymnasium\.(?!envs\.\w+\.)")
-"""Modules of Gymnasium that are about no task."""
+FIRST_ENTRIES = 3
+"""Of a long table that are shown."""
 
+PLAIN_IMPORTS = re.compile(r"(?:numpy|gymnasium|gym|typing|__future__|abc|math|random|logging)\b")
+"""Modules whose names a reader knows."""
 
-def source_block(env: gymnasium.Env[Any, Any]) -> str:
-    """The modules of its classes and of the objects that it holds, as far as they are of its own package."""
-    kinds = [*type(env).__mro__, *(type(part) for part in vars(env).values())]
-    package = type(env).__module__.split(".")[0]
-    modules = dict.fromkeys(kind.__module__ for kind in kinds)
-    own = (name for name in modules if name.split(".")[0] == package and not LIBRARY.match(name))
-    text = "\n\n\n".join(filter(None, map(_shown, own)))
-    if not text:
-        return "# The environment's source cannot be read."
-    if len(text) > MOST:
-        text = text[:MOST].rpartition("\n")[0] + "\n# The rest is left out for its length."
-    return f"# The environment's own source.\n\n\n{text}"
+USELESS = re.compile(
+    r"(?ims)^[ \t]*#{1,6}[ \t]*(?:version history|references?|citation|credits|arguments|rendering)\b.*?(?=^[ \t]*#{1,6} |\Z)"
+)
+"""Sections of documentation that say nothing of a task."""
+
+DIGESTED = 3
+"""Sections of documentation from which on the rest of a spec tells what it says."""
 
 
-def _shown(module: str) -> str:
-    """A module with its comments, without imports, documentation and what draws; empty where it cannot be read."""
+@dataclass(frozen=True, slots=True)
+class OwnSource:
+    """What is shown of an environment's source.
+
+    Attributes:
+        text: A block of a spec; empty where nothing can be read.
+        is_whole: Whether all that a step and a reset come to is in it.
+        shows_docs: Whether the class's documentation is in it.
+        series: Recorded data that the environment plays back, in words.
+    """
+
+    text: str = ""
+    is_whole: bool = False
+    shows_docs: bool = True
+    series: Sequence[str] = ()
+
+
+def own_source(env: Any) -> OwnSource:
+    """Show the source of an environment, with its author's wrappers.
+
+    Args:
+        env: The environment, after a reset.
+    """
     try:
-        text = inspect.getsource(sys.modules[module])
-    except (OSError, TypeError):
-        return ""
-    gone = {
-        line for node in _left_out(ast.parse(text)) for line in range(node.lineno, (node.end_lineno or 0) + 1)
-    }
-    lines = (line.rstrip() for n, line in enumerate(text.split("\n"), 1) if n not in gone)
-    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip()
+        found = reach(env)
+        if not any(one.name == "step" for one in found.shown):
+            return OwnSource()
+        return _SourcePage(env, found).shown()
+    except (RecursionError, ValueError, TypeError, AttributeError, LookupError, OSError):
+        return OwnSource()  # a foreign project may hold anything: it is described without its source
 
 
-def _left_out(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Statements of a module and its classes that say nothing of a task."""
-    homes = [n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef)]
-    for one in (one for home in homes for one in home.body):
-        text = isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
-        about_files = isinstance(one, ast.Import | ast.ImportFrom | ast.If)
-        if text or about_files or getattr(one, "name", "") in PASSIVE:
-            yield one
+class _SourcePage:
+    """Definitions on a page, until it is full."""
+
+    def __init__(self, env: Any, found: Reached) -> None:
+        self._found, self._own = found, authored(env)
+        self._docs = type(self._own)
+        self._left_out, self._used = list[str](), 0
+        self._placed = set[int]()
+        self._blocks = dict[tuple[int, str], list[str]]()
+        self._files: dict[int, CodeFile] = {}
+
+    def shown(self) -> OwnSource:
+        """The page."""
+        constants, code = list[Any](), list[Any]()
+        for one in self._found.shown:
+            first = not one.owner and (_is_constant(one) or _is_enumeration(one))
+            (constants if first else code).append(one)
+        whole = {(id(one.file), one.name) for one in constants if isinstance(one.node, ast.ClassDef)}
+        for one in constants:
+            self._place(one)
+        for one in sorted(code, key=lambda one: self._found.distances[id(one)]):
+            is_member = bool(one.owner) and (id(one.file), one.owner) not in whole
+            if is_member or (not one.owner and not isinstance(one.node, ast.ClassDef)):
+                self._place(one)
+        shown = [one for one in self._found.shown if one.label not in self._left_out]
+        held = held_values(self._own, self._found, shown)
+        notes = [*self._notes(), *held.lines]
+        body = "\n\n\n".join(self._rendered())
+        head = f"{SOURCE_HEAD}: what a step and a reset come to, as its author wrote it."
+        text = "\n\n\n".join(filter(None, ["\n".join([head, *notes]), body]))
+        digested = _is_digested(self._docs)
+        return OwnSource(text, not self._left_out, not digested, held.series)
+
+    def _place(self, one: Definition) -> None:
+        """Put a definition on the page, with the head of its class, or note that there is no room."""
+        if id(one.node) in self._placed or one.name == "metadata":
+            return
+        self._placed.add(id(one.node))
+        key = (id(one.file), one.owner)
+        head = (
+            []
+            if key in self._blocks or not one.owner
+            else [_head(one, digested=one.owner == self._docs.__name__ and _is_digested(self._docs))]
+        )
+        text = _shortened(one)
+        size = sum(map(len, [*head, text]))
+        if self._used + size > MAX_SOURCE_CHARS:
+            if self._used or one.name != "step":
+                self._left_out.append(one.label)
+                return
+            text = (
+                text[: MAX_SOURCE_CHARS - sum(map(len, head))].rpartition("\n")[0]
+                + "\n# The rest of it is cut."
+            )
+        self._used += size
+        self._files[id(one.file)] = one.file
+        is_first = bool(head)
+        self._blocks.setdefault(key, head).append(text)
+        for member in one.file.members(one.owner) if is_first else ():
+            self._place(member)
+
+    def _notes(self) -> Iterator[str]:
+        """Comments on what is not there."""
+        for why, names in (
+            ("Left out for its length", self._left_out),
+            ("Called only to draw, or to fill info, and not shown", self._found.passive),
+            ("Compiled, or without readable source", self._found.missing),
+            ("Classes of which no object was held in the episodes that were watched", self._found.unseen),
+        ):
+            if names:
+                yield f"# {why}: {_listed(names)}."
+
+    def _rendered(self) -> Iterator[str]:
+        """Blocks, each class together, under the names of their files."""
+        last = 0
+        home = self._found.files.file(self._docs.__module__)
+        said = (self._docs.__module__ and getattr(home and home.module, "__doc__", None)) or ""
+        for (number, owner), parts in self._blocks.items():
+            file = self._files[number]
+            head = [f"# {self._found.files.label(file)}", *_imports(file, parts)] if number != last else []
+            if head and file is home and 0 < len(said) <= MAX_TEXT_CHARS:
+                head.insert(1, f'"""{said.strip()}"""\n')
+                said = ""
+            last = number
+            yield "\n".join([*head, *[""] * bool(head), _class(parts) if owner else _spaced(parts)])
+
+
+def _is_digested(cls: type[Any]) -> bool:
+    """Whether the documentation of a class has sections that the rest of a spec tells."""
+    return "##" in (cls.__doc__ or "") and len(documentation_of(cls)) > DIGESTED
+
+
+def _class(parts: Sequence[str]) -> str:
+    """A class: its head, its constants, its methods."""
+    head, *members = parts
+    methods = [one for one in members if re.search(r"(?m)^\s*(?:async )?def ", one)]
+    return _spaced([head, *(one for one in members if one not in methods), *methods])
+
+
+def _spaced(parts: Sequence[str]) -> str:
+    """Definitions with a blank line before each function."""
+    lines = [parts[0]]
+    for before, one in itertools.pairwise(parts):
+        is_long = any(re.search(r"(?m)^\s*(?:async )?def ", text) for text in (one, before))
+        lines.append(f"\n{one}" if is_long and one is not parts[0] else one)
+    return "\n".join(lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    text = ", ".join(dict.fromkeys(names))
+    if len(text) <= MAX_NAMES_CHARS:
+        return text
+    kept = text[:MAX_NAMES_CHARS].rpartition(", ")[0]
+    return f"{kept} and {len(dict.fromkeys(names)) - kept.count(', ') - 1} more"
+
+
+def _is_constant(one: Definition) -> bool:
+    return not isinstance(one.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+
+
+def _is_enumeration(one: Definition) -> bool:
+    bases = [ast.unparse(base) for base in getattr(one.node, "bases", ())]
+    return any(re.search(r"Enum|Flag$", base) for base in bases)
+
+
+def _head(one: Definition, *, digested: bool) -> str:
+    """The first lines of a class, with its documentation unless the rest of the spec tells it."""
+    node = one.file.classes[one.owner]
+    text = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
+    first = text or node.body[0]
+    began = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+    end = max(began + 1, min(first.lineno - 1, (node.body[0].lineno - 1)))
+    lines = (
+        list(one.file.lines[began:end]) if first.lineno > node.lineno else [one.file.lines[node.lineno - 1]]
+    )
+    while lines and not lines[-1].strip():
+        lines.pop()
+    while len(lines) > 1 and lines[-1].lstrip().startswith(("#", "@")):
+        lines.pop()  # they belong to the member below
+    if text is not None and not digested:
+        written = "\n".join(one.file.lines[text.lineno - 1 : text.end_lineno])
+        lines.append(USELESS.sub("", written).rstrip() + ('"""' if USELESS.search(written) else ""))
+    return "\n".join(lines)
+
+
+def _shortened(one: Definition) -> str:
+    """A definition; of long tables in it their first entries, of a long text its beginning."""
+    text, whole = one.text, "\n".join(one.file.lines)
+    for node in ast.walk(one.node):
+        if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
+            written = ast.get_source_segment(whole, node) or ""
+            if len(written) > MAX_TABLE_CHARS and written in text:
+                text = text.replace(written, _brief(node), 1)
+    value = getattr(one.node, "value", None)
+    if isinstance(value, ast.Constant | ast.JoinedStr) and len(text) > MAX_TEXT_CHARS:
+        return f"{text[:MAX_TEXT_CHARS]} ...  # the rest is not shown"
+    return text
+
+
+def _brief(node: ast.List | ast.Tuple | ast.Set | ast.Dict) -> str:
+    """The first entries of a table, and how many there are."""
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        entries = [f"{ast.unparse(key)}: {ast.unparse(value)}" for key, value in pairs if key is not None]
+    else:
+        entries = [ast.unparse(entry) for entry in node.elts]
+    first = [entry[: MAX_TABLE_CHARS // 4] for entry in entries[:FIRST_ENTRIES]]
+    ends = "()" if isinstance(node, ast.Tuple) else "[]" if isinstance(node, ast.List) else "{}"
+    return f"{ends[0]}{', '.join(first)}, ... ({len(entries)} entries){ends[1]}"
+
+
+def _imports(file: CodeFile, parts: Sequence[str]) -> list[str]:
+    """Imports of other people's packages that the shown code uses."""
+    text, found = "\n".join(parts), defaultdict[str, list[str]](list)
+    for name, (module, inner) in file.imports.items():
+        if PLAIN_IMPORTS.match(module) or not re.search(rf"(?<![.\w]){re.escape(name)}\b", text):
+            continue
+        if inner:
+            found[module].append(inner if inner == name else f"{inner} as {name}")
+        elif name != module.partition(".")[0] or "." in module:
+            found[""].append(f"import {module} as {name}")
+    plain = found.pop("", [])
+    return [*plain, *(f"from {module} import {', '.join(names)}" for module, names in found.items())]

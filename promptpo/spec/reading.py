@@ -20,6 +20,9 @@ RANGE = re.compile(rf"({_NUMBER}) \.\. ({_NUMBER})", re.IGNORECASE)
 BLOCKS = ("State", "Action", "reward", "EPISODE")
 """The definitions that make up a spec."""
 
+SOURCE_HEAD = "# The environment's own source"
+"""How the block begins that shows it; it is the last of a spec, and no more than shown."""
+
 MOST, DEPTH = 100_000, 60
 """Characters that a spec may have, and levels of its syntax tree."""
 
@@ -90,6 +93,11 @@ class Reading:
     blocks: Mapping[str, str]
 
 
+def without_source(text: str) -> str:
+    """A spec's text without the block of source at its end, which says nothing that is parsed."""
+    return text.partition(f"\n{SOURCE_HEAD}")[0]
+
+
 def parsed(text: str) -> ast.Module:
     """The syntax tree of a spec's text, which anybody may have written.
 
@@ -97,6 +105,7 @@ def parsed(text: str) -> ast.Module:
         SyntaxError: It is no valid Python, or too long or nested too deeply to be a spec.
     """
     deep = SyntaxError("it is too long, or nested too deeply")
+    text = without_source(text)
     if len(text) > MOST:
         raise deep
     try:
@@ -117,6 +126,7 @@ def read(text: str) -> Reading:
     Raises:
         SyntaxError: It is no valid Python, or too long or nested too deeply to be a spec.
     """
+    text = without_source(text)
     tree, comments = parsed(text), comments_of(text)
     told = next((one for node in tree.body for one in _said(node, {}) if one.name == "EPISODE"), None)
     episode = told.value if told is not None and isinstance(told.value, dict) else {}

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from promptpo.envs.spaces import AnySpace
+    from promptpo.envs.task import Reveal
     from promptpo.spec.facts import HorizonSource
 
 
@@ -42,6 +43,8 @@ class TaskSpec:
         first_frames: Of observations that are pictures: captions and PNG files, for models that see.
         cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
         checks: Which statements were held against steps, and how, one sentence each.
+        series: Recorded data that all episodes replay, in words.
+        revealed: How much the text tells: "named" where "source" was wanted and none can be read.
     """
 
     text: str
@@ -64,6 +67,8 @@ class TaskSpec:
     first_frames: tuple[tuple[str, bytes], ...] = ()
     cut: int | None = None
     checks: tuple[str, ...] = ()
+    revealed: Reveal = "named"
+    series: tuple[str, ...] = ()
 
 
 def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
@@ -74,7 +79,7 @@ def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
     return replace(spec, text=f"{spec.text.rstrip()}\n\n\n# What the user says about this task:\n{lines}\n")
 
 
-CUT = "this run cuts longer episodes there; no limit of the environment's own was seen"
+CUT = "this run cuts longer episodes there; the environment's own limit is not known"
 
 
 def with_cut(spec: TaskSpec, steps: int) -> TaskSpec:

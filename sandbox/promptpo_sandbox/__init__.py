@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Trial,
     )
     from promptpo_sandbox.rewards import RewardFailedError
+    from promptpo_sandbox.simulators import SimulatorFailedError
     from promptpo_sandbox.worlds import Imagine, Predictions, Recorded, Replay, WorldFailedError
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "SandboxError",
     "SandboxStatus",
     "SandboxUnavailableError",
+    "SimulatorFailedError",
     "Trajectory",
     "Trial",
     "UnsupportedSpaceError",
@@ -71,6 +73,7 @@ _HOMES = {
     "reader": ("check_source",),
     "worlds": ("Imagine", "Predictions", "Recorded", "Replay", "WorldFailedError"),
     "rewards": ("RewardFailedError",),
+    "simulators": ("SimulatorFailedError",),
     "errors": tuple(n for n in __all__ if n.endswith("Error") and not n.endswith("FailedError")),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}

@@ -112,6 +112,7 @@ class Sandbox:
         stop_on_failure: bool = True,
         on_step_limit: int | None = None,
         reward: str = "",
+        apart: bool = False,
     ) -> Rollout:
         """Roll a policy out.
 
@@ -131,6 +132,8 @@ class Sandbox:
             on_step_limit: Environment steps that may be taken in all; trials unfinished then are left out.
             reward: A module with ``class Reward`` that says what steps earn instead of the environment; it runs in
                 a guest of its own. See `promptpo_sandbox.guest.rewards`.
+            apart: Whether each episode has a guest of its own, so that nothing can be carried from one to the next,
+                whatever is within reach; episodes are then played one after the other.
 
         Returns:
             Episodes in the order of the trials.
@@ -153,7 +156,12 @@ class Sandbox:
             asked = self.rewarding(reward) if reward else None
             progress = Progress(trials, stop_on_failure, on_step_limit, self.limits.output_bytes)
             return runner.run(
-                list(envs)[: len(trials)], progress, record=record, clip_actions=clip_actions, reward=asked
+                list(envs)[: len(trials)],
+                progress,
+                record=record,
+                clip_actions=clip_actions,
+                reward=asked,
+                apart=apart,
             )
         except BaseException:
             self._end_guest()
@@ -174,9 +182,9 @@ class Sandbox:
             SandboxUnavailableError: Layers are missing and that was not accepted.
         """
         if self._beside is None:  # a sandbox has one guest at a time
-            self._beside = Sandbox(self.limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1)
-        runner = self._beside._runner(source)  # noqa: SLF001 - another of this class
-        return AskedReward(runner.asked("it", "; return a number from step instead", RewardFailedError))
+            self._beside = self.beside(self.limits)
+        instead = "; return a number from step instead"
+        return AskedReward(self._beside.asking(source, "it", instead, RewardFailedError))
 
     def asked(
         self,
@@ -195,6 +203,29 @@ class Sandbox:
             UnsupportedSpaceError: Observations or actions cannot cross the border.
         """
         return AskedPolicies(self._runner(source), observation_space, action_space, self._end_guest)
+
+    def beside(self, limits: Limits, modules: Mapping[str, str] | None = None) -> Sandbox:
+        """Another sandbox with the same layers; whoever asks for it closes it.
+
+        Args:
+            limits: What policies may use there.
+            modules: See `Sandbox`; an empty directory stands for an installed package.
+        """
+        return Sandbox(limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1, modules=modules)
+
+    def asking(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Asked:
+        """A module in a fresh guest that is asked for plain data until its `Asked` is closed.
+
+        Args:
+            source: The module.
+            name: What a failure calls it.
+            instead: What it is to do instead of disturbing its process.
+            error: What a failure is raised as.
+
+        Raises:
+            AskFailedError: The source is refused, as `error`.
+        """
+        return self._runner(source).asked(name, instead, error)
 
     def _claimed_core(self) -> CoreClaim:
         if self._claim is None:

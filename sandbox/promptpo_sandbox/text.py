@@ -9,16 +9,25 @@ from __future__ import annotations
 import re
 from typing import Any
 
+_INVISIBLE = (
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # change the direction in which text is shown
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"  # not seen
+    "\U000e0000-\U000e0fff"  # invisible copies of ASCII, and more that is not seen
+)
+
 _ODD = re.compile(
     "["
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline; escape sequences begin with one
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # change the direction in which text is shown
-    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"  # not seen
+    f"{_INVISIBLE}"
     "\u2028\u2029"  # end a line for some readers and not for others
     "\ud800-\udfff"  # half a character: cannot be encoded
-    "\U000e0000-\U000e0fff"  # invisible copies of ASCII, and more that is not seen
     "]"
 )
+
+_UNSEEN = re.compile(f"\x1b\\[[0-9;:?]*[A-Za-z]|[{_INVISIBLE}]")
+"""Colours of a terminal, and characters of no width."""
+
+_LINE_END = re.compile("\r\n|[\r\f\v]|\n?[\x85\u2028\u2029]\n?")
 
 
 def clean(text: str) -> str:
@@ -32,8 +41,11 @@ def clean(text: str) -> str:
 
 
 def clean_answer(text: str) -> str:
-    r"""The same for a text with a program in it: every kind of line end, form feeds too, is ``\n``."""
-    return clean(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n"))
+    r"""The same for a text with a program in it: every kind of line end is ``\n``, and what is not seen is dropped.
+
+    Written out, a character of no width would break the code that it stands in.
+    """
+    return clean(_LINE_END.sub("\n", _UNSEEN.sub("", text)))
 
 
 def clean_line(text: str) -> str:

@@ -109,5 +109,5 @@ def test_characters_that_hide_are_written_out(character: str) -> None:
 
 
 def test_a_mark_at_the_start_is_no_part_of_an_answer() -> None:
-    """Some editors begin a file with one."""
-    assert clean_answer("\ufeffx = 1") == "x = 1"
+    """Some editors begin a file with one; others stand between."""
+    assert clean_answer("\ufeffx\u200b = \u20601") == "x = 1"

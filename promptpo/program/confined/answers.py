@@ -1,29 +1,41 @@
 """From the raw answer of a language model to one policy module.
 
-Nothing here runs an answer; `ast` only reads it.
+Nothing here runs an answer; `ast` only reads it. Several stretches of an answer are tried as code, in the order of the
+text; what parses and defines the class is a module, and marks inside of it are its own. Of the modules outside of
+reasoning the last one wins.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
+import json
 import re
-import textwrap
+from typing import Any
 
+from promptpo.program.confined.markup import (
+    BLOCK,
+    inside,
+    is_reasoning,
+    merge,
+    reasoning_and_asides,
+    without,
+)
+from promptpo.program.confined.modules import HEAD, ModuleText, Scanner
 from promptpo.program.confined.tree import MAX_SOURCE_BYTES, bound_here, parse
+from promptpo.program.confined.variants import unescaped, variants
 from promptpo_sandbox.text import clean_answer
 
-_BLOCK = re.compile(
-    r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<language>[\w+.-]*)[^\n]*\n?(?P<code>.*?)(?P<end>^[ \t]*(?P=mark)[`~]*[ \t]*$|\Z)",
-    re.MULTILINE | re.DOTALL,
-)
-"""A fenced block, to the end where it is not closed."""
-
-_BARE = re.compile(
-    r"^(?:import |from \w|class |def |\"\"\"|PARAMS\b).*^[ \t)\]}][^\n]*$", re.MULTILINE | re.DOTALL
-)
+_BARE = re.compile(rf"^(?={HEAD}).*^[ \t)\]}}][^\n]*$", re.MULTILINE | re.DOTALL)
 """What may be code in an answer without a fence: from the first line that begins like code to the last one that ends like it."""
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
-"""From one that is never closed on, nothing is an answer."""
+_LEFT_OF_BLOCKS = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*\s*(?:`{3,}|~{3,})")
+
+_JSON = json.JSONDecoder(strict=False)
+_JSON_VALUE = re.compile(r"(?:^|[>\]▷`~:]|(?<=final))\s{0,80}(?=[{\[]\s{0,80}[\"{\[])", re.MULTILINE)
+_JSON_KEY = re.compile(r'"\s{0,9}:\s{0,9}"')
+MOST_JSON_VALUES = 40
+"""That are tried in one answer."""
 
 MOST_PROSE = 4000
 """Characters of what is said beside code."""
@@ -31,64 +43,163 @@ MOST_PROSE = 4000
 _EXPERIMENT = re.compile(r"^class Probe\b", re.MULTILINE)
 
 
+class _Read:
+    """An answer, taken apart.
+
+    Args:
+        text: Clean.
+        class_name: The class that is wanted.
+    """
+
+    def __init__(self, text: str, class_name: str) -> None:
+        self.class_name = class_name
+        self._take_apart(_with_json_code(text, class_name))
+        if not self.modules and "\\n" in text and class_name in text and not _JSON_KEY.search(text):
+            plain = unescaped(text)
+            self._take_apart(plain)
+            if not self.modules:
+                self._take_apart(text)
+
+    def _take_apart(self, text: str) -> None:
+        scanner = Scanner(text, self.class_name)
+        found = scanner.modules()
+        self.text = text
+        programs = merge([*scanner.other_code, *((one.start, one.end) for one in found)])
+        self.reasoning, self._asides = reasoning_and_asides(text, programs)
+        self.modules = [one for one in found if not inside(one.start, self.reasoning)]
+        self.visible = without(text, self.reasoning)
+        taken = [*self.reasoning, *((one.start, one.end) for one in self.modules)]
+        rest = BLOCK.sub("", _LEFT_OF_BLOCKS.sub("", without(text, taken)))
+        self.prose = re.sub(r"\n{3,}", "\n\n", rest).strip()[:MOST_PROSE]
+
+    def best(self) -> ModuleText | None:
+        """The module that is the answer.
+
+        An experiment with a policy inside is one only where nothing else is; so is what other tags surround.
+        """
+
+        def place(module: ModuleText) -> tuple[bool, bool, int]:
+            experiment = self.class_name == "Policy" and bool(_EXPERIMENT.search(module.code))
+            return not inside(module.start, self._asides), not experiment, module.start
+
+        return max(self.modules, key=place, default=None)
+
+    def broken(self) -> list[tuple[int, str]]:
+        """What was to define the class and does not parse, with its place; too long ones too."""
+        spans = [(one.start, one.end) for one in self.modules]
+        named = f"class {self.class_name}"
+        blocks = [
+            (block.start("code"), block["code"])
+            for block in BLOCK.finditer(self.text)
+            if named in block["code"]
+            and not inside(block.start("code"), self.reasoning)
+            and not any(start < block.end("code") and block.start("code") < end for start, end in spans)
+        ]
+        if not blocks and not spans and (bare := _BARE.search(self.visible)) and named in bare[0]:
+            blocks = [(len(self.text) - len(self.visible) + bare.start(), bare[0])]
+        codes = ((at, next(variants(code), "")) for at, code in blocks)
+        return [
+            (at, code)
+            for at, code in codes
+            if (len(code) > MAX_SOURCE_BYTES or parse(code) is None)
+            and not (self.class_name == "Policy" and _EXPERIMENT.search(code))
+        ]
+
+    def with_missing(self, module: ModuleText) -> str:
+        """A module's code, with that of other fences which define what it lacks."""
+        lacks = _lacks(module.code)
+        parts = [(module.start, module.code)]
+        for block in BLOCK.finditer(self.text) if lacks else ():
+            start, code = block.start("code"), next(variants(block["code"]), "")
+            tree = None if inside(start, self.reasoning) or self.class_name in code else parse(code)
+            if tree is not None and lacks & set(bound_here(tree.body)):
+                parts.append((start, code))
+        return "\n\n".join(code for _, code in sorted(parts))
+
+
 def extract(text: str, class_name: str, cut: bool) -> tuple[str, str | None, str]:
     """Source, problem and prose of the module that defines `class_name` in an answer.
 
-    Copes with several fences, none, prose around them, thinking blocks and Windows line ends. When several blocks
-    qualify the last one wins: models put their final version last; but an experiment that has a policy inside only
-    where nothing else has one. Takes time in proportion to the text's length.
+    Takes time in proportion to the text's length. A module that does not parse is kept, for repair.
+
+    Args:
+        text: The raw answer.
+        class_name: The class that is wanted.
+        cut: The provider says that the answer hit its token limit: what reaches to the end may lack the rest.
     """
-    text = _THINKING.sub("", clean_answer(text))
-    if not text.strip():
+    read = _Read(clean_answer(text), class_name)
+    if not read.visible.strip():
         return "", "cut" if cut else "empty", ""
-    blocks = _fenced(text)
-    codes = [_code(block) for block, _ in blocks] or [
-        _code(text),
-        *(_code(one[0]) for one in _BARE.finditer(text)),
-    ]
-    prose = re.sub(r"\n{3,}", "\n\n", _BLOCK.sub("", text)).strip()[:MOST_PROSE]
-    if len(blocks) < 2 and any(map(_too_long, codes)):  # noqa: PLR2004 - another one may be what is wanted
-        return "", "too_long", prose
-    found = [(*_ours(code, class_name), n) for n, code in enumerate(codes) if not _too_long(code)]
-    whole, _, at = max(found, default=(_OTHER, False, 0))
-    if whole == _OTHER or (cut and whole == _BROKEN):
-        unfinished = cut or not all(closed for _, closed in blocks)
-        return "", "cut" if unfinished else "no_code", prose
-    return codes[at] + "\n", None, prose
+    best, broken = read.best(), read.broken()
+    if cut and (
+        (broken and (best is None or broken[-1][0] > best.start))
+        or (best is not None and best.end >= len(read.text.rstrip()))
+    ):
+        return "", "cut", read.prose
+    if best is not None:
+        return read.with_missing(best) + "\n", None, read.prose
+    short = [code for _, code in broken if len(code.encode("utf-8", "surrogatepass")) <= MAX_SOURCE_BYTES]
+    if short:
+        return short[-1] + "\n", None, read.prose
+    return "", "cut" if cut else "too_long" if broken else "no_code", read.prose
 
 
 def every(text: str, class_name: str) -> tuple[str, ...]:
     """All modules of an answer that define a class, or were to define it, in their order."""
-    text = _THINKING.sub("", clean_answer(text))
-    codes = [_code(block) for block, _ in _fenced(text)]
-    if not codes:
-        source, _, _ = extract(text, class_name, cut=False)
-        return (source,) if source else ()
-    ours = [code for code in codes if not _too_long(code) and _ours(code, class_name)[0] != _OTHER]
-    return tuple(dict.fromkeys(f"{code}\n" for code in ours))
+    read = _Read(clean_answer(text), class_name)
+    broken = [(at, code) for at, code in read.broken() if len(code) <= MAX_SOURCE_BYTES]
+    codes = sorted([*((one.start, one.code) for one in read.modules), *broken])
+    return tuple(dict.fromkeys(f"{code}\n" for _, code in codes))
 
 
-def _code(block: str) -> str:
-    return textwrap.dedent(block).strip("\n").expandtabs(4)
-
-
-def _too_long(code: str) -> bool:
-    return len(code.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES
-
-
-_OTHER, _BROKEN, _WHOLE = range(3)
-
-
-def _ours(code: str, class_name: str) -> tuple[int, bool]:
-    """Whether a module defines the class, and whether that is all that it is for."""
+def _lacks(code: str) -> set[str]:
+    """Names that a module reads and nobody gives it."""
     tree = parse(code)
-    broken = _BROKEN if tree is None and f"class {class_name}" in code else _OTHER
-    whole = _WHOLE if tree is not None and class_name in bound_here(tree.body) else broken
-    return whole, not (class_name == "Policy" and _EXPERIMENT.search(code))
+    read: set[str] = set()
+    bound = {*dir(builtins), "__name__", "__file__"}
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            read.add(node.id)
+        elif isinstance(node, ast.Name):
+            bound.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.alias):
+            bound.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            bound.add(node.name)
+    return read - bound
 
 
-def _fenced(text: str) -> list[tuple[str, bool]]:
-    """(code, whether its fence was closed) of every Python or unlabelled fence."""
-    languages = ("", "python", "py", "python3")
-    found = _BLOCK.finditer(text)
-    return [(one["code"], bool(one["end"])) for one in found if one["language"].lower() in languages]
+def _with_json_code(text: str, class_name: str) -> str:
+    """The text with the code that JSON values have under some key in the place of these values."""
+    parts, done = [], 0
+    for n, start in enumerate(_JSON_VALUE.finditer(text) if class_name in text else ()):
+        if n >= MOST_JSON_VALUES:
+            break
+        if start.end() < done:
+            continue
+        try:
+            value, end = _JSON.raw_decode(text, start.end())
+        except (ValueError, RecursionError):
+            continue
+        texts = [
+            one
+            for one in _texts(value)
+            if f"class {class_name}" in one and Scanner(one, class_name).modules()
+        ]
+        if texts:
+            parts += [text[done : start.end()], f"\n{texts[-1]}\n"]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def _texts(value: Any) -> list[str]:
+    """All texts in a JSON value, but for those under a name for reasoning, in their order."""
+    if isinstance(value, str):
+        return [clean_answer(value)]
+    if isinstance(value, dict):
+        return [text for key, item in value.items() if not is_reasoning(key) for text in _texts(item)]
+    return [text for item in value for text in _texts(item)] if isinstance(value, list) else []

@@ -148,10 +148,10 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
     return _Part(_numbered(name, size), f"{expression}.tolist()")
 
 
-POOL = '''def pool(image):
-    """Means of {n} by {n} blocks of an image."""
-    rows = np.array_split(np.asarray(image, dtype=float), {n})
-    return [float(np.mean(block)) for row in rows for block in np.array_split(row, {n}, axis=1)]'''
+POOL = '''def pool(image, n):
+    """Means of n by n blocks of an image."""
+    rows = np.array_split(np.asarray(image, dtype=float), n)
+    return [float(np.mean(block)) for row in rows for block in np.array_split(row, n, axis=1)]'''
 
 
 def _image(space: Any, path: str, name: str) -> _Part:
@@ -163,8 +163,10 @@ def _image(space: Any, path: str, name: str) -> _Part:
         path = f"np.ravel({path})[:{side * side}].reshape({side}, {side})"
         shape = (side, side)
     n = min(POOLED, shape[0], shape[1])
-    expression = f"pool({path})" if scale == 1.0 else f"[value / {scale:g} for value in pool({path})]"
-    return _Part(_numbered(name, n * n), expression, (POOL.format(n=n),))
+    expression = (
+        f"pool({path}, {n})" if scale == 1.0 else f"[value / {scale:g} for value in pool({path}, {n})]"
+    )
+    return _Part(_numbered(name, n * n), expression, (POOL,))
 
 
 def _joined(name: str, key: object) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import random
 import re
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +31,8 @@ _MARKER = re.compile(
     re.MULTILINE,
 )
 
-TERMS = ("rates", "sums", "products", "ordered")
-"""Additions to a structure: rates of change, leaky sums over time, products of features, and taking
-discrete actions as an ordered scale."""
+TERMS = ("rates", "products", "ordered")
+"""Additions to a structure: rates of change, products of features, and taking discrete actions as an ordered scale."""
 
 
 def read_genome(source: str) -> Genome | None:
@@ -161,16 +160,12 @@ def _templates() -> jinja2.Environment:
 NARROWER = 0.5
 """A tuned parameter's range shrinks to this share around its value, unless it lies at a bound."""
 
-REFINED_SLOTS = 2
-"""From round 2 on so many samples continue from the best; the others try something new."""
-
 
 def propose(situation: Situation) -> str:
     """The program for one sample; the same situation always gives the same program.
 
     Round 1 tries the library's structures in their order. Later rounds continue tuning the best program
-    with narrower ranges (slot 0), add a term to it with its tuned numbers kept (slot 1), and try what
-    has not been tried: first the rest of the library, then random variants.
+    with narrower ranges (slot 0), and try what has not been tried: first the rest of the library, then variants.
 
     Where a table fits, it is written with another planning horizon each round: any other program of the same
     observation is a special case of it, and sharing the steps would only slow it.
@@ -180,12 +175,11 @@ def propose(situation: Situation) -> str:
     if library[0].structure == "table":
         return write_program(Genome("table", (), situation.round - 1), observation, action)
     parent = _best(situation) if situation.round > 1 else None
-    if parent is None or situation.slot >= REFINED_SLOTS:
+    if parent is None or situation.slot > 0:
         fresh = _untried(situation, library, first=parent is None)
         return write_program(fresh, observation, action, seen=situation.firsts)
     genome, tuned = parent
-    child = genome if situation.slot == 0 else _with_another_term(situation, genome)
-    return write_program(child, observation, action, tuned, situation.firsts)
+    return write_program(genome, observation, action, tuned, situation.firsts)
 
 
 def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:
@@ -213,28 +207,10 @@ def narrowed(params: Mapping[str, Range]) -> dict[str, Range]:
 
 
 def _untried(situation: Situation, library: list[Genome], *, first: bool) -> Genome:
-    """The next structure of the library that no earlier round used, else a random variant."""
+    """The next structure of the library that no earlier round used, else another variant of one."""
     used = {read_genome(tried.source) for tried in situation.tried}
     fresh = [genome for genome in library if genome not in used]
-    place = situation.slot if first else situation.slot - REFINED_SLOTS
-    return fresh[place] if place < len(fresh) else _fresh(situation, library)
-
-
-def _fresh(situation: Situation, library: list[Genome]) -> Genome:
-    rng = _rng(situation)
-    base = rng.choice([genome for genome in library if genome.structure != "table"])
-    terms = tuple(term for term in TERMS if term in base.terms or rng.random() < 1 / 3)
-    return Genome(base.structure, terms, rng.randrange(1, 1000))
-
-
-def _with_another_term(situation: Situation, parent: Genome) -> Genome:
-    options = [term for term in TERMS if term not in parent.terms and term != "ordered"]
-    rng = _rng(situation)
-    if not options:
-        return Genome(parent.structure, parent.terms, rng.randrange(1, 1000))
-    chosen = {*parent.terms, rng.choice(options)}
-    return Genome(parent.structure, tuple(term for term in TERMS if term in chosen), parent.variant)
-
-
-def _rng(situation: Situation) -> random.Random:
-    return random.Random(f"{situation.seed} {situation.round} {situation.slot}")  # noqa: S311 - no secret
+    place = situation.slot if first else situation.slot - 1
+    if place < len(fresh):
+        return fresh[place]
+    return replace(library[place % len(library)], variant=1 + situation.round * len(library) + place)

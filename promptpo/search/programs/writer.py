@@ -22,9 +22,6 @@ NAMED = 8
 FEW = 3
 """Numbers that a decision list picks."""
 
-MEMORY = 0.95
-"""Share of a running sum that is kept from step to step."""
-
 WIDTH = 96
 INDENT = " " * 8
 
@@ -71,22 +68,20 @@ class Writer:
         self.params: dict[str, Range] = {}
         self._rng = random.Random(f"{genome.structure} {genome.variant}")  # noqa: S311 - no secret
         names = features.names
-        self._listed = len(names) > NAMED or "rates" in genome.terms or "sums" in genome.terms
+        self._listed = len(names) > NAMED or "rates" in genome.terms
         self.numbers = [Input(f"x[{i}]" if self._listed else n, n) for i, n in enumerate(names)]
         self.inputs = self._inputs(max(4, MOST_WEIGHTS // max(1, outputs)))
         self.picks = self._rng.sample(self.inputs, min(FEW, len(self.inputs)))
 
     def _inputs(self, room: int) -> list[Input]:
         chosen = list(range(len(self.numbers)))
-        most = max(1, room // (1 + len({"rates", "sums"} & {*self.genome.terms})))
+        most = max(1, room // (1 + ("rates" in self.genome.terms)))
         if len(chosen) > most:
             chosen = sorted(self._rng.sample(chosen, most))
         numbers = [self.numbers[i] for i in chosen]
         extra: list[Input] = []
         if "rates" in self.genome.terms:
             extra += [Input(f"rate[{i}]", f"rate_{self.numbers[i].label}") for i in chosen]
-        if "sums" in self.genome.terms:
-            extra += [Input(f"slow[{i}]", f"slow_{self.numbers[i].label}") for i in chosen]
         if "products" in self.genome.terms:
             pairs = [*combinations(numbers, 2), *((n, n) for n in numbers)]
             products = [Input(f"{a.expression} * {b.expression}", f"{a.label}_{b.label}") for a, b in pairs]
@@ -104,21 +99,11 @@ class Writer:
         if "rates" in self.genome.terms:
             lines.append("rate = [now - before for now, before in zip(x, self.before or x)]")
             lines.append("self.before = x")
-        if "sums" in self.genome.terms:
-            lines.append(
-                f"slow = [{MEMORY} * old + {1 - MEMORY:.2g} * now for now, old in zip(x, self.slow or x)]"
-            )
-            lines.append("self.slow = slow")
         return f"\n{INDENT}".join(lines)
 
     def memory(self) -> str:
         """Lines that set up what is remembered inside an episode."""
-        lines = []
-        if "rates" in self.genome.terms:
-            lines.append(f"{INDENT}self.before = None\n")
-        if "sums" in self.genome.terms:
-            lines.append(f"{INDENT}self.slow = None\n")
-        return "".join(lines)
+        return f"{INDENT}self.before = None\n" if "rates" in self.genome.terms else ""
 
     def param(self, name: str, value: float, low: float, high: float) -> str:
         """The expression for a parameter, which is thereby declared."""

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import struct
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from promptpo_sandbox.guest import wire
 from promptpo_sandbox.guest.actions import Layout, coerce
+from promptpo_sandbox.guest.outbox import Outbox
 from promptpo_sandbox.guest.plain import encode
-from promptpo_sandbox.guest.wire import WRITE, message
-
-MAX_TEXT = 8000
-
-
-def send(data: bytes) -> None:
-    """Write to the host."""
-    sent = os.write(WRITE, data)
-    while sent < len(data):
-        data = data[sent:]
-        sent = os.write(WRITE, data)
-
-
-def send_failure(kind: str, text: str, detail: str) -> None:
-    """Tell the host about a failure, in no more text than it takes."""
-    send(message(wire.FAILED, encode((kind, text[:MAX_TEXT], detail[:MAX_TEXT]))))
 
 
 class ActionBatch:
     """Actions of consecutive lanes that have not been sent yet.
 
     Args:
+        outbox: Where they go.
         layout: The action space.
 
     Attributes:
@@ -44,7 +27,8 @@ class ActionBatch:
 
     fast_type: type = type(None)
 
-    def __init__(self, layout: Layout = ("tuple", [])) -> None:
+    def __init__(self, outbox: Outbox, layout: Layout = ("tuple", [])) -> None:
+        self.outbox = outbox
         self.layout = layout
         self.pending: list[Any] = []
 
@@ -59,7 +43,7 @@ class ActionBatch:
     def send(self) -> None:
         """Send what is pending, if anything."""
         if self.pending:
-            send(message(wire.ACTIONS, self._encoded(), len(self.pending)))
+            self.outbox.account(wire.ACTIONS, self._encoded(), len(self.pending))
             self.pending.clear()
 
     def _encoded(self) -> bytes:
@@ -83,8 +67,8 @@ class DiscreteBatch(ActionBatch):
 class BoxBatch(ActionBatch):
     """Arrays of one shape and dtype."""
 
-    def __init__(self, layout: Layout) -> None:
-        super().__init__(layout)
+    def __init__(self, outbox: Outbox, layout: Layout) -> None:
+        super().__init__(outbox, layout)
         self.dtype, self.shape = np.dtype(layout[1]), tuple(layout[2])
         self.accepted = (self.dtype, np.dtype(np.float64)) if self.dtype.kind == "f" else (self.dtype,)
 
@@ -107,7 +91,7 @@ class PlainBatch(ActionBatch):
         return encode(self.pending)
 
 
-def batch_of(layout: Layout) -> Callable[[], ActionBatch]:
-    """What makes an empty batch for a space."""
-    kinds = {"discrete": DiscreteBatch, "box": BoxBatch}
-    return partial(kinds.get(layout[0], PlainBatch), layout)
+def batch_of(layout: Layout, outbox: Outbox) -> ActionBatch:
+    """An empty batch for a space."""
+    kinds: dict[str, type[ActionBatch]] = {"discrete": DiscreteBatch, "box": BoxBatch}
+    return kinds.get(layout[0], PlainBatch)(outbox, layout)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from promptpo_sandbox.guest.plain import encode
 from promptpo_sandbox.guest.seen import kept
+from promptpo_sandbox.guest.wire import MAX_DEBUG_BYTES
 
 MAX_ITEMS = 8
 """Entries that are kept."""
@@ -19,12 +21,17 @@ MAX_NAME, MAX_WORD = 24, 32
 """Characters of a name, and of a text."""
 
 
-def kept_in(policy: Any) -> dict[str, Any]:
-    """What is of use in a policy's ``debug``; nothing where it has none, or reading it raises."""
+def encode_kept(policy: Any) -> bytes:
+    """Encode what is of use in a policy's ``debug``; nothing where it has set none itself, or it is too long.
+
+    Nothing of the policy runs for being recorded: neither a property nor ``__getattr__``.
+    """
     try:
-        return plain(getattr(policy, "debug", None))
-    except BaseException:  # noqa: BLE001 - a property is the policy's own code
-        return {}
+        kept_there = plain(object.__getattribute__(policy, "__dict__").get("debug"))
+        data = encode(kept_there) if kept_there else b""
+    except BaseException:  # noqa: BLE001 - the value is the policy's own
+        return b""
+    return data if len(data) <= MAX_DEBUG_BYTES else b""
 
 
 def plain(value: Any) -> dict[str, Any]:

@@ -11,21 +11,22 @@ from time import perf_counter
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
 from promptpo_sandbox.gate.check import Rejected
 from promptpo_sandbox.guest import rewards, wire, worlds
 from promptpo_sandbox.guest.actions import sample
-from promptpo_sandbox.guest.batches import ActionBatch, PlainBatch, batch_of, send, send_failure
+from promptpo_sandbox.guest.batches import ActionBatch, PlainBatch, batch_of
 from promptpo_sandbox.guest.construct import compiled, construct
-from promptpo_sandbox.guest.debug import kept_in
+from promptpo_sandbox.guest.debug import encode_kept
 from promptpo_sandbox.guest.errors import ContractError, describe_failure, remember_source
-from promptpo_sandbox.guest.facades import EpisodeModules, Modules, names_in
+from promptpo_sandbox.guest.facades import EpisodeModules, Modules
 from promptpo_sandbox.guest.namespace import Output, restricted, unrestricted
+from promptpo_sandbox.guest.outbox import Outbox
 from promptpo_sandbox.guest.plain import decode, encode
-from promptpo_sandbox.guest.seen import kept, watch
+from promptpo_sandbox.guest.rows import Rows
+from promptpo_sandbox.guest.seen import encode_seen, watch
 from promptpo_sandbox.guest.simulating import imagine
-from promptpo_sandbox.guest.wire import HEADER, READ, message
+from promptpo_sandbox.guest.simulators import SimulatorService
+from promptpo_sandbox.guest.wire import HEADER, READ
 
 SLOW_SECONDS = 0.001
 """An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
@@ -83,52 +84,40 @@ class GuestLoop:
         self.modules = modules
         self.code: CodeType | None = None
         self._modules_of: dict[CodeType, Callable[[bytes], EpisodeModules]] = {}
-        self._apart = False
         self.gate = True
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
         self.debug = False
         self.seen = False
-        self._batch: ActionBatch = PlainBatch()
+        self._outbox = Outbox()
+        self._batch: ActionBatch = PlainBatch(self._outbox)
         self.lanes: list[RunningPolicy] = []
         self._running: Output | None = None
         self._acts: list[Callable[[Any], Any]] = []
         self._watchful = False
-        self.row_dtype: np.dtype[Any] = np.dtype(float)
-        self.row_shape: tuple[int, ...] | None = None
+        self._rows = Rows()
         self.read_size = 65536
         self._rest = b""
-        self.printed: list[tuple[int, str]] = []
+        self.printed: list[tuple[Output, str]] = []
         self._rewards = rewards.Rewards(self._unheard)
+        self._simulators: SimulatorService | None = None
 
     def serve(self) -> None:
         """Answer messages until the host closes the pipe."""
         while True:
             kind, payload = self._receive()
             if kind == wire.STEP_FIXED:
-                self._step(self._rows(payload))
+                self._step(self._rows.read(payload, len(self.lanes)))
             elif kind == wire.STEP_PLAIN:
-                self._step(decode(payload[HEADER.size :]))
+                self._step(decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.LANES:
-                self._change_lanes(decode(payload[HEADER.size :]))
+                self._change_lanes(decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.LAYOUT:
-                name, shape = decode(payload[HEADER.size :])
-                self.row_dtype, self.row_shape = np.dtype(name), None if shape is None else tuple(shape)
+                self._rows = Rows(*decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.LOAD:
-                self._load(decode(payload[HEADER.size :]))
+                self._load(decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.ASK:
-                self._answer(*decode(payload[HEADER.size :]))
-
-    def _rows(self, payload: bytes) -> list[Any]:
-        """Observations in the announced layout: ints, or arrays that a policy may write to."""
-        flat = np.frombuffer(payload, self.row_dtype, offset=HEADER.size)
-        if self.row_shape is None:
-            integers: list[Any] = flat.tolist()
-            return integers
-        if not self.row_shape:
-            return [np.array(number) for number in flat]
-        rows = flat.reshape(len(self.lanes), *self.row_shape)
-        return [row.copy() for row in rows] if self._apart else list(rows.copy())
+                self._answer(*decode(payload[HEADER.size :], trusted=True))
 
     def _receive(self) -> tuple[int, bytes]:
         """The kind of the next message and the message, header included."""
@@ -163,10 +152,18 @@ class GuestLoop:
         return self.lanes[done].output if done < len(self.lanes) else None
 
     def _flush_output(self) -> None:
-        for index, parts in groupby(self.printed, key=itemgetter(0)):
+        for output, parts in groupby(self.printed, key=itemgetter(0)):
             text = "".join(part for _, part in parts)
-            send(message(wire.OUTPUT, text.encode("utf-8", "replace"), index))
+            if not output.closed:
+                self._outbox.add_aside(wire.OUTPUT, text.encode("utf-8", "replace"), output.lane)
         self.printed.clear()
+
+    def _fail(self, error: BaseException, details: Callable[[], str] = str) -> None:
+        """Account for a lane, or for what was asked, by what untrusted code has raised; showing it may print."""
+        kind, text, detail = describe_failure(error)
+        detail = f"{detail}\n{details()}".strip()
+        self._flush_output()
+        self._outbox.fail(kind, text, detail)
 
     # Loading and lanes
 
@@ -176,14 +173,13 @@ class GuestLoop:
         self.output_limit = request["output_bytes"]
         self.debug = request["debug"]
         self.seen = request["seen"]
-        self._batch = batch_of(request["layout"])()
+        self._batch = batch_of(request["layout"], self._outbox)
         source = request["source"]
-        code = compiled(source, request["source_bytes"], gate=self.gate)
+        code = compiled(source, request["source_bytes"], gate=self.gate and not request["admitted"])
         if isinstance(code, Rejected):
-            send_failure("rejected", code.message, code.detail)
+            self._outbox.fail("rejected", code.message, code.detail)
             return
         self.code = code
-        self._apart = "base" in names_in(self.code)  # an array's base would show the other lanes' rows
         remember_source(source)
         self._acknowledge(1)
 
@@ -191,8 +187,8 @@ class GuestLoop:
         """A fresh copy of the module, or of another that was admitted as well."""
         code = code or self.code
         assert code is not None  # noqa: S101 - the host loads first
+        sys.stdout = Prints(self._printing)
         if self.gate:
-            sys.stdout = Prints(self._printing)
             sys.stderr = Prints(lambda: None)
             episodes = self._modules_of.get(code)
             if episodes is None:
@@ -200,13 +196,16 @@ class GuestLoop:
             namespace = restricted(episodes(digest), output)
         else:
             namespace = unrestricted()
-            sys.stdout = sys.stderr = output
+            sys.stderr = sys.stdout
         exec(code, namespace)  # noqa: S102 - this process exists to do this
         return namespace
 
     def _change_lanes(self, request: dict[str, Any]) -> None:
         """Stop some lanes, then start others; those that start quickly are acknowledged together."""
         stopped = set(request["stop"])
+        for lane in self.lanes:
+            if lane.index in stopped:
+                lane.output.close()
         self.lanes = [lane for lane in self.lanes if lane.index not in stopped]
         ready = 0
         for index, digest, params in request["start"]:
@@ -216,13 +215,12 @@ class GuestLoop:
             try:
                 lane.policy = construct(self._module(digest, output), params)
                 lane.act = lane.policy.act
-                if self.seen:
-                    watch(lane.policy, lane.note_seen)
+                watch(lane.policy, lane.note_seen)
             except BaseException as error:  # noqa: BLE001 - reported to the host
                 self._acknowledge(ready)
                 ready = 0
-                self._flush_output()
-                send_failure(*describe_failure(error))
+                self._fail(error)
+                output.close()
                 continue
             self._flush_output()
             self.lanes.append(lane)
@@ -238,10 +236,9 @@ class GuestLoop:
         self.lanes = lanes
         self._acts = [lane.act for lane in lanes]
 
-    @staticmethod
-    def _acknowledge(ready: int) -> None:
+    def _acknowledge(self, ready: int) -> None:
         if ready:
-            send(message(wire.READY, b"", ready))
+            self._outbox.account(wire.READY, lanes=ready)
 
     # Steps
 
@@ -271,11 +268,11 @@ class GuestLoop:
                     add(action)
         except BaseException as error:  # noqa: BLE001 - reported to the host
             return error
-        if self.printed:
-            self._flush_output()
         if self.debug:
             for lane in self.lanes:
-                _send_debug(lane)
+                self._add_kept(lane)
+        if self.printed:
+            self._flush_output()
         batch.send()
         self._watchful = perf_counter() - began > self.slow_seconds
         return None
@@ -293,8 +290,10 @@ class GuestLoop:
         done = len(batch.pending)
         failed: list[RunningPolicy] = []
         if error is not None:
-            self._report(error, observations[done])
+            for lane in self.lanes[:done]:
+                self._add_kept(lane)
             failed.append(self.lanes[done])
+            self._report(failed[0], error, observations[done])
             done += 1
         self._watchful = False
         before = perf_counter()
@@ -305,11 +304,11 @@ class GuestLoop:
             try:
                 batch.add(lane.act(obs))
             except BaseException as wrong:  # noqa: BLE001 - reported to the host
-                self._report(wrong, obs)
                 failed.append(lane)
-            self._flush_output()
-            if self.debug:
-                _send_debug(lane)
+                self._report(lane, wrong, obs)
+            else:
+                self._add_kept(lane)
+                self._flush_output()
             now = perf_counter()
             lane.slow = now - before > self.slow_seconds
             if lane.slow:
@@ -321,12 +320,19 @@ class GuestLoop:
         if failed:
             self._set_lanes([lane for lane in self.lanes if lane not in failed])
 
-    def _report(self, error: BaseException, obs: Any) -> None:
-        """Send what is pending, then a lane's failure."""
+    def _report(self, lane: RunningPolicy, error: BaseException, obs: Any) -> None:
+        """Send what is pending, then a lane's failure, which is the last that the host hears of it."""
         self._batch.send()
-        self._flush_output()
-        kind, text, detail = describe_failure(error)
-        send_failure(kind, text, f"{detail}\nobs was {sample(obs)}".strip())
+        self._fail(error, lambda: f"obs was {sample(obs)}")
+        lane.output.close()
+
+    def _add_kept(self, lane: RunningPolicy) -> None:
+        """Let a policy's action take along what it keeps in its ``debug``, and what it has perceived."""
+        if self.debug:
+            seen, lane.seen = lane.seen if self.seen else None, None
+            for kind, data in ((wire.DEBUG, encode_kept(lane.policy)), (wire.SEEN, encode_seen(seen))):
+                if data:
+                    self._outbox.add_aside(kind, data, lane.index)
 
     # Questions
 
@@ -335,11 +341,10 @@ class GuestLoop:
         try:
             data = encode(getattr(self, f"_asked_to_{what}")(request))
         except BaseException as error:  # noqa: BLE001 - reported to the host
-            self._flush_output()
-            send_failure(*describe_failure(error))
+            self._fail(error)
         else:
             self._flush_output()
-            send(message(wire.ANSWER, data, 1))
+            self._outbox.account(wire.ANSWER, data)
 
     def _asked_to_call(self, request: dict[str, Any]) -> str:
         output = self._running = Output(self.output_limit, self.printed, 0)
@@ -365,6 +370,12 @@ class GuestLoop:
     def _asked_to_imagine(self, request: dict[str, Any]) -> Any:
         return imagine(request, self._unheard, gate=self.gate)
 
+    def _asked_to_simulate(self, request: tuple[str, dict[str, Any]]) -> Any:
+        if self._simulators is None:
+            self._simulators = SimulatorService(self._unheard)
+        self._simulators.gate = self.gate
+        return self._simulators.answer(*request)
+
     def _asked_to_read(self, request: tuple[str, str, Sequence[Any]]) -> Any:
         """What a function of a module of ours says about texts that nobody trusts."""
         module, function, arguments = request
@@ -374,16 +385,3 @@ class GuestLoop:
         """A fresh copy of what is no policy: nobody reads its output."""
         output = self._running = Output(0, self.printed, 0)
         return self._module(digest, output, code)
-
-
-def _send_debug(lane: RunningPolicy) -> None:
-    """Tell the host what a policy keeps in its ``debug``, and has perceived, before its action, with which it belongs."""
-    debug = kept_in(lane.policy)
-    if debug:
-        data = encode(debug)
-        if len(data) <= wire.MAX_DEBUG_BYTES:
-            send(message(wire.DEBUG, data, lane.index))
-    if lane.seen is not None:
-        data, lane.seen = encode(kept(lane.seen)), None
-        if len(data) <= wire.MAX_SEEN_BYTES:
-            send(message(wire.SEEN, data, lane.index))

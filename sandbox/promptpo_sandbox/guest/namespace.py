@@ -8,9 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from promptpo_sandbox.gate.names import BUILTINS, MODULES
-from promptpo_sandbox.guest.facades import EpisodeModules, Facade, facade
-
-MODULE_NAME = "policy"
+from promptpo_sandbox.guest.facades import MODULE_NAME, EpisodeModules, Facade, facade
 
 
 class Output:
@@ -18,22 +16,27 @@ class Output:
 
     Args:
         limit: Bytes that are kept.
-        parts: Where they go, each with the lane's number.
+        parts: Where they go, each with the output that it belongs to.
         lane: The lane's number.
     """
 
-    def __init__(self, limit: int, parts: list[tuple[int, str]], lane: int) -> None:
+    def __init__(self, limit: int, parts: list[tuple[Output, str]], lane: int) -> None:
         self.left = limit
         self.parts = parts
         self.lane = lane
+        self.closed = False
 
     def write(self, text: str) -> int:
         """Keep the text as far as there is room."""
         if self.left > 0:
             kept = text[: self.left]
             self.left -= len(kept.encode("utf-8", "replace"))
-            self.parts.append((self.lane, kept))
+            self.parts.append((self, kept))
         return len(text)
+
+    def close(self) -> None:
+        """Keep nothing more, and nothing of what has not been sent: the host no longer knows the lane."""
+        self.left, self.closed = 0, True
 
     def flush(self) -> None:
         """Nothing is buffered elsewhere."""

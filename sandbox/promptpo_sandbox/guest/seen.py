@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from promptpo_sandbox.guest.plain import encode
+from promptpo_sandbox.guest.wire import MAX_SEEN_BYTES
 from promptpo_sandbox.text import clean_line
 
 MAX_NUMBER = 2**53
@@ -39,6 +41,17 @@ def kept(value: Any) -> dict[str, Any]:
     """
     found = _plain(value, 0) if type(value) is dict else {}
     return found if type(found) is dict else {}
+
+
+def encode_seen(value: Any) -> bytes:
+    """Encode what a policy's ``perceive`` has returned; nothing where that is None, too long or cannot be read."""
+    if value is None:
+        return b""
+    try:
+        data = encode(kept(value))
+    except BaseException:  # noqa: BLE001 - the value is the policy's own
+        return b""
+    return data if len(data) <= MAX_SEEN_BYTES else b""
 
 
 def watch(policy: Any, note: Callable[[Any], None]) -> None:

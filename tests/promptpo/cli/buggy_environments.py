@@ -52,20 +52,6 @@ class ResetBug(Walk):
         return np.zeros(2) / (0 // 0), {}
 
 
-class OldReset(Walk):
-    """The interface of Gym before 0.26."""
-
-    def reset(self) -> Any:
-        return np.zeros(2, np.float32)
-
-
-class OldStep(Walk):
-    """The interface of Gym before 0.26."""
-
-    def step(self, action: Any) -> Any:
-        return np.zeros(2, np.float32), 1.0, False, {}
-
-
 class NoSpaces(gymnasium.Env):
     """Nothing is declared."""
 
@@ -134,7 +120,7 @@ class LateShape(Walk):
 
 
 for _class in (
-    Walk, StepBug, LateBug, ResetBug, OldReset, OldStep, NoSpaces, NoObservation, NoReward, NaNReward, TextReward,
+    Walk, StepBug, LateBug, ResetBug, NoSpaces, NoObservation, NoReward, NaNReward, TextReward,
     WrongShape, WrongStart, NoInfo, LateShape,
 ):  # fmt: skip
     register(f"Buggy/{_class.__name__}-v0", entry_point=_class, max_episode_steps=100)

@@ -31,8 +31,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     [
         ("StepBug", r"'StepBug' object has no attribute 'misspelt' \(.*buggy_environments.py, line \d+, in step\)"),
         ("ResetBug", r"ZeroDivisionError: .*buggy_environments.py, line \d+, in reset\)"),
-        ("OldReset", r"reset\(seed=..., options=...\)"),
-        ("OldStep", r"step to return \(observation, reward, terminated, truncated, info\)"),
         ("NoSpaces", r"building the environment .* raised .*'observation_space'"),
         ("NoObservation", r"step of .*NoObservation-v0 returned None as the observation \(buggy_environments.py, line \d+\)"),
         ("NoReward", r"step of .*NoReward-v0 returned None as the reward .*must return a number"),

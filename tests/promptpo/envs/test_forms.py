@@ -13,7 +13,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.foreign import as_gymnasium
 from promptpo.envs.objects import named, task_of
 from promptpo.envs.task import OBJECTS, Task, Wrapping
-from promptpo.errors import MissingExtraError, PromptPOError, UsageError
+from promptpo.errors import PromptPOError, UsageError
 from promptpo.spec.describe import describe
 from tests.promptpo.envs.lifts import Lift, Locked, Scaled, several, short_lift
 
@@ -33,7 +33,7 @@ def test_a_class_and_a_function_in_a_module_are_built() -> None:
     """Both take keyword arguments; a horizon of the task and one of the function both hold."""
     assert make_env(Task(f"{HERE}:Lift", {"floors": 9})).unwrapped.floors == 9
     assert make_env(Task(f"{HERE}:Lift", {}, 5)).spec.max_episode_steps == 5
-    assert make_env(Task(f"{HERE}:short_lift", {"floors": 3})).spec.max_episode_steps == 7
+    assert make_env(Task(f"{HERE}:short_lift()", {"floors": 3})).spec.max_episode_steps == 7
 
 
 def test_a_class_in_a_file_is_built_once_imported_and_described(file: Any) -> None:
@@ -114,13 +114,41 @@ def test_a_wrong_wrapper_is_one_sentence(name: Any, says: str) -> None:
 def test_what_builds_no_environment_is_one_sentence(name: str, says: str) -> None:
     """Functions that return something else, and what is no function."""
     with pytest.raises(PromptPOError, match=says):
-        make_env(Task(f"{HERE}:{name}"))
+        make_env(Task(f"{HERE}:{name}()"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os:system",
+        "subprocess:Popen",
+        "subprocess:getoutput",
+        "builtins:print",
+        "functools:partial",
+        "pathlib:Path",
+        "shutil:rmtree",
+        f"{HERE}:short_lift",
+        f"{HERE}:several",
+    ],
+)
+def test_what_is_no_environment_is_not_called(name: str, tmp_path: Path) -> None:
+    """A name that somebody else wrote is no command: what is called without being an environment's class was asked for as such."""
+    marked = tmp_path / "called"
+    for kwargs in (
+        {"command": f"touch {marked}"},
+        {"args": ["touch", str(marked)]},
+        {"cmd": f"touch {marked}"},
+        {},
+    ):
+        with pytest.raises(UsageError, match="so it is not called"):
+            make_env(Task(name, kwargs))
+    assert not marked.exists()
 
 
 def test_objects_of_a_module_are_named_by_it() -> None:
     """So runs with them can be resumed and played anywhere the module is."""
     assert named(Lift) == f"{HERE}:Lift"
-    assert named(short_lift) == f"{HERE}:short_lift"
+    assert named(short_lift) == f"{HERE}:short_lift()"
     assert named("CartPole-v1") == "CartPole-v1"
 
 
@@ -164,35 +192,9 @@ def foreign(package: Any) -> Any:
     return types.new_class("Theirs", (), {}, lambda body: body.update(__module__=f"{package}.env"))()
 
 
-def test_other_libraries_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PettingZoo gets a sentence; Gym gets shimmy's layer or the command that installs it."""
+def test_other_libraries_are_told_apart() -> None:
+    """PettingZoo gets a sentence, and so does what has neither spaces nor a base class."""
     with pytest.raises(UsageError, match="of several agents"):
         as_gymnasium(foreign("pettingzoo"), "theirs")
-    monkeypatch.setitem(sys.modules, "shimmy", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "promptpo\[gym\]"'):
-        as_gymnasium(foreign("gym"), "theirs")
-
-
-def test_gym_environments_go_through_shimmy() -> None:
-    """A class of Gym 0.21's kind is adapted, and the spec tells of it and not of the layer."""
-    gym: Any = pytest.importorskip("gym")
-    pytest.importorskip("shimmy")
-
-    class Old(gym.Env):  # type: ignore[misc]
-        """A number."""
-
-        observation_space, action_space = gym.spaces.Discrete(3), gym.spaces.Discrete(2)
-
-        def seed(self, seed: Any = None) -> None:
-            self.start = (seed or 0) % 3
-
-        def reset(self) -> Any:
-            return self.start
-
-        def step(self, action: Any) -> Any:
-            return action, 1.0, True, {}
-
-    env = as_gymnasium(Old(), "old")
-    assert env.reset(seed=2)[0] == 2
-    assert env.step(1)[:4] == (1, 1.0, True, False)
-    assert type(env).__doc__ == "A number."
+    with pytest.raises(UsageError, match="which is no gymnasium"):
+        as_gymnasium(foreign("theirs"), "theirs")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from promptpo.errors import WorkerLostError
-from promptpo.rollouts.jobs import Call, Job
+from promptpo.rollouts.jobs import Call, Job, SandboxWork
 from promptpo_sandbox import (
     CallResult,
     Episode,
@@ -17,6 +18,7 @@ from promptpo_sandbox import (
     Replay,
     Rollout,
     SandboxStatus,
+    SimulatorFailedError,
     Trajectory,
     Trial,
     WorldFailedError,
@@ -129,6 +131,12 @@ class FakeExecutor:
         del request
         self._check_open()
         raise WorldFailedError(Failure("rejected", NOTHING_RUNS))
+
+    async def simulate(self, work: SandboxWork) -> Any:
+        """See `Executor.simulate`; every simulator fails here, for nothing runs."""
+        del work
+        self._check_open()
+        raise SimulatorFailedError(Failure("rejected", NOTHING_RUNS))
 
     async def status(self) -> SandboxStatus:
         """See `Executor.status`; nothing is confined, for nothing runs."""

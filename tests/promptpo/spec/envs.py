@@ -92,10 +92,8 @@ class Silent(gymnasium.Env):  # noqa: D101 - an undocumented environment is what
 class Forgetful(Silent):
     """Ignores its seed."""
 
-    draws = np.random.default_rng()
-
     def step(self, action: Any) -> Any:
-        return self.draws.uniform(-1, 1, 3).astype(np.float32), 0.0, False, False, {}
+        return np.random.default_rng().uniform(-1, 1, 3).astype(np.float32), 0.0, False, False, {}
 
 
 class Nested(Silent):

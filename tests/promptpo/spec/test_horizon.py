@@ -12,6 +12,8 @@ from promptpo.spec.check import check_spec
 from promptpo.spec.describe import describe_env
 from promptpo.spec.facts import common_length
 from promptpo.spec.observe import EpisodeEnd
+from promptpo.spec.outline import outline
+from promptpo.spec.task_spec import with_cut
 
 CASES = [
     ([EpisodeEnd(30, terminated=False, truncated=True)] * 3, 30),
@@ -28,7 +30,8 @@ CASES = [
         None,
     ),
     ([EpisodeEnd(40, terminated=True, truncated=False)] * 3, 40),
-    ([EpisodeEnd(40, terminated=True, truncated=False)] * 2, None),
+    ([EpisodeEnd(40, terminated=True, truncated=False)] * 2, 40),
+    ([EpisodeEnd(40, terminated=True, truncated=False)], None),
     ([EpisodeEnd(50, terminated=False, truncated=False)], None),
 ]
 
@@ -73,3 +76,62 @@ def test_a_spec_file_is_held_against_a_limit_in_code() -> None:
     task = Task("tests.promptpo.spec.test_horizon:Falling", {"counts": 1})
     (wrong,) = check_spec('EPISODE = {"max_steps": 100}\n', task)
     assert "at most 401 steps, not 100" in wrong.message
+
+
+DAY = """
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+LENGTH = {length}
+
+
+class Env(gym.Env):
+    {held}
+
+    def __init__(self):
+        self.observation_space = spaces.Box(-9, 9, (1,), np.float32)
+        self.action_space = spaces.Discrete(2)
+        self.{name} = {length}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.n, self.x = 0, float(self.np_random.uniform(-1, 1))
+        return np.array([self.x], np.float32), {{}}
+
+    def step(self, action):
+        self.n += 1
+        ended = self.n {compares} {by}
+        return np.array([self.x], np.float32), 0.0, {ends}, {{}}
+"""
+
+WAYS = {
+    "an attribute": "self.day_minutes",
+    "a constant of the class": "self.PERIOD",
+    "of the module": "LENGTH",
+    "a literal": "{length}",
+}
+
+
+@pytest.mark.parametrize("by", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("ends", ["ended, False", "False, ended"])
+@pytest.mark.parametrize(("compares", "length"), [(">=", 1440), (">", 1300), ("==", 60)])
+def test_a_limit_that_was_played_to_is_known_whatever_it_is_called(
+    tmp_path: Any, by: str, ends: str, compares: str, length: int
+) -> None:
+    """Two episodes that end alike, and the number in the environment."""
+    file = tmp_path / "day.py"
+    held, by = (f"PERIOD = {length}" if "PERIOD" in by else "pass"), by.format(length=length)
+    file.write_text(
+        DAY.format(
+            length=length,
+            name="day_minutes" if "day" in by else "x",
+            held=held,
+            compares=compares,
+            by=by,
+            ends=ends,
+        )
+    )
+    spec = outline(Task(f"{file}:Env"))
+    assert spec.horizon == length + (compares == ">")
+    assert "own limit" not in with_cut(spec, 200).text

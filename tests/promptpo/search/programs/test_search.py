@@ -64,15 +64,15 @@ def test_the_first_round_goes_through_the_library() -> None:
 
 
 def test_the_same_situation_gives_the_same_program() -> None:
-    """A resumed or repeated run meets the same candidates; another seed meets other variants."""
+    """A resumed or repeated run meets the same candidates; other slots meet other variants."""
     late = replace(PENDULUM, round=9, slot=3, tried=(tried(propose(PENDULUM), -900.0),))
     far = replace(late, slot=40)
     assert propose(far) == propose(far)
-    assert propose(far) != propose(replace(far, seed=1))
+    assert propose(far) != propose(replace(far, slot=41))
 
 
 def test_later_rounds_continue_from_the_best() -> None:
-    """Slot 0 keeps its structure and values with narrower ranges; slot 1 adds a term to it."""
+    """Slot 0 keeps its structure and values with narrower ranges."""
     source = Program(propose(PENDULUM)).with_values({"out0_x1": 1.0}).source
     worse = propose(replace(PENDULUM, slot=1))
     situation = replace(PENDULUM, round=2, tried=(tried(source, -300.0), tried(worse, -800.0)))
@@ -82,12 +82,6 @@ def test_later_rounds_continue_from_the_best() -> None:
     before = Program(source).params["out0_x1"]
     assert value == 1.0
     assert high - low == pytest.approx((before[2] - before[1]) / 2)
-    more = propose(replace(situation, slot=1))
-    genome = read_genome(more)
-    assert genome is not None
-    assert genome.structure == "linear"
-    assert len(genome.terms) == 1
-    assert Program(more).params["out0_x1"][0] == 1.0
 
 
 def test_later_rounds_also_try_what_is_new() -> None:
@@ -95,7 +89,7 @@ def test_later_rounds_also_try_what_is_new() -> None:
     seen = tuple(tried(propose(replace(PENDULUM, slot=i)), -900.0 - i) for i in range(3))
     second = replace(PENDULUM, round=2, tried=seen)
     used = {read_genome(t.source) for t in seen}
-    fresh = {read_genome(propose(replace(second, slot=slot))) for slot in (2, 3, 4, 5)}
+    fresh = {read_genome(propose(replace(second, slot=slot))) for slot in (1, 2, 3, 4)}
     assert len(fresh) == 4
     assert not fresh & used
 

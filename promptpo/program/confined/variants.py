@@ -1,0 +1,67 @@
+"""Readings of a stretch of text as code: without what Markdown, fonts and transports add to it."""
+
+from __future__ import annotations
+
+import html
+import re
+import textwrap
+from collections.abc import Iterator
+
+from promptpo_sandbox.text import clean_answer
+
+_QUOTED = re.compile(r"^[ \t]*(?:(?:>>>|\.\.\.)(?: |$)|(?:>[ ]?)+)", re.MULTILINE)
+"""A line's beginning in a quotation, or in an interactive session."""
+
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f]")
+_WIDE_SPACE = "\u3000"
+_TYPOGRAPHIC = str.maketrans(
+    "\uff08\uff09\uff0c\uff1a\uff1b\uff1d\uff0b\uff0d\uff0a\uff0f\uff1c\uff1e\uff3b\uff3d\uff5b\uff5d\u2212"
+    "\u201c\u201d\u2018\u2019\u00d7",
+    "(),:;=+-*/<>[]{}-\"\"''*",
+)
+_ENTITY = re.compile("&(?:lt|gt|amp|quot|#39);")
+_ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": ""}
+
+
+_CHANGED = re.compile(r"[^\x00-\x7f]|\t|&\w+;|^[ \t]*(?:>|\.\.\.)", re.MULTILINE)
+
+
+def variants(text: str) -> Iterator[str]:
+    """Readings of a stretch of text as code, the most literal one first."""
+    if not _CHANGED.search(text):
+        yield textwrap.dedent(text).strip("\n")
+        return
+    made = {""}
+    for lines in (text, _QUOTED.sub("", text)):
+        for spaces in (lines, *(_with_spaces(lines, width) for width in (1, 2, 4))):
+            for letters in (spaces, _in_ascii(spaces)):
+                for tab in (4, 8):
+                    code = textwrap.dedent(letters.expandtabs(tab)).strip("\n")
+                    if code not in made:
+                        made.add(code)
+                        yield code
+
+
+def plainest(text: str) -> str:
+    """The reading that changes most, line by line: Python finds no odd letters in it that hide where else it fails."""
+    return textwrap.dedent(_in_ascii(_with_spaces(text, 4)).expandtabs(8))
+
+
+def _in_ascii(text: str) -> str:
+    return _ENTITY.sub(lambda found: html.unescape(found[0]), text.translate(_TYPOGRAPHIC))
+
+
+def _with_spaces(text: str, width: int) -> str:
+    """The text with plain spaces; an ideographic one may stand for several columns."""
+    return _SPACES.sub(" ", text).replace(_WIDE_SPACE, " " * width)
+
+
+def unescaped(text: str) -> str:
+    """The text of an answer that came as the inside of a JSON string."""
+
+    def meant(escape: re.Match[str]) -> str:
+        code = escape[1]
+        return chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPES.get(code, code)
+
+    return clean_answer(_ESCAPED.sub(meant, text))

@@ -1,0 +1,143 @@
+"""Free checks of a simulator, before anything is paid for it: what must be repaired, and what is only remarked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.rollouts.jobs import SandboxWork
+from promptpo.simulator.contract import Simulation
+from promptpo.simulator.data import initial_observations
+from promptpo_sandbox import Recorded
+
+if TYPE_CHECKING:
+    from promptpo_sandbox import Sandbox
+
+LANES, STEPS = 256, 12
+"""Lanes and steps in which batches are compared."""
+
+SLOW_STEPS_PER_SECOND = 5_000
+"""A batch that moves more slowly makes a search take an hour in place of minutes."""
+
+SPEED_UP = 4.0
+"""Factor by which mean square changes without action may grow before it is remarked."""
+
+MAX_NAMED = 8
+
+PROBLEMS = {
+    "mixed": "lanes are not independent: with the lanes in another order, each of them moves differently; compute every "
+    "lane from its own row alone",
+    "alone": "a lane moves differently alone than in a batch of 256; compute every lane from its own row alone",
+    "dropped": "dropping some lanes changes the others; keep all state that changes in arrays with the lane first",
+    "restarted": "starting some lanes anew changes the others; keep all state that changes in arrays with the lane first",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Result of checking a simulator.
+
+    Attributes:
+        problems: Must be repaired, a sentence each.
+        remarks: Are said to its writer, a sentence each.
+        steps_per_second: Simulated lane steps in a batch of 256.
+        random: Whether its steps use random numbers; lanes are then not compared.
+    """
+
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...]
+    steps_per_second: float
+    random: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing must be repaired."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class Check(SandboxWork):
+    """A request to check a simulator.
+
+    Attributes:
+        simulation: The simulator.
+        episodes: Real ones.
+        seed: Decides what is tried.
+    """
+
+    simulation: Simulation
+    episodes: tuple[Recorded, ...]
+    seed: int = 0
+
+    def run(self, sandbox: Sandbox) -> CheckReport:
+        """See `SandboxWork.run`.
+
+        Raises:
+            SimulatorFailedError: The simulator is refused or fails.
+        """
+        rng = np.random.default_rng(self.seed)
+        starts = np.concatenate([episode.observations[:-1] for episode in self.episodes])
+        actions = np.concatenate([episode.actions for episode in self.episodes])
+        starts = starts[rng.integers(0, len(starts), LANES)]
+        tried = actions[rng.integers(0, len(actions), (STEPS, LANES))]
+        with self.simulation.open(sandbox, self.seed) as guest:
+            facts = guest.examine(starts, tried)
+        return judge(facts, initial_observations(self.episodes))
+
+
+def judge(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckReport:
+    """Return what the facts of `SimulatorGuest.examine` amount to.
+
+    Args:
+        facts: What was tried.
+        seen: Real initial observations.
+    """
+    problems = [text for name, text in PROBLEMS.items() if facts.get(name)]
+    remarks: list[str] = []
+    shared = [str(name) for name in facts["shared"]][:MAX_NAMED]
+    if shared:
+        names = ", ".join(f"self.{name}" for name in shared)
+        problems.append(
+            f"{names} changes with each step but is one number for all lanes; keep one value a lane, in an array with "
+            "the lane first"
+        )
+    speed = LANES / max(float(facts["seconds_per_batch"]), 1e-9)
+    if speed < SLOW_STEPS_PER_SECOND:
+        remarks.append(f"it simulates only {speed:,.0f} steps a second in 256 lanes; avoid loops over lanes")
+    if facts["broken"]:
+        remarks.append(
+            f"{facts['broken']} of {LANES} lanes gave NaN or infinity within {STEPS} steps from its own initial states"
+        )
+    remarks += _initial_remarks(np.asarray(facts["initial"], float), seen.astype(float))
+    remarks += _energy_remarks(np.asarray(facts["idle"], float))
+    return CheckReport(tuple(problems), tuple(remarks), speed, bool(facts["random"]))
+
+
+def _initial_remarks(initial: np.ndarray[Any, Any], seen: np.ndarray[Any, Any]) -> list[str]:
+    """Say which coordinates of simulated initial states lie clearly outside of the real ones."""
+    initial, seen = initial.reshape(len(initial), -1), seen.reshape(len(seen), -1)
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    few = 4.0 / len(seen)  # few episodes show little of a range
+    room = (0.5 + few) * (high - low) + 1e-3 * (1.0 + np.abs(low) + np.abs(high))
+    share = ((initial < low - room) | (initial > high + room)).mean(axis=0)
+    narrow = (initial.max(axis=0) - initial.min(axis=0)) < 0.2 * (high - low) - 1e-6
+    found = [
+        f"obs[{i}] {initial[:, i].min():.4g} .. {initial[:, i].max():.4g}, really {low[i]:.4g} .. {high[i]:.4g}"
+        for i in np.flatnonzero((share > min(few, 0.5)) | narrow)
+    ]
+    more = f", and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+    return [f"initial states differ from real ones: {'; '.join(found[:MAX_NAMED])}{more}"] if found else []
+
+
+def _energy_remarks(idle: np.ndarray[Any, Any]) -> list[str]:
+    """Say which coordinates move ever faster though nothing acts."""
+    early, late = idle.reshape(2, -1)
+    faster = np.flatnonzero(late > SPEED_UP * early + 1e-9)
+    names = ", ".join(f"obs[{i}]" for i in faster[:MAX_NAMED])
+    return (
+        [f"without any action {names} changes ever faster: does the simulator gain energy?"]
+        if len(faster)
+        else []
+    )

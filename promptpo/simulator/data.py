@@ -1,0 +1,153 @@
+"""Real steps that simulators are fitted to: who plays them, and windows cut out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from promptpo_sandbox import Recorded, Rollout
+from promptpo_sandbox.simulators import recorded
+
+Space = gymnasium.Space[Any]
+Array = np.ndarray[Any, Any]
+
+AHEAD = (1, 5, 25)
+"""Numbers of steps that windows look ahead."""
+
+FIRST_STEPS = 3
+"""Steps of an episode in which a body may settle from where it was put."""
+
+HELD_OUT_OF = 4
+"""One episode of so many is held out of the fit; of a single episode, its last quarter."""
+
+_HELD = '''"""Random actions, held for a few steps, at several scales."""
+import numpy as np
+
+
+class Policy:
+    def __init__(self):
+        self.rng = np.random.default_rng()
+        self.left, self.action = 0, None
+
+    def act(self, obs):
+        if self.left == 0:
+            self.left = int(self.rng.choice([1, 3, 8]))
+            {draw}
+        self.left -= 1
+        return self.action
+'''
+
+
+def held_random_policy(action_space: Space) -> str:
+    """Return a policy of random actions that are held for 1, 3 or 8 steps, boxes at three scales."""
+    if isinstance(action_space, spaces.Discrete):
+        draw = f"self.action = int(self.rng.integers({action_space.start}, {action_space.start + action_space.n}))"
+    elif isinstance(action_space, spaces.Box):
+        bounded = np.nan_to_num(action_space.low, neginf=-1.0), np.nan_to_num(action_space.high, posinf=1.0)
+        low, high = (np.round(np.asarray(bound, float), 6).tolist() for bound in bounded)
+        draw = (
+            f"low, high = np.array({low}), np.array({high})\n            "
+            "middle, half = (high + low) / 2, (high - low) / 2\n            "
+            "scale = self.rng.choice([0.3, 0.6, 1.0])\n            "
+            f"self.action = (middle + scale * half * self.rng.uniform(-1, 1, low.shape)).astype('{action_space.dtype}')"
+        )
+    else:
+        sizes = action_space.nvec.tolist() if isinstance(action_space, spaces.MultiDiscrete) else None
+        limit = f"np.array({sizes})" if sizes else "2"
+        draw = f"self.action = self.rng.integers(0, {limit}, {action_space.shape}).astype('{action_space.dtype}')"
+        if isinstance(action_space, spaces.MultiDiscrete):
+            draw = draw.replace(".astype", f".__add__(np.array({action_space.start.tolist()})).astype")
+    return _HELD.replace("{draw}", draw)
+
+
+def recorded_episodes(
+    rollout: Rollout, observation_space: Space, action_space: Space
+) -> tuple[Recorded, ...]:
+    """Return the episodes of a rollout whose trajectories suit the spaces."""
+    found = [recorded(observation_space, action_space, episode) for episode in rollout.episodes]
+    return tuple(episode for episode in found if episode is not None)
+
+
+def initial_observations(episodes: Sequence[Recorded]) -> Array:
+    """First observations of real episodes, one row each."""
+    return np.stack([episode.observations[0] for episode in episodes])
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """W windows of real steps, each H actions long where its episode lasts that long.
+
+    Attributes:
+        starts: Observations that they begin with (W, …).
+        actions: H rows of W actions.
+        seen: Real observations, H rows of W; the last one stands where an episode was over.
+        rewards: H rows of W; nought where an episode was over.
+        ended: Whether the episode had ended by then, H rows of W.
+        valid: Whether there was such a step, H rows of W.
+        first: Whether a window begins in an episode's first steps (W).
+        episode: The number of its episode (W).
+    """
+
+    starts: Array
+    actions: Array
+    seen: Array
+    rewards: Array
+    ended: Array
+    valid: Array
+    first: Array
+    episode: Array
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def take(self, rows: Array) -> Windows:
+        """Some of the windows."""
+        later = (self.actions, self.seen, self.rewards, self.ended, self.valid)
+        actions, seen, rewards, ended, valid = (part[:, rows] for part in later)
+        return Windows(
+            self.starts[rows], actions, seen, rewards, ended, valid, self.first[rows], self.episode[rows]
+        )
+
+
+def cut_windows(episodes: Sequence[Recorded], steps: int = max(AHEAD)) -> Windows:
+    """Return the windows of so many steps that begin at each real step."""
+    parts: list[list[Array]] = [[] for _ in range(8)]
+    for index, episode in enumerate(episodes):
+        length = len(episode)
+        at = np.arange(length)[None] + np.arange(steps)[:, None]
+        valid, inside = at < length, np.minimum(at, length - 1)
+        over = (at >= length - 1) & episode.terminated
+        columns = [
+            episode.observations[:-1],
+            episode.actions[inside],
+            episode.observations[inside + 1],
+            np.where(valid, episode.rewards[inside], 0.0),
+            over,
+            valid,
+            np.arange(length) < FIRST_STEPS,
+            np.full(length, index),
+        ]
+        for part, column in zip(parts, columns, strict=True):
+            part.append(column)
+    axes = (0, 1, 1, 1, 1, 1, 0, 0)
+    starts, actions, seen, rewards, ended, sound, first, number = (
+        np.concatenate(part, axis=axis) for part, axis in zip(parts, axes, strict=True)
+    )
+    return Windows(starts, actions, seen, rewards, ended, sound, first, number)
+
+
+def split_episodes(episodes: Sequence[Recorded]) -> tuple[tuple[Recorded, ...], tuple[Recorded, ...]]:
+    """Return episodes to fit to and episodes to hold the fit against."""
+    if len(episodes) > 1:
+        held = [n for n in range(len(episodes)) if n % HELD_OUT_OF == 1]
+        return tuple(e for n, e in enumerate(episodes) if n not in held), tuple(episodes[n] for n in held)
+    (only,) = episodes
+    cut = max(1, len(only) * (HELD_OUT_OF - 1) // HELD_OUT_OF)
+    head = Recorded(only.observations[: cut + 1], only.actions[:cut], only.rewards[:cut], terminated=False)
+    tail = Recorded(only.observations[cut:], only.actions[cut:], only.rewards[cut:], only.terminated)
+    return (head,), (tail if len(tail) else head,)

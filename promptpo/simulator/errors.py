@@ -1,0 +1,173 @@
+"""A simulator's errors by coordinate, by situation, and by how far it looks ahead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from promptpo.simulator.data import Windows
+
+Array = np.ndarray[Any, Any]
+
+ALL = "all"
+SITUATIONS = (ALL, "first steps", "sudden change", "near a limit", "clipped")
+"""In which the errors are told apart. A sudden change is an impact or a contact; a limit is an end of a coordinate's range."""
+
+SUDDEN_SHARE = 0.1
+"""Share of the windows, those that change most within one step, that count as sudden."""
+
+EDGE_SHARE = 0.03
+"""Part of a coordinate's range, at either end, that counts as near a limit."""
+
+MIN_COUNT = 5
+"""Windows that a row is made of, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """Errors of one coordinate in one situation.
+
+    Attributes:
+        coordinate: ``obs[3]``, ``reward`` (the sum of it) or ``terminated``.
+        situation: One of `SITUATIONS`.
+        ahead: Steps ahead.
+        rmse: Root mean square error; of whole numbers and endings, the share that is wrong.
+        scale: Root mean square of what was to be predicted: the change since the window began.
+        bias: Mean error.
+        count: Windows.
+    """
+
+    coordinate: str
+    situation: str
+    ahead: int
+    rmse: float
+    scale: float
+    bias: float
+    count: int
+
+    @property
+    def explained(self) -> float:
+        """Share of the change that is predicted."""
+        if self.scale <= 0:
+            return 1.0 if self.rmse < 1e-6 else -math.inf  # noqa: PLR2004
+        return 1.0 - (self.rmse / self.scale) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTable:
+    """All rows, and the number of windows that they were made of."""
+
+    rows: tuple[ErrorRow, ...]
+    windows: int
+
+    def explained(self, ahead: int) -> float:
+        """Mean share of change explained over coordinates, each from nought to one."""
+        shares = [
+            max(0.0, row.explained)
+            for row in self.rows
+            if row.situation == ALL and row.ahead == ahead and row.coordinate != "terminated"
+        ]
+        return float(np.mean(shares)) if shares else math.nan
+
+    def worst(self, count: int, ahead: int | None = None) -> tuple[ErrorRow, ...]:
+        """Rows that explain least, of the situations that matter to them."""
+        rows = [row for row in self.rows if ahead is None or row.ahead == ahead]
+        return tuple(sorted(rows, key=lambda row: row.explained)[:count])
+
+    def as_text(self, names: Sequence[str] = ()) -> str:
+        """A table of the share explained, a line for each coordinate.
+
+        Args:
+            names: Of the coordinates of an observation.
+        """
+        aheads = sorted({row.ahead for row in self.rows})
+        columns = [(ahead, ALL) for ahead in aheads] + [(min(aheads, default=1), s) for s in SITUATIONS[1:]]
+        by = {(row.coordinate, row.ahead, row.situation): row for row in self.rows}
+        coordinates = list(dict.fromkeys(row.coordinate for row in self.rows))
+        head = [f"{a} step{'s' * (a > 1)} ahead" if s == ALL else f"{s} ({a} ahead)" for a, s in columns]
+        lines = [
+            "share of the change explained; in brackets root mean square error / root mean square change"
+        ]
+        lines.append("coordinate | " + " | ".join(head))
+        for coordinate in coordinates:
+            name = coordinate
+            if coordinate.startswith("obs[") and names:
+                index = int(coordinate[4:-1])
+                name = f"{coordinate} {names[index]}" if index < len(names) else coordinate
+            cells = [_cell(by.get((coordinate, ahead, situation))) for ahead, situation in columns]
+            lines.append(f"{name} | " + " | ".join(cells))
+        return "\n".join(lines)
+
+
+def _cell(row: ErrorRow | None) -> str:
+    if row is None:
+        return "-"
+    return f"{max(row.explained, -99):.3f} ({row.rmse:.2g}/{row.scale:.2g})"
+
+
+def tabulate(windows: Windows, ahead: Sequence[int], obs: Array, rewards: Array, ended: Array) -> ErrorTable:
+    """Return the errors of predictions.
+
+    Args:
+        windows: What really happened.
+        ahead: K numbers of steps ahead.
+        obs: Predicted, (K, W, …).
+        rewards: Sums of rewards that were predicted, (K, W).
+        ended: Whether endings were predicted, (K, W).
+    """
+    count = len(windows)
+    starts = windows.starts.reshape(count, -1).astype(float)
+    whole = windows.starts.dtype.kind in "biu"
+    situations = _situations(windows)
+    rows: list[ErrorRow] = []
+    for k, steps in enumerate(ahead):
+        seen = windows.seen[steps - 1].reshape(count, -1).astype(float)
+        predicted = obs[k].reshape(count, -1)
+        valid = windows.valid[steps - 1] & (windows.ended[steps - 1] == (ended[k] > 0.5))  # noqa: PLR2004
+        for i in range(starts.shape[1]):
+            error, change = predicted[:, i] - seen[:, i], seen[:, i] - starts[:, i]
+            if whole:
+                error, change = (np.rint(error) != 0).astype(float), (change != 0).astype(float)
+            for name, mask in situations.items():
+                rows += _row(f"obs[{i}]", name, steps, (error, change), valid & mask[:, i])
+        earned = windows.rewards[:steps].sum(axis=0)
+        known = windows.valid[steps - 1]
+        rows += _row("reward", ALL, steps, (rewards[k] - earned, earned - earned[known].mean()), known)
+        over = windows.ended[steps - 1].astype(float)
+        rows += _row("terminated", ALL, steps, (np.abs(ended[k] - over), over), known)
+    return ErrorTable(tuple(rows), count)
+
+
+def _row(
+    coordinate: str, situation: str, ahead: int, values: tuple[Array, Array], mask: Array
+) -> list[ErrorRow]:
+    error, change = (value[mask] for value in values)
+    if len(error) < MIN_COUNT:
+        return []
+    rmse, scale = (float(np.sqrt((value**2).mean())) for value in (error, change))
+    return [ErrorRow(coordinate, situation, ahead, rmse, scale, float(error.mean()), len(error))]
+
+
+def _situations(windows: Windows) -> dict[str, Array]:
+    """Whether each window (W) is in each situation for each coordinate (D)."""
+    starts = windows.starts.reshape(len(windows), -1).astype(float)
+    after = windows.seen[0].reshape(len(windows), -1).astype(float)
+    low, high = np.minimum(starts, after).min(axis=0), np.maximum(starts, after).max(axis=0)
+    shape = starts.shape
+    change = np.abs(after - starts)
+    sudden = change >= np.quantile(change, 1 - SUDDEN_SHARE, axis=0)
+    room = EDGE_SHARE * (high - low)
+    edge = (after <= low + room) | (after >= high - room)
+    exact = (after == low) | (after == high)
+    clipped = exact & (exact.sum(axis=0) > 2) & (high > low)  # noqa: PLR2004 - extremes are met by themselves once each
+    return {
+        ALL: np.ones(shape, bool),
+        "first steps": np.broadcast_to(windows.first[:, None], shape),
+        "sudden change": sudden & (change > 0),
+        "near a limit": edge & ~clipped,
+        "clipped": clipped,
+    }

@@ -1,0 +1,363 @@
+"""A small network trained by PPO in a simulator: a yardstick for programs, a tutor for features, and a second product.
+
+PPO after Schulman et al. (2017) with many gradient steps a sample, since simulated steps cost more than gradients.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.rollouts.jobs import SandboxWork
+from promptpo.simulator.blas import single_threaded
+from promptpo.simulator.contract import Simulation, Space
+from promptpo.simulator.mlp import Adam, Mlp
+from promptpo.simulator.network_source import network_policy, span
+from promptpo.simulator.play import ALIVE_SHARE, ALIVE_STEPS, alive_bonus
+from promptpo_sandbox.simulators import LanePlay
+
+if TYPE_CHECKING:
+    from promptpo_sandbox import Sandbox
+    from promptpo_sandbox.simulators import SimulatorGuest
+
+Array = np.ndarray[Any, Any]
+
+STEPS = 1_500_000
+
+LANES, ROLLOUT_STEPS = 128, 64
+"""Lanes, and steps of each between two updates."""
+
+MINIBATCH, EPOCHS = 512, 6
+
+HIDDEN = 64
+"""Units of each of two layers."""
+
+RATE, MIN_RATE, MAX_RATE, TARGET_KL = 7e-4, 1e-5, 3e-3, 0.03
+"""The learning rate is adapted to the divergence between old and new policy."""
+
+DISCOUNT, LAMBDA, CLIP = 0.99, 0.95, 0.2
+
+FIRST_STD = 0.6
+
+MAX_OBSERVATION = 10.0
+"""Standard deviations at which normalised observations are clipped."""
+
+FINAL_LANES = 32
+
+MAX_STATES = 512
+"""States of a discrete observation that are told apart by an input each."""
+
+CONVERGED = 0.1
+"""Relative gain within the last fifth of the training beyond which it has not converged."""
+
+
+def trainable(observation_space: Space, action_space: Space) -> str:
+    """Return why no network can be trained for a task; empty where one can."""
+    if isinstance(observation_space, spaces.Discrete) and observation_space.n > MAX_STATES:
+        return f"the observation has {observation_space.n} states"
+    if isinstance(action_space, spaces.Discrete | spaces.Box):
+        return ""
+    return f"actions of a {type(action_space).__name__} space are not trained"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkResult:
+    """A trained network.
+
+    Attributes:
+        source: A policy that needs numpy alone.
+        value: Mean simulated return of its best action in fresh episodes.
+        stderr: Standard error of that mean.
+        curve: Steps taken and mean return of the latest episodes, which explore.
+        converged: Whether the curve has flattened.
+        state: Where training can go on.
+        simulated_steps: Of training and the final episodes.
+        seconds: Wall time.
+    """
+
+    source: str
+    value: float
+    stderr: float
+    curve: tuple[tuple[int, float], ...]
+    converged: bool
+    state: str
+    simulated_steps: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainNetwork(SandboxWork):
+    """A request to train a network in a simulator.
+
+    Attributes:
+        simulation: The simulator.
+        seed: Decides all random numbers.
+        steps: Simulated steps.
+        resume: State of an earlier result to go on from; empty to begin anew.
+    """
+
+    simulation: Simulation
+    seed: int = 0
+    steps: int = STEPS
+    resume: str = ""
+
+    def run(self, sandbox: Sandbox) -> NetworkResult:
+        """See `SandboxWork.run`.
+
+        Raises:
+            SimulatorFailedError: The simulator is refused or fails.
+        """
+        began = perf_counter()
+        with single_threaded(), self.simulation.open(sandbox, self.seed) as guest:
+            learner = _Ppo(self, guest)
+            learner.train()
+            source = learner.policy()
+            horizon = self.simulation.horizon
+            played = guest.play(
+                LanePlay(source, [None], FINAL_LANES, horizon, together=True, seed=10**6 + self.seed)
+            )
+        returns = np.where(played.sound, played.returns, -np.inf)[0]
+        curve = learner.curve
+        return NetworkResult(
+            source,
+            float(returns.mean()),
+            float(returns.std(ddof=1) / FINAL_LANES**0.5),
+            tuple(curve[:: max(1, len(curve) // 60)]),
+            _flat(curve),
+            learner.state(),
+            learner.steps + int(played.lengths.sum()),
+            perf_counter() - began,
+        )
+
+
+def _flat(curve: list[tuple[int, float]]) -> bool:
+    values = [value for _, value in curve]
+    fifth = len(values) // 5
+    if fifth < 2:  # noqa: PLR2004
+        return False
+    before, after = float(np.mean(values[-2 * fifth : -fifth])), float(np.mean(values[-fifth:]))
+    return abs(after - before) <= CONVERGED * max(abs(after), abs(before), 1e-9)
+
+
+class _Normaliser:
+    """Running mean and variance."""
+
+    def __init__(self, size: int) -> None:
+        self.mean, self.variance, self.count = np.zeros(size), np.ones(size), 1e-4
+
+    def update(self, rows: Array) -> None:
+        rows = rows.astype(float)
+        mean, variance, count = rows.mean(axis=0), rows.var(axis=0), len(rows)
+        total, apart = self.count + count, mean - self.mean
+        self.variance = (
+            self.variance * self.count + variance * count + apart**2 * self.count * count / total
+        ) / total
+        self.mean = self.mean + apart * count / total
+        self.count = total
+
+    @property
+    def std(self) -> Array:
+        return np.sqrt(self.variance + 1e-8)
+
+
+class _Ppo:
+    """The learner; the simulator is stepped in a guest, a batch of lanes at a time."""
+
+    def __init__(self, work: TrainNetwork, guest: SimulatorGuest) -> None:
+        self._work, self._guest = work, guest
+        simulation = work.simulation
+        self._space, self._seen = simulation.action_space, simulation.observation_space
+        self._rng = rng = np.random.default_rng(work.seed)
+        discrete = isinstance(self._space, spaces.Discrete)
+        self._inputs = (
+            int(self._seen.n)
+            if isinstance(self._seen, spaces.Discrete)
+            else int(np.prod(self._seen.shape or (1,)))
+        )
+        self._outputs = int(self._space.n) if discrete else int(np.prod(self._space.shape or (1,)))  # type: ignore[attr-defined]
+        self._discrete = discrete
+        self._actor = Mlp([self._inputs, HIDDEN, HIDDEN, self._outputs], rng, 0.01)
+        self._critic = Mlp([self._inputs, HIDDEN, HIDDEN, 1], rng, 1.0)
+        self._log_std = np.full(self._outputs, np.log(FIRST_STD), np.float32)
+        self._observed, self._scale = _Normaliser(self._inputs), _Normaliser(1)
+        self._rate, self._bonus = RATE, 0.0
+        self.curve: list[tuple[int, float]] = []
+        self.steps = 0
+        if work.resume:
+            self._restore(work.resume)
+        actor = self._actor.parameters + ([] if discrete else [self._log_std])
+        self._optimizers = Adam(actor), Adam(self._critic.parameters)
+
+    # Training
+
+    def train(self) -> None:
+        """Alternate between rollouts and updates until the steps are spent."""
+        bonus = (
+            0.0
+            if self._work.resume
+            else (1.0 - ALIVE_SHARE) * alive_bonus(self._guest, self._work.simulation)
+        )
+        obs = self._flat(self._guest.start(LANES, self._work.simulation.horizon, self._work.seed))
+        discounted, returns = np.zeros(LANES), np.zeros(LANES)
+        latest: list[float] = []
+        while self.steps < self._work.steps:
+            self._bonus = bonus if self.steps < ALIVE_STEPS * self._work.steps else 0.0
+            obs, batch = self._roll_out(obs, discounted, returns, latest)
+            latest = latest[-2 * LANES :]
+            if latest:
+                self.curve.append((self.steps, float(np.mean(latest[-LANES:]))))
+            self._update(batch)
+
+    def _roll_out(
+        self, obs: Array, discounted: Array, returns: Array, latest: list[float]
+    ) -> tuple[Array, Mapping[str, Array]]:
+        """Steps of all lanes under the current policy, with advantages."""
+        kept: dict[str, list[Array]] = {
+            name: [] for name in ("obs", "action", "logp", "reward", "value", "next", "over")
+        }
+        for _ in range(ROLLOUT_STEPS):
+            self._observed.update(obs)
+            x = self._normalised(obs)
+            action, logp = self._sample(x)
+            before, after, reward, terminated, truncated = self._guest.advance(self._scaled(action))
+            over = terminated | truncated
+            earned = reward - self._bonus
+            discounted[:] = discounted * DISCOUNT + earned
+            self._scale.update(discounted[:, None])
+            discounted[over] = 0.0
+            returns += reward
+            latest.extend(returns[over].tolist())
+            returns[over] = 0.0
+            scaled = np.clip(earned / self._scale.std, -MAX_OBSERVATION, MAX_OBSERVATION)
+            reached = self._value(self._normalised(self._flat(before))) * ~terminated
+            row = (x, action, logp, scaled, self._value(x), reached, over)
+            for name, part in zip(kept, row, strict=True):
+                kept[name].append(part)
+            obs = self._flat(after)
+        self.steps += LANES * ROLLOUT_STEPS
+        batch = {name: np.stack(parts) for name, parts in kept.items()}
+        advantage, carried = np.zeros((ROLLOUT_STEPS, LANES)), np.zeros(LANES)
+        for t in range(ROLLOUT_STEPS - 1, -1, -1):
+            error = batch["reward"][t] + DISCOUNT * batch["next"][t] - batch["value"][t]
+            carried = error + DISCOUNT * LAMBDA * ~batch["over"][t] * carried
+            advantage[t] = carried
+        batch |= {"advantage": advantage, "target": advantage + batch["value"]}
+        names = ("obs", "action", "logp", "advantage", "target")
+        return obs, {name: batch[name].reshape(-1, *batch[name].shape[2:]) for name in names}
+
+    def _update(self, batch: Mapping[str, Array]) -> None:
+        rows, divergences = len(batch["obs"]), []
+        for _ in range(EPOCHS):
+            order = self._rng.permutation(rows)
+            for at in range(0, rows, MINIBATCH):
+                part = {name: values[order[at : at + MINIBATCH]] for name, values in batch.items()}
+                divergences.append(self._improve(part))
+            if divergences[-1] > 4 * TARGET_KL:
+                break
+        kl = float(np.mean(divergences[-rows // MINIBATCH :]))
+        if kl > 2 * TARGET_KL:
+            self._rate = max(self._rate / 1.5, MIN_RATE)
+        elif kl < TARGET_KL / 2:
+            self._rate = min(self._rate * 1.5, MAX_RATE)
+
+    def _improve(self, part: Mapping[str, Array]) -> float:
+        """One gradient step of actor and critic; the divergence from the old policy."""
+        n, obs, old = len(part["obs"]), part["obs"], part["logp"]
+        advantage = part["advantage"]
+        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        output, inputs = self._actor.forward(obs)
+        logp, gradients = self._log_probability(output, part["action"])
+        ratio = np.exp(np.clip(logp - old, -20, 20))
+        outside = ((advantage > 0) & (ratio > 1 + CLIP)) | ((advantage < 0) & (ratio < 1 - CLIP))
+        weight = np.where(outside, 0.0, -advantage * ratio)[:, None].astype(np.float32) / n
+        found = self._actor.backward(inputs, weight * gradients[0])
+        if not self._discrete:
+            found.append((weight * gradients[1]).sum(axis=0))
+        self._optimizers[0].step(found, self._rate)
+        value, inputs = self._critic.forward(obs)
+        error = (value[:, 0] - part["target"]).astype(np.float32)[:, None] / n
+        self._optimizers[1].step(self._critic.backward(inputs, error), self._rate)
+        return float(((ratio - 1) - (logp - old)).mean())
+
+    # The policy
+
+    def _sample(self, x: Array) -> tuple[Array, Array]:
+        output, _ = self._actor.forward(x)
+        if self._discrete:
+            action = np.argmax(output + self._rng.gumbel(size=output.shape), axis=1)
+        else:
+            action = output + np.exp(self._log_std) * self._rng.standard_normal(output.shape, np.float32)
+        return action, self._log_probability(output, action)[0]
+
+    def _log_probability(self, output: Array, action: Array) -> tuple[Array, tuple[Array, ...]]:
+        """Log probabilities, and their gradients by the outputs (and by the log standard deviations)."""
+        if self._discrete:
+            shifted = output - output.max(axis=1, keepdims=True)
+            logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+            chosen: Array = np.eye(self._outputs, dtype=np.float32)[action]
+            return (logs * chosen).sum(axis=1), (chosen - np.exp(logs),)
+        std: Array = np.exp(self._log_std)
+        z = (action - output) / std
+        logp = -(0.5 * z**2 + self._log_std + 0.5 * np.log(2 * np.pi)).sum(axis=1)
+        return logp, (z / std, z**2 - 1)
+
+    def _scaled(self, action: Array) -> Array:
+        """Actions of the task."""
+        if isinstance(self._space, spaces.Discrete):
+            return np.asarray(action + int(self._space.start))
+        middle, half = span(self._space)
+        wanted = middle + half * np.clip(action, -1.0, 1.0)
+        return np.asarray(wanted.reshape(len(action), *(self._space.shape or ())), np.float32)
+
+    def _flat(self, obs: Array) -> Array:
+        if isinstance(self._seen, spaces.Discrete):
+            return np.asarray(np.eye(self._inputs, dtype=np.float32)[obs.astype(int) - int(self._seen.start)])
+        return np.asarray(obs.reshape(len(obs), -1), np.float32)
+
+    def _normalised(self, obs: Array) -> Array:
+        scaled = (obs - self._observed.mean) / self._observed.std
+        return np.asarray(np.clip(scaled, -MAX_OBSERVATION, MAX_OBSERVATION), np.float32)
+
+    def _value(self, x: Array) -> Array:
+        return np.asarray(self._critic.forward(x)[0][:, 0])
+
+    def policy(self) -> str:
+        """The module of the policy that takes the best action."""
+        return network_policy(
+            self._actor.parameters, self._observed.mean, self._observed.std, self._seen, self._space
+        )
+
+    # State
+
+    def state(self) -> str:
+        """All that training goes on from, as text."""
+        arrays = {f"actor{i}": one for i, one in enumerate(self._actor.parameters)}
+        arrays |= {f"critic{i}": one for i, one in enumerate(self._critic.parameters)}
+        for name, one in (("observed", self._observed), ("scale", self._scale)):
+            arrays |= {
+                f"{name}.mean": one.mean,
+                f"{name}.variance": one.variance,
+                f"{name}.count": np.array(one.count),
+            }
+        arrays |= {"log_std": self._log_std, "rate": np.array(self._rate)}
+        file = io.BytesIO()
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+        return base64.b64encode(file.getvalue()).decode()
+
+    def _restore(self, state: str) -> None:
+        with np.load(io.BytesIO(base64.b64decode(state)), allow_pickle=False) as arrays:
+            for prefix, network in (("actor", self._actor), ("critic", self._critic)):
+                for i, parameter in enumerate(network.parameters):
+                    parameter[...] = arrays[f"{prefix}{i}"]
+            for name, one in (("observed", self._observed), ("scale", self._scale)):
+                one.mean, one.variance = arrays[f"{name}.mean"], arrays[f"{name}.variance"]
+                one.count = float(arrays[f"{name}.count"])
+            self._log_std[...] = arrays["log_std"]
+            self._rate = float(arrays["rate"])

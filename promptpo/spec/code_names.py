@@ -1,0 +1,66 @@
+"""Names in the syntax tree of a function: which it binds, which it calls for nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import deque
+from collections.abc import Iterator
+
+DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
+"""Methods that draw, where nothing asks for what they return."""
+
+
+def own_argument(node: ast.stmt) -> str:
+    """The argument of a method that is its object; empty in static ones and outside of classes."""
+    arguments = getattr(getattr(node, "args", None), "args", None) or []
+    static = any("staticmethod" in ast.unparse(one) for one in getattr(node, "decorator_list", ()))
+    return arguments[0].arg if arguments and not static else ""
+
+
+def bound_names(node: ast.stmt) -> set[str]:
+    """Names that a function binds itself."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return set()
+    shared = {name for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names}
+    stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return (stored | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}) - shared
+
+
+def without_annotations(node: ast.AST) -> Iterator[ast.AST]:
+    """All of a tree but for annotations, which nothing runs."""
+    waiting = deque([node])
+    while waiting:
+        one = waiting.popleft()
+        yield one
+        for name, value in ast.iter_fields(one):
+            if name in {"annotation", "returns"}:
+                continue
+            waiting.extend(
+                n for n in (value if isinstance(value, list) else [value]) if isinstance(n, ast.AST)
+            )
+
+
+def unused_calls(node: ast.stmt) -> set[int]:
+    """Of a function: what is called to draw, or for an ``info`` that nothing else reads."""
+    drawn = {
+        id(one.value.func)
+        for one in ast.walk(node)
+        if isinstance(one, ast.Expr)
+        and isinstance(one.value, ast.Call)
+        and DRAWING.match(getattr(one.value.func, "attr", getattr(one.value.func, "id", "")))
+    }
+    ends = [n.value for n in ast.walk(node) if isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple)]
+    infos = [end.elts[-1] for end in ends if len(end.elts) in {2, 4, 5}]
+    if getattr(node, "name", "") not in {"step", "reset"}:
+        return drawn
+    names = {one.id for one in infos if isinstance(one, ast.Name)}
+    given = [one for one in infos if isinstance(one, ast.Call)]
+    for one in ast.walk(node):
+        match one:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if name in names:
+                uses = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
+                told = [n for n in infos if isinstance(n, ast.Name) and n.id == name]
+                if len(uses) == len(told) + 1:
+                    given.append(call)
+    return drawn | {id(call.func) for call in given}

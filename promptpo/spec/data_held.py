@@ -1,0 +1,136 @@
+"""What an environment holds beside its code: settings as it was built, and recorded data by shape and a few values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from promptpo.spec.render import number
+
+if TYPE_CHECKING:
+    from promptpo.spec.code_files import Definition
+    from promptpo.spec.reach import Reached
+
+MAX_LINES, MAX_LINE_CHARS = 40, 160
+"""Of values that are told."""
+
+FEW_NUMBERS, SERIES_ROWS = 12, 50
+"""A table of more numbers is told by its shape; one of so many rows that nothing changes is a recorded series."""
+
+DEEPEST = 2
+"""Objects inside objects whose settings are told."""
+
+
+class Held(NamedTuple):
+    """Values that an environment keeps.
+
+    Attributes:
+        lines: Comments.
+        series: Recorded data that it plays back, in words.
+    """
+
+    lines: Sequence[str] = ()
+    series: Sequence[str] = ()
+
+
+def held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
+    """Tell values that reached code reads and never changes, and that do not stand in it as literals.
+
+    Args:
+        env: The author's environment, after a reset.
+        found: The code.
+        shown: What of it a model reads.
+    """
+    changed, literal = _assigned(found, shown)
+    lines, series = list[str](), list[str]()
+    for path, value in _values(env, found, "self", DEEPEST):
+        name = path.rpartition(".")[2]
+        if name not in found.read or name in changed:
+            continue
+        table = _table(value)
+        if table is not None:
+            lines.append(f"#   {path}: {table}")
+            if len(value) >= SERIES_ROWS:
+                series.append(f"{path.replace('self.', 'env.', 1)} ({len(value):,} rows)")
+        elif name not in literal and (told := _plain(value)):
+            lines.append(f"#   {path} = {told}")
+    if not lines:
+        return Held()
+    more = [f"#   and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
+    head = "# Values as it was built; data are told by shape and a few values:"
+    return Held([head, *lines[:MAX_LINES], *more], series)
+
+
+def _assigned(found: Reached, shown: Sequence[Definition]) -> tuple[set[str], set[str]]:
+    """Attributes that code assigns outside of constructors, and those to which a constructor gives a literal."""
+    changed, literal = set[str](), set[str]()
+    for one in found.shown:
+        builds = one.name in {"__init__", "__post_init__", "__new__"}
+        for node in ast.walk(one.node) if isinstance(one.node, ast.FunctionDef) else ():
+            if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                root: ast.AST = node
+                while isinstance(root, ast.Subscript):
+                    root = root.value
+                changed |= {root.attr} if isinstance(root, ast.Attribute) and not builds else set()
+            if (
+                builds
+                and one in shown
+                and isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.Constant)
+            ):
+                literal |= {target.attr for target in node.targets if isinstance(target, ast.Attribute)}
+        if not isinstance(one.node, ast.FunctionDef):
+            literal.add(one.name)
+    return changed, literal
+
+
+def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[str, Any]]:
+    for name, value in getattr(owner, "__dict__", {}).items():
+        if name.startswith("__") or name in {"np_random", "_np_random", "spec", "metadata"}:
+            continue
+        if found.files.owns(type(value).__module__) and deep > 1:
+            yield from _values(value, found, f"{path}.{name}", deep - 1)
+        else:
+            yield f"{path}.{name}", value
+
+
+def _table(value: Any) -> str | None:
+    """Shape, range and first values of a table; None for what is none, or is short."""
+    columns = list(map(str, getattr(value, "columns", ())))
+    if isinstance(value, str | bytes | dict | set) or not hasattr(value, "__len__"):
+        return None
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):  # rows of different lengths
+        return f"{type(value).__name__} of {len(value)} entries" if len(value) > FEW_NUMBERS else None
+    if array.size <= FEW_NUMBERS:
+        return None
+    kind = type(value).__name__ if not columns else f"table with the columns {', '.join(columns)};"
+    told = f"{kind} of shape {array.shape}"
+    if array.dtype.kind in "biuf":
+        finite = array[np.isfinite(array)]
+        span = f", {number(float(finite.min()))} .. {number(float(finite.max()))}" if finite.size else ""
+        first = ", ".join(number(float(one)) for one in array.ravel()[:3])
+        return f"{told}{span}; it begins {first}"
+    return told
+
+
+def _plain(value: Any) -> str:
+    """A setting as Python; empty where it is none, or long."""
+    value = value.item() if isinstance(value, np.generic) else value
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    text = repr(value) if _is_simple(value) else ""
+    return text if 0 < len(text) <= MAX_LINE_CHARS else ""
+
+
+def _is_simple(value: Any) -> bool:
+    """Whether a value is of plain numbers and words, and no place on somebody's disk."""
+    if isinstance(value, Mapping):
+        return bool(value) and all(map(_is_simple, value.values()))
+    if isinstance(value, list | tuple):
+        return bool(value) and all(map(_is_simple, value))
+    is_path = isinstance(value, str) and ("/" in value or "\\" in value)
+    return isinstance(value, bool | int | float | str | np.number) and not is_path

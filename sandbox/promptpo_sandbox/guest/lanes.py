@@ -1,0 +1,352 @@
+"""Running a simulator in lanes: many copies of a task in one object, its answers checked, its lanes exchangeable.
+
+A simulator is a module with ``class Simulator``: ``__init__(self, params, rng)``, ``reset(n)`` and ``set(obs)`` start
+n lanes, ``step(actions)`` returns (obs, reward, terminated), arrays with the lane first. All state that changes is
+kept in arrays with the lane first, so that lanes can be dropped and started anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from promptpo_sandbox.arrays import assembled
+from promptpo_sandbox.guest.actions import Layout, sample
+from promptpo_sandbox.guest.errors import ContractError
+from promptpo_sandbox.guest.facades import MODULE_NAME
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Lanes: TypeAlias = tuple[Array, Array, Array]
+"""Observations, rewards and endings of one step."""
+
+MAX_REWARD = 1e12
+Place: TypeAlias = tuple[Any, ...]
+"""Attributes, keys and indices that lead to an array inside an object."""
+
+Change: TypeAlias = Callable[[Place, Array, Any], Array]
+
+MAX_DEPTH = 4
+"""Objects within objects that are searched for arrays."""
+
+METHODS = {"reset": "reset(n)", "set": "set(obs)", "step": "step(actions)"}
+
+
+class Form:
+    """How the values of a space look in lanes.
+
+    Args:
+        layout: The space as plain data.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.discrete = layout[0] == "discrete"
+        self.dtype = np.dtype(np.int64 if self.discrete else layout[1])
+        self.shape: tuple[int, ...] = () if self.discrete else tuple(layout[2])
+        low, high = (layout[2], layout[2] + layout[1] - 1) if self.discrete else layout[3:5]
+        self.low, self.high = np.asarray(low), np.asarray(high)
+
+    def clip(self, values: Array) -> Array:
+        """Values within the bounds of the space."""
+        return np.clip(values, self.low, self.high)
+
+
+class LaneSimulator:
+    """One simulator, or an ensemble of several over which lanes are dealt, with checked answers.
+
+    Args:
+        module: The module's names.
+        vectors: Values of its ``PARAMS``, a mapping for each simulator; None where it declares none.
+        forms: Of observations and of actions.
+        seed: Decides its random numbers.
+
+    Attributes:
+        broken: Running lanes that have ended since the simulator gave NaN, infinity or an absurd reward.
+        steps: Lane steps that were simulated.
+    """
+
+    def __init__(
+        self, module: Mapping[str, Any], vectors: Sequence[Any], forms: tuple[Form, Form], seed: Sequence[int]
+    ) -> None:
+        self._make = maker(module)
+        self._vectors, self._seed = vectors, [*seed]
+        self.observation, self.action = forms
+        self.parts: list[Any] = []
+        self._sizes: list[int] = []
+        self._last: Array = np.zeros(0)
+        self._constants: frozenset[Place] | None = None
+        self.broken = self.steps = 0
+
+    def reseed(self, number: int) -> None:
+        """Take other random numbers from the next start on."""
+        self._seed[0] += number
+
+    def _new(self, n: int) -> list[Any]:
+        count = min(len(self._vectors), n)
+        self._sizes = [n // count + (i < n % count) for i in range(count)]
+        self._seed[-1] += 1
+        seeds = ([*self._seed, i] for i in range(count))
+        return [
+            self._make(vector, np.random.default_rng(seed))
+            for vector, seed in zip(self._vectors[:count], seeds, strict=True)
+        ]
+
+    def reset(self, n: int) -> Array:
+        """Start n lanes in initial states."""
+        self.parts = self._new(n)
+        rows = [
+            self._rows(part.reset(size), size, "reset")
+            for part, size in zip(self.parts, self._sizes, strict=True)
+        ]
+        self._last = np.concatenate(rows)
+        return self._last.copy()
+
+    def tile(self, copies: int) -> Array:
+        """Repeat all lanes, so that several candidates meet the same states; which of the old lanes each one was."""
+        fixed, parts, at = self._fixed(), zip(self.parts, self._sizes, strict=True), 0
+        order: list[Array] = []
+        for part, size in parts:
+            rewrite(part, partial(_tiled, fixed, size, copies))
+            order.append(np.tile(np.arange(at, at + size), copies))
+            at += size
+        self._sizes = [size * copies for size in self._sizes]
+        rows = np.concatenate(order)
+        self._last = self._last[rows]
+        return rows
+
+    def set(self, observations: Array) -> None:
+        """Start as many lanes from observations."""
+        self.parts = self._new(len(observations))
+        self._last = observations.astype(self.observation.dtype)
+        for part, rows in self._split(self._last):
+            part.set(rows.copy())
+
+    def step(self, actions: Array) -> Lanes:
+        """Move all lanes; those that break end and keep their last observation."""
+        found = [self._checked(part.step(rows), len(rows)) for part, rows in self._split(actions)]
+        obs, reward, ended = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+        self.steps += len(reward)
+        good = np.abs(reward) <= MAX_REWARD
+        if self.observation.dtype.kind == "f":
+            good &= np.isfinite(obs.reshape(len(obs), -1).sum(axis=1))
+        if not good.all():
+            obs[~good], reward[~good] = self._last[~good], 0.0
+            self.broken += int((~good).sum())
+            ended = ended | ~good
+        self._last = obs
+        return obs, reward, ended
+
+    def _split(self, rows: Array) -> Iterator[tuple[Any, Array]]:
+        if len(self.parts) == 1:
+            yield self.parts[0], rows
+            return
+        at = 0
+        for part, size in zip(self.parts, self._sizes, strict=True):
+            yield part, rows[at : at + size]
+            at += size
+
+    def _checked(self, answer: Any, n: int) -> Lanes:
+        if not isinstance(answer, (tuple, list)) or len(answer) != 3:  # noqa: PLR2004
+            raise ContractError(f"Simulator.step returned {sample(answer)}; return (obs, reward, terminated)")
+        obs, reward, ended = answer
+        return (
+            self._rows(obs, n, "step"),
+            numbers_of(reward, n, "the reward").astype(float),
+            numbers_of(ended, n, "terminated") != 0,
+        )
+
+    def _rows(self, value: Any, n: int, method: str) -> Array:
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            array = np.zeros((), object)
+        shape = (n, *self.observation.shape)
+        if array.shape != shape or array.dtype.kind not in "biuf":
+            raise ContractError(
+                f"Simulator.{method} returned {sample(value)} as observations of {n} lanes; "
+                f"return an array of shape {shape}"
+            )
+        return np.array(array, self.observation.dtype)
+
+    # Lanes that go and come
+
+    def keep(self, lanes: Array) -> None:
+        """Drop all other lanes.
+
+        Args:
+            lanes: One truth value for each.
+        """
+        parts, sizes, at = [], [], 0
+        fixed = self._fixed()
+        for part, size in zip(self.parts, self._sizes, strict=True):
+            mask = lanes[at : at + size]
+            at += size
+            if mask.any():
+                rewrite(part, partial(kept, fixed, size, mask, 0))
+                parts.append(part)
+                sizes.append(int(mask.sum()))
+        self.parts, self._sizes = parts, sizes
+        self._last = self._last[lanes]
+
+    def restart(self, lanes: Array) -> Array:
+        """Start some lanes anew and return the observations of all."""
+        old, sizes, last = self.parts, self._sizes, self._last
+        fresh, at, fixed = self.reset(len(last)), 0, self._fixed()
+        for part, other, size in zip(old, self.parts, sizes, strict=True):
+            mask = lanes[at : at + size]
+            at += size
+            if mask.any():
+                rewrite(part, partial(_overwritten, fixed, size, mask), other)
+        self.parts, self._sizes = old, sizes
+        self._last = np.where(lanes.reshape(-1, *[1] * (last.ndim - 1)), fresh, last)
+        return self._last.copy()
+
+    def _fixed(self) -> frozenset[Place]:
+        """Places of the simulator's arrays that hold no lanes."""
+        if self._constants is None:
+            pair = [self._make(self._vectors[0], np.random.default_rng(0)) for _ in range(2)]
+            action = self.action.clip(np.zeros((7, *self.action.shape), self.action.dtype))
+            for simulator, n in zip(pair, (3, 7), strict=True):
+                simulator.reset(n)
+                simulator.step(action[:n])
+            self._constants = constants(pair[0], pair[1], 0)
+        return self._constants
+
+
+def _tiled(fixed: frozenset[Place], n: int, copies: int, place: Place, array: Array, _: Any) -> Array:
+    if place in fixed or not array.ndim or len(array) != n:
+        return array
+    return np.tile(array, (copies, *[1] * (array.ndim - 1)))
+
+
+def kept(
+    fixed: frozenset[Place], n: int, mask: Array, axis: int, place: Place, array: Array, _: Any
+) -> Array:
+    """The lanes of an array that stay; the array itself where it holds none."""
+    if place in fixed or not array.ndim or array.shape[axis] != n:
+        return array
+    return array[mask] if axis == 0 else array[..., mask]
+
+
+def _overwritten(
+    fixed: frozenset[Place], n: int, mask: Array, place: Place, array: Array, other: Any
+) -> Array:
+    if place in fixed or not array.ndim or len(array) != n:
+        return array
+    if isinstance(other, np.ndarray) and other.shape == array.shape:
+        other = other[mask]
+    elif not isinstance(other, int | float | bool):
+        return array
+    array = array.copy()
+    array[mask] = other
+    return array
+
+
+def maker(module: Mapping[str, Any]) -> Callable[[Any, np.random.Generator], Any]:
+    """Return what makes simulators of a module.
+
+    Raises:
+        ContractError: The module has no class that is a simulator.
+    """
+    simulator = module.get("Simulator")
+    if not isinstance(simulator, type):
+        raise ContractError(
+            "the module defines no class Simulator; define it with reset(n), set(obs), step(actions)"
+        )
+    for method, form in METHODS.items():
+        if not callable(getattr(simulator, method, None)):
+            raise ContractError(f"the class Simulator has no method {method}; define {form}")
+    declared = module.get("PARAMS")
+
+    def make(params: Any, rng: np.random.Generator) -> Any:
+        return simulator(assembled(params, declared) if params else {}, rng)
+
+    return make
+
+
+def numbers_of(value: Any, n: int, name: str) -> Array:
+    """Numbers of n lanes; a single one stands for all.
+
+    Raises:
+        ContractError: The value is no such thing.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.zeros((), object)
+    if array.dtype.kind not in "biuf" or array.shape not in {(), (1,), (n,)}:
+        raise ContractError(
+            f"Simulator.step returned {sample(value)} as {name} of {n} lanes; return an array of shape ({n},)"
+        )
+    return np.broadcast_to(array, (n,)).copy()
+
+
+def rewrite(owner: Any, change: Change, other: Any = None) -> None:
+    """Replace every array that an object holds, in lists, tuples, dicts and objects of its own classes too.
+
+    Args:
+        owner: The object.
+        change: Makes the new array of the place, the old one, and what another object has there.
+        other: That other object.
+    """
+    names, others = vars(owner), vars(other) if other is not None else {}
+    for name, value in list(names.items()):
+        names[name] = _rewritten(value, (name,), change, others.get(name))
+
+
+def _rewritten(value: Any, place: Place, change: Change, other: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return change(place, value, other)
+    if len(place) > MAX_DEPTH:
+        return value
+    if type(value) in {list, tuple}:
+        others = other if type(other) is type(value) and len(other) == len(value) else [None] * len(value)
+        pairs = zip(value, others, strict=True)
+        return type(value)(
+            [_rewritten(item, (*place, i), change, its) for i, (item, its) in enumerate(pairs)]
+        )
+    if type(value) is dict:
+        others = other if type(other) is dict else {}
+        return {key: _rewritten(item, (*place, key), change, others.get(key)) for key, item in value.items()}
+    if is_own(value):
+        inner, others = vars(value), vars(other) if is_own(other) else {}
+        for name, item in list(inner.items()):
+            inner[name] = _rewritten(item, (*place, name), change, others.get(name))
+    return value
+
+
+def is_own(value: Any) -> bool:
+    """Whether a value is an instance of a class that the module itself defines."""
+    return (
+        type(value).__module__ == MODULE_NAME and hasattr(value, "__dict__") and not isinstance(value, type)
+    )
+
+
+def constants(few: Any, many: Any, axis: int) -> frozenset[Place]:
+    """Places of arrays that are as long in an object of few lanes as in one of many: they hold no lanes."""
+    lengths: list[dict[Place, tuple[int, ...]]] = []
+    for owner in (few, many):
+        found: dict[Place, tuple[int, ...]] = {}
+
+        def note(place: Place, array: Array, _: Any, found: dict[Place, tuple[int, ...]] = found) -> Array:
+            found[place] = array.shape
+            return array
+
+        rewrite(owner, note)
+        lengths.append(found)
+    return frozenset(
+        place
+        for place, shape in lengths[0].items()
+        if not shape or lengths[1].get(place, (0,))[axis] == shape[axis]
+    )
+
+
+def shared_numbers(owner: Any) -> dict[str, float]:
+    """Numbers that an object holds beside its arrays: they belong to all lanes at once."""
+    return {
+        name: float(value)
+        for name, value in vars(owner).items()
+        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    }

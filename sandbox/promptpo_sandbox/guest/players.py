@@ -1,0 +1,155 @@
+"""Policies that act in many lanes: the same text for all of them where that works, copy by copy where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from promptpo_sandbox.arrays import assembled
+from promptpo_sandbox.guest.actions import InvalidActionError, Layout, coerce, sample
+from promptpo_sandbox.guest.construct import construct
+from promptpo_sandbox.guest.lanes import Array, Form, Place, constants, kept, rewrite
+
+Vectors: TypeAlias = Sequence[dict[str, float] | None]
+Namespaces: TypeAlias = Callable[[int], dict[str, Any]]
+"""Runs the policy's module afresh; the number decides its random numbers."""
+
+CLOSE = 1e-6
+"""Relative difference between the actions of a lane and of a lone copy that is rounding."""
+
+
+class SharedPlayer(Protocol):
+    """Acts in all lanes.
+
+    Attributes:
+        failed: What the first failing lane raised, if one did.
+    """
+
+    failed: BaseException | None
+
+    def act(self, observations: Array) -> tuple[Array, Array]:
+        """Actions of all lanes, not yet clipped, and which lanes gave one."""
+        ...
+
+    def keep(self, lanes: Array) -> None:
+        """Drop all other lanes."""
+        ...
+
+
+class LanePlayer:
+    """One policy object for all lanes: ``obs`` and the parameters have the lane last.
+
+    Args:
+        module: Runs the policy's module.
+        vectors: The parameters of each lane.
+        layouts: Of observations and of actions.
+    """
+
+    def __init__(self, module: Namespaces, vectors: Vectors, layouts: tuple[Layout, Layout]) -> None:
+        self.failed: BaseException | None = None
+        self._form, self._n = Form(layouts[1]), len(vectors)
+        self._fresh = partial(_lane_policy, module, vectors)
+        self._policy = self._fresh(self._n)
+        self._last: Array | None = None
+        self._fixed: frozenset[Place] | None = None
+
+    def act(self, observations: Array) -> tuple[Array, Array]:
+        """See `SharedPlayer.act`."""
+        n, form = self._n, self._form
+        self._last = observations
+        value = self._policy.act(_lanes_last(observations))
+        if isinstance(value, (list, tuple)) and form.shape:
+            value = np.stack([np.broadcast_to(np.asarray(item), (n,)) for item in value])
+        array = np.asarray(value)
+        if form.shape == (1,) and array.shape == (n,):
+            array = array[None]
+        if array.shape != (*form.shape, n) or array.dtype.kind not in "biuf":
+            raise InvalidActionError(f"act returned {sample(value)} for {n} lanes")
+        actions = np.ascontiguousarray(np.moveaxis(array, -1, 0))
+        good = np.isfinite(actions.reshape(n, -1)).all(axis=1)
+        if not good.all():
+            self.failed = self.failed or InvalidActionError("act returned NaN or infinity")
+            actions[~good] = 0
+        return actions, good
+
+    def keep(self, lanes: Array) -> None:
+        """See `SharedPlayer.keep`."""
+        if self._fixed is None and self._last is not None:
+            pair = [self._fresh(n) for n in (3, 7)]
+            for policy, n in zip(pair, (3, 7), strict=True):
+                policy.act(_lanes_last(np.resize(self._last, (n, *self._last.shape[1:]))))
+            self._fixed = constants(pair[0], pair[1], -1)
+        rewrite(self._policy, partial(kept, self._fixed or frozenset(), self._n, lanes, -1))
+        self._n = int(lanes.sum())
+
+
+def _lanes_last(observations: Array) -> Array:
+    return np.moveaxis(observations, 0, -1).copy()
+
+
+def _lane_policy(module: Namespaces, vectors: Vectors, n: int) -> Any:
+    """A policy whose parameters are arrays over n lanes."""
+    namespace = module(0)
+    if vectors[0] is None:
+        return construct(namespace, None)
+    each = [assembled(vectors[i % len(vectors)], namespace.get("PARAMS")) or {} for i in range(n)]
+    stacked: Any = {
+        key: np.stack([np.asarray(values[key], float) for values in each], axis=-1) for key in each[0]
+    }
+    return construct(namespace | {"PARAMS": None}, stacked)
+
+
+class CopyPlayer:
+    """A policy object for each lane.
+
+    Args:
+        module: Runs the policy's module.
+        vectors: The parameters of each lane.
+        layouts: Of observations and of actions.
+    """
+
+    def __init__(self, module: Namespaces, vectors: Vectors, layouts: tuple[Layout, Layout]) -> None:
+        self.failed: BaseException | None = None
+        self._layout, self._form = layouts[1], Form(layouts[1])
+        self._ints = layouts[0][0] == "discrete"
+        self._acts: list[Callable[[Any], Any] | None] = []
+        for lane, vector in enumerate(vectors):
+            try:
+                self._acts.append(construct(module(lane), vector).act)
+            except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
+                self.failed = self.failed or error
+                self._acts.append(None)
+
+    def act(self, observations: Array) -> tuple[Array, Array]:
+        """See `SharedPlayer.act`."""
+        rows = observations.tolist() if self._ints else observations.copy()
+        actions = np.zeros((len(rows), *self._form.shape), self._form.dtype)
+        good = np.ones(len(rows), bool)
+        for lane, (act, obs) in enumerate(zip(self._acts, rows, strict=True)):
+            good[lane] = act is not None
+            if act is not None:
+                try:
+                    actions[lane] = coerce(self._layout, act(obs), bounds=False)
+                except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
+                    self.failed = self.failed or error
+                    self._acts[lane], good[lane] = None, False
+        finite = np.isfinite(actions.reshape(len(rows), -1)).all(axis=1)
+        if not finite.all():
+            self.failed = self.failed or InvalidActionError("act returned NaN or infinity")
+            actions[~finite] = 0
+        return actions, good & finite
+
+    def keep(self, lanes: Array) -> None:
+        """See `SharedPlayer.keep`."""
+        self._acts = [act for act, stays in zip(self._acts, lanes, strict=True) if stays]
+
+
+def difference(first: Array, second: Array) -> bool:
+    """Whether actions differ by more than rounding."""
+    if first.dtype.kind != "f" and second.dtype.kind != "f":
+        return bool((first != second).any())
+    scale = CLOSE * np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
+    return bool((np.abs(first - second) > scale).any())

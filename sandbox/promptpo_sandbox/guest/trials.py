@@ -1,0 +1,120 @@
+"""Trying a simulator before anything is paid for it: whether its lanes are independent, and how it behaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from promptpo_sandbox.guest.lanes import Array, LaneSimulator, shared_numbers
+
+LANES = 256
+"""Lanes of a whole batch."""
+
+STEPS = 12
+"""Steps in which batches are compared."""
+
+IDLE_STEPS = 200
+"""Steps without action."""
+
+RELATIVE = 1e-4
+"""Difference between the same lane in two batches that is rounding, in parts of what was reached."""
+
+
+def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[str, Any]:
+    """Facts about a simulator.
+
+    Args:
+        make: Makes it anew.
+        request: ``starts``, observations that were seen, and ``actions`` of STEPS steps and LANES lanes.
+    """
+    starts, actions = request["starts"], request["actions"]
+    first = make()
+    initial = first.reset(LANES)
+    began = perf_counter()
+    played = _rows(first, None, actions)
+    seconds = perf_counter() - began
+    whole, again = _rows(make(), starts, actions), _rows(_other(make), starts, actions)
+    random = _differ(whole, again)
+    facts: dict[str, Any] = {
+        "initial": initial.astype(float),
+        "random": random,
+        "seconds_per_batch": seconds / len(actions),
+        "broken": first.broken,
+        "played": played.astype(float)[-1],
+        "shared": _shared(make, starts, actions),
+    }
+    if not random:
+        order = np.random.default_rng(0).permutation(len(starts))
+        permuted = _rows(make(), starts[order], actions[:, order])
+        facts["mixed"] = _differ(permuted, whole[:, order])
+        alone = [_rows(make(), starts[i : i + 1], actions[:, i : i + 1]) for i in (0, len(starts) // 2)]
+        facts["alone"] = any(
+            _differ(one, whole[:, i : i + 1]) for one, i in zip(alone, (0, len(starts) // 2), strict=True)
+        )
+        facts["dropped"] = _mixes_dropped(make(), starts, actions, whole)
+        facts["restarted"] = _mixes_restarted(make(), starts, actions, whole)
+    facts["idle"] = _idle(make(), starts, actions)
+    return facts
+
+
+def _other(make: Callable[[], LaneSimulator]) -> LaneSimulator:
+    """The simulator with other random numbers."""
+    lanes = make()
+    lanes.reseed(77)
+    return lanes
+
+
+def _rows(lanes: LaneSimulator, starts: Array | None, actions: Array) -> Array:
+    if starts is not None:
+        lanes.set(starts)
+    return np.stack([lanes.step(row)[0] for row in actions])
+
+
+def _differ(first: Array, second: Array) -> bool:
+    first, second = first.astype(float), second.astype(float)
+    scale = RELATIVE * (1.0 + np.maximum(np.abs(first), np.abs(second)))
+    return bool((np.abs(first - second) > scale).any())
+
+
+def _mixes_dropped(lanes: LaneSimulator, starts: Array, actions: Array, whole: Array) -> bool:
+    """Whether dropping lanes changes those that stay."""
+    half = len(actions) // 2
+    _rows(lanes, starts, actions[:half])
+    stays = np.arange(len(starts)) % 3 != 1
+    lanes.keep(stays)
+    return _differ(_rows(lanes, None, actions[half:, stays]), whole[half:, stays])
+
+
+def _mixes_restarted(lanes: LaneSimulator, starts: Array, actions: Array, whole: Array) -> bool:
+    """Whether starting some lanes anew changes the others."""
+    half = len(actions) // 2
+    _rows(lanes, starts, actions[:half])
+    anew = np.arange(len(starts)) % 3 == 1
+    lanes.restart(anew)
+    rows = _rows(lanes, None, actions[half:])
+    return _differ(rows[:, ~anew], whole[half:, ~anew])
+
+
+def _shared(make: Callable[[], LaneSimulator], starts: Array, actions: Array) -> list[str]:
+    """Numbers of all lanes at once that steps change."""
+    lanes = make()
+    lanes.set(starts)
+    before = shared_numbers(lanes.parts[0])
+    for row in actions[:3]:
+        lanes.step(row)
+    after = shared_numbers(lanes.parts[0])
+    return sorted(name for name, value in after.items() if before.get(name, value) != value)
+
+
+def _idle(lanes: LaneSimulator, starts: Array, actions: Array) -> Array:
+    """Mean square change from step to step without action, by coordinate: in the first steps, and in the last ones."""
+    rows = min(64, len(starts))
+    idle = lanes.action.clip(np.zeros_like(actions[0, :rows]))
+    lanes.set(starts[:rows])
+    seen = np.stack([lanes.step(idle)[0].reshape(rows, -1) for _ in range(IDLE_STEPS)]).astype(float)
+    change = (np.diff(seen, axis=0) ** 2).mean(axis=1)
+    tenth = IDLE_STEPS // 10
+    return np.stack([change[: 2 * tenth].max(axis=0), change[-tenth:].mean(axis=0)])

@@ -1,0 +1,363 @@
+"""Simulators from the host's side: what is asked of one, and what it answers.
+
+A simulator is untrusted code like a policy. It runs behind the same gate and in the same kind of confined process,
+with limits of its own; policies that act in it share that process. What it answers is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from promptpo_sandbox.asked import Asked, AskFailedError
+from promptpo_sandbox.guest import mechanism
+from promptpo_sandbox.pipes import failed
+from promptpo_sandbox.results import Episode, Failure, Limits
+from promptpo_sandbox.seeds import digest_of
+from promptpo_sandbox.spaces import layout_of
+from promptpo_sandbox.worlds import Recorded
+
+if TYPE_CHECKING:
+    from promptpo_sandbox.box import Sandbox
+
+Array = np.ndarray[Any, Any]
+Vector = Mapping[str, float]
+
+CALL_SECONDS = 120.0
+"""CPU time of one question."""
+
+PLAY_SECONDS = 60.0
+"""Wall time after which episodes are cut where they are, well within a question's."""
+
+MEMORY_BYTES, MESSAGE_BYTES = 2 << 30, 256 << 20
+
+MAX_VALUES = 4096
+"""Values of one answer; an array is one."""
+
+
+class SimulatorFailedError(AskFailedError):
+    """A simulator failed; no policy is to blame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A simulator as a guest holds it.
+
+    Attributes:
+        source: The module with ``class Simulator``.
+        vectors: Values of its ``PARAMS``; several are an ensemble, over which lanes are dealt. Empty where it declares none.
+        observation_space: Of the task.
+        action_space: Of the task.
+    """
+
+    source: str
+    vectors: tuple[Vector, ...]
+    observation_space: gymnasium.Space[Any]
+    action_space: gymnasium.Space[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LanePlay:
+    """A request for episodes of a policy in a simulator.
+
+    Attributes:
+        policy: The module.
+        vectors: B parameter vectors; None for a policy without parameters.
+        lanes: Episodes of each.
+        horizon: Longest episode.
+        together: Whether the policy acts in lanes; see `SimulatorGuest.why_alone`.
+        seed: Of initial states and all other random numbers.
+        record: Lanes whose trajectories are brought back.
+        bonus: What is taken off the reward of each step.
+        starts: Observations to start from; the simulator's own initial states otherwise.
+    """
+
+    policy: str
+    vectors: Sequence[Vector | None]
+    lanes: int
+    horizon: int
+    together: bool
+    seed: int = 0
+    record: int = 0
+    bonus: float = 0.0
+    starts: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LanesPlayed:
+    """Episodes of a policy in a simulator, B parameter vectors in L lanes each.
+
+    Attributes:
+        returns: B rows of L.
+        lengths: Steps of each.
+        terminated: Whether the simulator ended it.
+        sound: Whether the policy kept giving actions.
+        episodes: Trajectories of the first lanes, as far as they were asked for.
+        broken: Lanes that ended since the simulator gave NaN or infinity.
+        steps: Lane steps that were simulated, those of ended lanes included.
+        failure: What the policy did wrong first, if anything.
+    """
+
+    returns: Array
+    lengths: Array
+    terminated: Array
+    sound: Array
+    episodes: tuple[Recorded, ...]
+    broken: int
+    steps: int
+    failure: Failure | None
+
+
+def unsupported(space: gymnasium.Space[Any]) -> str:
+    """Why values of a space cannot be held in lanes; empty where they can."""
+    kinds = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+    if isinstance(space, kinds):
+        return ""
+    return f"a {type(space).__name__} space is not a list of numbers"
+
+
+def recorded(
+    observation_space: gymnasium.Space[Any], action_space: gymnasium.Space[Any], episode: Episode
+) -> Recorded | None:
+    """The steps of an episode with a trajectory; None where they do not fit their spaces."""
+    trajectory = episode.trajectory
+    if trajectory is None or not len(trajectory.rewards) or trajectory.perceived:
+        return None
+    try:
+        seen = np.array([np.asarray(obs) for obs in trajectory.observations])
+        done = np.array([np.asarray(action) for action in trajectory.actions])
+        rewards = np.asarray(trajectory.rewards, float)
+    except (ValueError, TypeError):
+        return None
+    fits = seen.shape[1:] == (observation_space.shape or ()) and done.shape[1:] == (action_space.shape or ())
+    if not fits or seen.dtype.kind not in "biuf" or done.dtype.kind not in "biuf":
+        return None
+    return Recorded(seen, done, rewards, episode.terminated)
+
+
+def simulator_limits(limits: Limits) -> Limits:
+    """What a simulator may use: more at a time than a policy."""
+    return replace(
+        limits,
+        call_seconds=max(limits.call_seconds, CALL_SECONDS),
+        memory_bytes=max(limits.memory_bytes, MEMORY_BYTES),
+        message_bytes=MESSAGE_BYTES,
+    )
+
+
+class SimulatorGuest:
+    """A confined process that holds one simulator and the policies that act in it; a context manager.
+
+    Args:
+        sandbox: Whose layers hold here, too.
+        simulated: The simulator.
+        seed: Decides all random numbers.
+
+    Raises:
+        SimulatorFailedError: The source is refused.
+    """
+
+    def __init__(self, sandbox: Sandbox, simulated: Simulated, seed: int = 0) -> None:
+        self.simulated, self.seed = simulated, seed
+        engine = {mechanism.MODULE: ""} if "mechanism" in simulated.source else None
+        self._box = sandbox.beside(simulator_limits(sandbox.limits), engine)
+        self._limits = self._box.limits
+        try:
+            self._asked: Asked = self._box.asking(
+                simulated.source,
+                "the simulator",
+                "; return (obs, reward, terminated) instead",
+                SimulatorFailedError,
+            )
+        except BaseException:
+            self._box.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._asked.close()
+        self._box.close()
+
+    def _request(self, seed: int, **more: Any) -> dict[str, Any]:
+        simulated = self.simulated
+        layouts = layout_of(simulated.observation_space), layout_of(simulated.action_space)
+        vectors: list[dict[str, float] | None] = [dict(vector) for vector in simulated.vectors]
+        return {
+            "digest": digest_of(self.seed + seed),
+            "layouts": layouts,
+            "vectors": vectors or [None],
+            **more,
+        }
+
+    def _ask(self, what: str, request: dict[str, Any], taken: Any) -> Any:
+        return self._asked.ask("simulate", (what, request), taken, values=MAX_VALUES)
+
+    def examine(self, starts: Array, actions: Array, seed: int = 0) -> dict[str, Any]:
+        """Facts about the simulator; see `promptpo_sandbox.guest.trials`.
+
+        Raises:
+            SimulatorFailedError: It failed.
+        """
+        found: dict[str, Any] = self._ask(
+            "examine", self._request(seed, starts=starts, actions=actions), _facts
+        )
+        return found
+
+    def predict(
+        self,
+        vectors: Sequence[Vector | None],
+        starts: Array,
+        actions: Array,
+        ahead: Sequence[int],
+        repeat: int = 1,
+        seed: int = 0,
+    ) -> tuple[Array, Array, Array]:
+        """Predict windows of steps, all of them as lanes, with each of P vectors.
+
+        Args:
+            vectors: Values of ``PARAMS``.
+            starts: W observations.
+            actions: H rows of W actions.
+            ahead: K numbers of steps, at most H.
+            repeat: Lanes of each window, of which the mean is taken.
+            seed: Of the random numbers, the same for all vectors.
+
+        Returns:
+            Observations (P, K, W, …), sums of rewards and shares of endings (P, K, W).
+
+        Raises:
+            SimulatorFailedError: The simulator failed.
+        """
+        steps = max(ahead)
+        more = {"starts": starts, "actions": actions[:steps], "ahead": sorted(ahead), "repeat": repeat}
+        ends = (1, len(ahead), len(starts))
+        shapes = [(*ends, *starts.shape[1:]), ends, ends]
+        found: list[tuple[Array, ...]] = []
+        for vector in vectors:
+            request = self._request(seed, **more) | {"vectors": [None if vector is None else dict(vector)]}
+            found.append(self._ask("predict", request, lambda answer: _arrays(answer, shapes)))
+        observations, rewards, ended = (np.concatenate(part) for part in zip(*found, strict=True))
+        return observations, rewards, ended
+
+    def why_alone(self, policy: str, trials: Sequence[Vector | None]) -> str:
+        """Why a policy cannot act in lanes; empty where it acts there exactly as lone copies do.
+
+        Args:
+            policy: The module.
+            trials: Parameters of a few lanes.
+        """
+        more = {"policy": policy, "trials": [None if one is None else dict(one) for one in trials]}
+        found: str = self._ask(
+            "compare", self._request(0, **more, source_bytes=self._limits.source_bytes), _text
+        )
+        return found
+
+    def play(self, play: LanePlay) -> LanesPlayed:
+        """Play episodes of a policy.
+
+        Raises:
+            SimulatorFailedError: The simulator failed.
+        """
+        vectors = play.vectors
+        names = None if vectors[0] is None else list(vectors[0])
+        table = np.zeros((len(vectors), 0))
+        if names is not None:
+            table = np.array([[vector[name] for name in names] for vector in vectors if vector is not None])
+        fields = ("policy", "lanes", "horizon", "together", "record", "bonus", "starts")
+        request = self._request(play.seed, **{name: getattr(play, name) for name in fields}) | {
+            "names": names,
+            "table": table,
+            "seconds": PLAY_SECONDS,
+            "source_bytes": self._limits.source_bytes,
+        }
+        shape = (len(vectors), play.lanes)
+        found: LanesPlayed = self._ask("play", request, lambda answer: _played(answer, shape, play.record))
+        return found
+
+    def start(self, lanes: int, horizon: int, seed: int = 0) -> Array:
+        """Start lanes that begin anew by themselves when their episodes end; their observations.
+
+        Raises:
+            SimulatorFailedError: The simulator failed.
+        """
+        shape = (lanes, *(self.simulated.observation_space.shape or ()))
+        request = self._request(seed, lanes=lanes, horizon=horizon)
+        (found,) = self._ask("start", request, lambda answer: _arrays((answer,), [shape]))
+        return np.asarray(found)
+
+    def advance(self, actions: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """One step of all started lanes.
+
+        Returns:
+            Observations before and after restarts, rewards, terminated, truncated.
+
+        Raises:
+            SimulatorFailedError: The simulator failed.
+        """
+        n = len(actions)
+        rows = (n, *(self.simulated.observation_space.shape or ()))
+        shapes = [rows, rows, (n,), (n,), (n,)]
+        before, after, reward, terminated, truncated = self._ask(
+            "advance", {"actions": actions}, lambda answer: _arrays(answer, shapes)
+        )
+        return before, after, reward, terminated != 0, truncated != 0
+
+
+def _arrays(answer: Any, shapes: Sequence[tuple[int, ...]]) -> tuple[Array, ...]:
+    """Arrays of finite numbers.
+
+    Raises:
+        ValueError: The answer is no such thing; or another error that taking it apart may raise.
+    """
+    if len(answer) != len(shapes):
+        raise ValueError("malformed answer")
+    for array, shape in zip(answer, shapes, strict=True):
+        if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind not in "biuf":
+            raise ValueError("malformed answer")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError("malformed answer")
+    return tuple(answer)
+
+
+def _text(answer: Any) -> str:
+    if not isinstance(answer, str):
+        raise TypeError("no text")
+    return answer[:2000]
+
+
+def _facts(answer: Any) -> dict[str, Any]:
+    if not isinstance(answer, dict):
+        raise TypeError("no facts")
+    return answer
+
+
+def _played(answer: Any, shape: tuple[int, int], record: int) -> LanesPlayed:
+    returns, lengths, ended, sound, kept, broken, steps, failure = answer
+    wrong = None if failure is None else Failure(*failed(failure))
+    if returns is None:
+        nothing = np.zeros(shape)
+        return LanesPlayed(nothing - np.inf, nothing, nothing != 0, nothing != 0, (), 0, 0, wrong)
+    n = shape[0] * shape[1]
+    returns, lengths, ended, sound = _arrays((returns, lengths, ended, sound), [(n,)] * 4)
+    if type(broken) is not int or type(steps) is not int or broken < 0 or steps < 0:
+        raise TypeError("no counts")
+    episodes: list[Recorded] = []
+    if kept is not None:
+        observations, actions, rewards = kept
+        count = min(record, n)
+        if any(len(part) - extra != len(rewards) for part, extra in ((observations, 1), (actions, 0))):
+            raise ValueError("malformed trajectories")
+        for lane, length in enumerate(lengths[:count].astype(int)):
+            rows = observations[: length + 1, lane], actions[:length, lane], rewards[:length, lane]
+            episodes.append(Recorded(*rows, bool(ended[lane])))
+    returns, lengths, over, acted = (
+        part.reshape(shape) for part in (returns, lengths, ended != 0, sound != 0)
+    )
+    return LanesPlayed(returns, lengths, over, acted, tuple(episodes), broken, steps, wrong)

@@ -1,0 +1,263 @@
+"""A known policy in whatever models put around one: it comes back as it was, or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptpo.program import Program
+from promptpo.program.answers import extract
+from promptpo.program.confined import answers as confined
+
+PLAIN = '''import numpy as np
+
+
+class Policy:
+    """Lean into the fall."""
+
+    def act(self, obs):
+        return 1 if obs[2] + 0.4 * obs[3] > 0 else 0
+'''
+TAGS_INSIDE = '''"""A <think>short</think> rule; </answer> and [THINK] and <|channel|>final<|message|> are text."""
+import numpy as np
+
+GAIN = 0.4
+CLOSE = "</think>"
+
+
+class Policy:
+    """Lean. The <think> tag is not used here."""
+
+    def __init__(self):
+        self.label = "<thought>" + CLOSE  # <think> no more
+
+    def act(self, obs):
+        return 1 if obs[2] + GAIN * obs[3] > 0 else 0
+'''
+FENCES_INSIDE = '''import numpy as np
+
+NOTE = """
+```python
+class Policy: pass
+```
+"""
+
+
+class Policy:
+    """Lean.
+
+    ```
+    push = lean > 0
+    ```
+    """
+
+    # ``` is a mark, and so is
+    # ```python
+    def act(self, obs):
+        x = "```"
+        return 1 if obs[2] + 0.4 * obs[3] > 0 else len(x) - 3
+'''
+ASSIGNED = """from __future__ import annotations
+
+PARAMS = {
+    "kp": (0.4, 0.0, 1.0),
+}
+
+
+@staticmethod
+def _lean(obs, kp):
+    return obs[2] + kp * obs[3]
+
+
+class Policy:
+    def __init__(self, params):
+        self.kp = params["kp"]
+
+    def act(self, obs):
+        return 1 if _lean(obs, self.kp) > 0 else 0
+
+
+def _helper():
+    return None
+"""
+POLICIES = [PLAIN, TAGS_INSIDE, FENCES_INSIDE, ASSIGNED]
+DIGESTS = {policy: Program.parse(policy).digest for policy in POLICIES}
+
+SAID = [
+    "", "I push where it leans.", "from the log I see that it falls.", "Done.", "Done", "class Policy is below:", "It isn't a pole's fault",
+    "The rule is:\n   * lean right: push right\n   * lean left: push left", "**Policy**", "# Policy", "x = the angle", "this is good",
+    "Note: good", 'It said "fine.', "a < b and c > d", "(see above", "1. first\n2. second", "if the pole leans:\n   push", "import the following:",
+    "`<think>` is a tag", "It pushes.\n\n   * it isn't hard\n   * (see above",  "```python\nprint(1)\n```", "```bash\npip install numpy\n```", "Use it:\n```python\nfrom policy import Policy\npolicy = Policy()\n```",
+]  # fmt: skip
+
+NAMES = [
+    "think", "THINK", "thinking", "thought", "Thoughts", "reasoning", "reason", "seed:think", "antThinking", "reflection", "scratchpad", "analysis",
+    "inner_monologue", "chain_of_thought", "draft", "planning", "rethink",
+]  # fmt: skip
+
+
+def draft_of(policy: str) -> str:
+    """The same policy with another gain."""
+    return policy.replace("0.4", "9.9")
+
+
+def _reasoning(name: str, inner: str, form: int) -> str:
+    return [
+        f"<{name}>{inner}</{name}>",
+        f"<{name}>\n{inner}\n</{name}>\n",
+        f'<{name} duration="3">\n{inner}\n</{name}>\n',
+        f"[{name.upper().replace(':', '')}]{inner}[/{name.upper().replace(':', '')}]",
+        f"◁{name.replace(':', '_')}▷{inner}◁/{name.replace(':', '_')}▷",
+        f"<|begin_of_{name}|>{inner}<|end_of_{name}|>\n",
+        f"<|START_{name.upper()}|>{inner}<|END_{name.upper()}|>",
+        f"{inner}\n</{name}>\n",
+        f"<{name}>\na <{name}>b</{name}> {inner} </{name}>\n",
+        f'<details type="reasoning">\n{inner}\n</details>\n',
+        f"<|channel|>analysis<|message|>{inner}<|end|><|start|>assistant<|channel|>final<|message|>",
+        f"{inner}<|end|><|start|>assistant<|channel|>final<|message|>",
+        f"analysisWe could\n{inner}\nassistantfinal",
+        f"<|channel>thought\n{inner}<channel|>",
+    ][form]
+
+
+REASONING_FORMS = 14
+
+
+def _fenced(policy: str, mark: str, label: str) -> str:
+    return f"{mark}{label}\n{policy}{mark}"
+
+
+PLACES = {
+    "fence": lambda code: _fenced(code, "```", "python"),
+    "label": lambda code: _fenced(code, "```", "tool_code"),
+    "title": lambda code: _fenced(code, "```", 'python title="policy.py"'),
+    "file": lambda code: _fenced(code, "```", "policy.py"),
+    "tildes": lambda code: _fenced(code, "~~~", "py"),
+    "four": lambda code: _fenced(code, "````", ""),
+    "nested": lambda code: f"````markdown\n# Policy\n{_fenced(code, '```', 'python')}\n````",
+    "nested same": lambda code: f"```markdown\n# Policy\n{_fenced(code, '```', 'python')}\n```",
+    "unclosed": lambda code: f"```python\n{code}",
+    "inline close": lambda code: f"```python\n{code.rstrip()}```",
+    "behind prose": lambda code: f"Here is the code: {_fenced(code, '```', 'python')}",
+    "same line": lambda code: f"```python {code}```",
+    "no label": lambda code: f"```{code}```",
+    "list": lambda code: f"1. {_fenced(code, '```', 'python')}",
+    "list indented": lambda code: "- " + textwrap.indent(_fenced(code, "```", "python"), "  ").lstrip(),
+    "deep list": lambda code: "1. It is:\n\n" + textwrap.indent(_fenced(code, "```", "python"), "   "),
+    "quote": lambda code: re.sub("^", "> ", _fenced(code, "```", "python"), flags=re.MULTILINE),
+    "session": lambda code: _fenced(re.sub("^(?!\\Z)", ">>> ", code, flags=re.MULTILINE), "```", "pycon"),
+    "tokens": lambda code: f"{_fenced(code, '```', 'py')}<end_code>",
+    "end": lambda code: f"{_fenced(code, '```', 'python')}</s>",
+    "spaced end": lambda code: f"{_fenced(code, '```', 'python')} <|im_end|>",
+    "bare": lambda code: f"\n{code}",
+    "bare end": lambda code: f"\n{code.rstrip()}<|return|>",
+    "answer": lambda code: f"<answer>\n{code}</answer>",
+    "answer fenced": lambda code: f"<answer>\n{_fenced(code, '```', 'python')}\n</answer>",
+    "answer tight": lambda code: f"<answer>{code.rstrip()}</answer>",
+    "code tag": lambda code: f"Thought: lean\nCode:\n<code>\n{code}</code>",
+    "unknown tag": lambda code: f"<lean_right>\n{code}</lean_right>",
+    "merge": lambda code: f"<<<<<<< SEARCH\n=======\n{code}>>>>>>> REPLACE",
+    "json": lambda code: json.dumps({"thought": f"```\n{draft_of(code)}```", "code": code}),
+    "json fenced": lambda code: _fenced(json.dumps({"analysis": draft_of(code), "a": [{"code": code}]}) + "\n", "```", "json"),
+    "half JSON": lambda code: json.dumps(_fenced(code, "```", "python"))[1:-1],
+}  # fmt: skip
+
+LETTERS = {
+    "plain": lambda code: code,
+    "windows": lambda code: code.replace("\n", "\r\n"),
+    "mac": lambda code: code.replace("\n", "\r"),
+    "tabs": lambda code: code.replace("    ", "\t"),
+    "no-break": lambda code: code.replace("    ", "\u00a0 " * 2),
+    "some no-break": lambda code: code.replace("    def", "\u00a0\u00a0\u00a0\u00a0def"),
+    "ideographic": lambda code: code.replace("    ", "\u3000\u3000"),
+    "zero width": lambda code: code.replace("import", "import\u200b").replace("def", "\u2060def"),
+    "mark": lambda code: "\ufeff" + code,
+    "coloured": lambda code: code.replace("return", "\x1b[1;32mreturn\x1b[0m"),
+    "separator": lambda code: code.replace('"""\n', '"""\u2028\n'),
+    "escaped": lambda code: code.replace("<", "&lt;").replace(">", "&gt;"),
+}
+
+
+@st.composite
+def wrapped(draw: st.DrawFn) -> tuple[str, str]:
+    """An answer, and the policy that is in it, behind drafts that are not."""
+    policy, draft = draw(st.sampled_from(POLICIES)), draft_of(draw(st.sampled_from(POLICIES)))
+    place = draw(st.sampled_from(list(PLACES)))
+    code = LETTERS[draw(st.sampled_from(list(LETTERS)))](policy)
+    parts = [PLACES[place](code)]
+    behind = draw(st.sampled_from(SAID)) if place not in ("unclosed", "json", "half JSON") else ""
+    parts.append(f"\n\n{behind}")
+    for _ in range(draw(st.integers(0, 2))):
+        inner = PLACES[draw(st.sampled_from(list(PLACES)))](draft)
+        inner = draw(st.sampled_from(SAID)) + "\n" + inner + "\n" + draw(st.sampled_from(SAID))
+        parts.insert(
+            0, _reasoning(draw(st.sampled_from(NAMES)), inner, draw(st.integers(0, REASONING_FORMS - 1)))
+        )
+    parts.insert(0, draw(st.sampled_from(["", "I begin.\n\n"])))
+    return policy, "".join(parts)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(wrapped())
+def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) -> None:
+    """Never a draft, never a part of it, never with words of prose in it."""
+    policy, text = answer
+    source, problem, _ = confined.extract(text, "Policy", False)
+    if not problem and Program.parse(source).is_python:
+        assert Program.parse(source).digest == DIGESTS[policy]
+
+
+@pytest.mark.parametrize("letters", LETTERS)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("number", range(len(POLICIES)))
+def test_each_place_and_each_kind_of_letters_is_read(place: str, letters: str, number: int) -> None:
+    """Alone, each of them gives the policy, and each with each at least no other one."""
+    policy = POLICIES[number]
+    source, problem, _ = confined.extract(PLACES[place](LETTERS[letters](policy)), "Policy", False)
+    same = not problem and Program.parse(source).digest == DIGESTS[policy]
+    if letters == "plain" or place == "fence":
+        assert same, (problem, source)
+    assert same or problem or not Program.parse(source).is_python
+
+
+@pytest.mark.parametrize("form", range(REASONING_FORMS))
+@pytest.mark.parametrize("place", ["fence", "bare", "unclosed", "inline close", "answer"])
+@pytest.mark.parametrize("name", NAMES)
+def test_reasoning_is_never_run(name: str, form: int, place: str) -> None:
+    """A draft in it is no answer where nothing follows, and does not hide the answer that does."""
+    reasoning = _reasoning(name, f"Perhaps\n{PLACES[place](draft_of(PLAIN))}\nor not.", form)
+    source, problem, _ = confined.extract(reasoning, "Policy", False)
+    assert problem in ("empty", "no_code"), source
+    for final in ("bare", "fence"):
+        source, problem, _ = confined.extract(reasoning + PLACES[final](PLAIN), "Policy", False)
+        assert problem is None
+        assert Program.parse(source).digest == DIGESTS[PLAIN]
+
+
+def test_a_whole_answer_is_not_called_cut_off() -> None:
+    """Only the provider knows that it was; a fence that is not closed says nothing."""
+    assert extract("```python\nprint(1)").problem == "no_code"
+    assert extract("```python\nprint(1)", cut=True).problem == "cut"
+
+
+@pytest.mark.parametrize("place", ["unclosed", "bare"])
+def test_what_may_lack_its_end_is_not_run(place: str) -> None:
+    """A program that was cut off may parse by chance; one that was complete before stays the answer."""
+    for length in range(len(PLAIN) - 60, len(PLAIN)):
+        text = PLACES[place](PLAIN)[:length]
+        assert extract(text, cut=True).problem == "cut"
+    told = extract(f"```python\n{PLAIN}```\nIt pushes where it le", cut=True)
+    assert Program.parse(told.source).digest == DIGESTS[PLAIN]
+    both = f"```python\n{draft_of(PLAIN)}```\nBetter:\n```python\nclass Policy:\n    def act(self, obs):\n        ret"
+    assert extract(both, cut=True).problem == "cut"
+
+
+def test_what_a_class_lacks_is_taken_from_other_fences() -> None:
+    """Models split a module at times; a draft of the class itself is never mixed in."""
+    text = "```python\nimport numpy as np\nGAIN = 0.4\n```\nand the class:\n```python\nclass Policy:\n    def act(self, obs):\n        return np.sign(GAIN)\n```"
+    assert Program.parse(extract(text).source).names == {"np", "GAIN", "Policy"}

@@ -1,0 +1,285 @@
+"""The source that a spec shows: all that a step and a reset come to, over all files, and nothing else."""
+
+import ast
+import importlib
+import itertools
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.spec.describe import describe
+from promptpo.spec.own_source import MAX_SOURCE_CHARS, own_source
+from promptpo.spec.reading import SOURCE_HEAD, names_of, read
+
+NUMBERS = itertools.count()
+
+HEAD = "import gymnasium as gym\nimport numpy as np\nfrom gymnasium import spaces\n"
+
+IMPORTS = {
+    "relative": ("from .{file} import {name}", "{name}"),
+    "renamed": ("from .{file} import {name} as {name}_too", "{name}_too"),
+    "module": ("from . import {file}", "{file}.{name}"),
+    "absolute": ("import {package}.{file}", "{package}.{file}.{name}"),
+    "alias": ("import {package}.{file} as m_{file}", "m_{file}.{name}"),
+    "exported": ("from {package} import {name}", "{name}"),
+    "star": ("from .{file} import *", "{name}"),
+}
+"""How one file may name what stands in another."""
+
+KINDS = {
+    "function": ("def {name}(x):\n    return x + 1.0  # seen_{n}", "self.x = {use}(self.x)"),
+    "constant": ("{name} = 0.5  # seen_{n}", "self.x += {use}"),
+    "enumeration": (
+        "class {name}(IntEnum):\n    OFF = 0  # seen_{n}\n    ON = 1",
+        "self.x += float(action == {use}.ON)",
+    ),
+    "table": (
+        "def g_{n}(x):\n    return x  # seen_{n}\n\n\n{name} = {{0: g_{n}, 1: g_{n}}}",
+        "self.x = {use}[int(action)](self.x)",
+    ),
+    "class": (
+        "class {name}:\n    def __init__(self):\n        self.rate = 0.1  # seen_{n}\n\n    def grow(self, x):\n        return x + self.rate",
+        "self.x = {use}().grow(self.x)",
+    ),
+    "static": (
+        "class {name}:\n    @staticmethod\n    def grown(x):\n        return x * 1.1  # seen_{n}",
+        "self.x = {use}.grown(self.x)",
+    ),
+    "record": (
+        "@dataclass\nclass {name}:\n    rate: float = 0.2  # seen_{n}",
+        "self.x += {use}().rate",
+    ),
+    "callable": (
+        "class {name}:\n    def __call__(self, x):\n        return x  # seen_{n}",
+        "self.x = {use}()(self.x)",
+    ),
+    "chain": (
+        "def {name}(x):\n    return _below_{n}(x)\n\n\ndef _below_{n}(x):\n    return x - LIMIT_{n}\n\n\nLIMIT_{n} = 1.0  # seen_{n}",
+        "self.x = {use}(self.x)",
+    ),
+}
+"""What stands in another file, and how a step uses it."""
+
+DEAD = """
+
+def unused_{n}(x):
+    return x  # dead_{n}
+
+
+class Idle_{n}:
+    def nothing(self):
+        return 0  # dead_{n}
+
+
+def paint_{n}(x):
+    return x  # dead_{n}
+"""
+"""What nothing reaches but drawing."""
+
+
+def write_project(folder: Path, parts: list[tuple[str, str]], extra: str = "") -> str:
+    """A package of several files whose environment uses parts of the given kinds, named in the given ways."""
+    package = f"pack_{next(NUMBERS)}"
+    (folder / package).mkdir()
+    uses, imports, exports, draws = list[str](), list[str](), list[str](), list[str]()
+    for n, (kind, how) in enumerate(parts):
+        file, name = f"file_{n}", f"Thing_{n}"
+        body, use = KINDS[kind]
+        text = body.format(name=name, n=n)
+        (folder / package / f"{file}.py").write_text(
+            f"from dataclasses import dataclass\nfrom enum import IntEnum\n\n\n{text}\n{DEAD.format(n=n)}"
+        )
+        line, called = IMPORTS[how]
+        imports.append(line.format(file=file, name=name, package=package))
+        imports.append(f"from .file_{n} import paint_{n}")
+        exports += [f"from .{file} import {name}"] if how == "exported" else []
+        uses.append(f"        {use.format(use=called.format(file=file, name=name, package=package))}")
+        draws.append(f"        paint_{n}(self.x)")
+    (folder / package / "__init__.py").write_text("\n".join(exports))
+    (folder / package / "world.py").write_text(
+        "\n".join(
+            [
+                HEAD,
+                *imports,
+                "",
+                "class World(gym.Env):",
+                '    metadata = {"render_modes": ["human"]}',
+                "    def render(self):",
+                *(draws or ["        pass"]),
+                "    def __init__(self):",
+                "        self.observation_space = spaces.Box(-9, 9, (1,), np.float32)",
+                "        self.action_space = spaces.Discrete(2)",
+                "    def reset(self, *, seed=None, options=None):",
+                "        super().reset(seed=seed)",
+                "        self.x = 0.0",
+                "        return self._see(), {}",
+                "    def _see(self):",
+                "        return np.array([self.x], np.float32)",
+                "    def step(self, action):",
+                *uses,
+                "        self.render()",
+                "        return self._see(), self.x, False, False, {}",
+                extra,
+            ]
+        )
+    )
+    importlib.invalidate_caches()
+    return f"{package}.world:World"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    """A folder that packages are imported from."""
+    sys.path.insert(0, str(tmp_path))
+    yield tmp_path
+    sys.path.remove(str(tmp_path))
+
+
+def source_of(env_id: str, **how: Any) -> str:
+    """The block of source of an environment."""
+    env = make_env(Task(env_id, **how))
+    env.reset(seed=0)
+    return own_source(env).text
+
+
+@given(
+    parts=st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.sampled_from(sorted(IMPORTS))), max_size=6)
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_a_step_uses_is_shown_wherever_it_stands(project: Path, parts: list[tuple[str, str]]) -> None:
+    """Every kind of definition, named in every way, over several files; what only drawing reaches is not there."""
+    text = source_of(write_project(project, parts))
+    assert {int(n) for n in re.findall(r"# seen_(\d+)", text)} == set(range(len(parts)))
+    assert "dead_" not in text
+    ast.parse(text)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_each_kind_is_found_by_each_import(project: Path, kind: str) -> None:
+    """All pairs, not only those that were drawn."""
+    for how in IMPORTS:
+        assert "# seen_0" in source_of(write_project(project, [(kind, how)])), how
+
+
+def test_what_has_no_room_is_named(project: Path) -> None:
+    """Whole definitions only; `step` is there whatever else is long."""
+    extra = "".join(
+        f"    def part_{n}(self):\n        return {' + '.join(['self.x'] * 400)}\n" for n in range(12)
+    )
+    env_id = write_project(project, [], extra)
+    path = project / env_id.partition(":")[0].replace(".", "/")
+    file = path.with_suffix(".py")
+    calls = " + ".join(f"self.part_{n}()" for n in range(12))
+    file.write_text(file.read_text().replace("self.render()", f"y = {calls}"))
+    text = source_of(env_id)
+    assert len(text) < MAX_SOURCE_CHARS + 3000
+    assert "def step" in text
+    shown = set(re.findall(r"def (part_\d+)", text))
+    named = set(re.findall(r"World\.(part_\d+)", text.partition("class World")[0]))
+    assert shown | named == {f"part_{n}" for n in range(12)}
+    assert not shown & named
+    assert shown
+
+
+ODD = '''
+PRICES = [NUMBERS]
+"""Of every hour."""
+
+
+class Base(gym.Env):
+    """A shop.
+
+    What it sells is one thing.
+    """
+
+    # 0 is closed, 1 is open
+    OPEN = 1
+
+    def step(self, action):
+        reward = getattr(self, "_pay_" + ("open" if action == self.OPEN else "shut"))()
+        self.hour += 1
+        info = self._info()
+        return self._see(), reward, self.hour >= self.hours, False, info
+
+    def _info(self):
+        return {"hour": self.hour}
+
+    def _pay_open(self):
+        return self.prices[self.hour]
+
+    def _pay_shut(self):
+        return 0.0
+
+    @property
+    def load(self):
+        return self.hour / self.hours
+
+    def _see(self):
+        return np.array([self.load], np.float32)
+
+
+class Shop(Base):
+    def __init__(self, hours=24):
+        self.hours, self.prices = hours, np.array(PRICES)
+        self.observation_space = spaces.Box(0, 1, (1,), np.float32)
+        self.action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.hour = 0
+        return self._see(), {}
+'''.replace("NUMBERS", ", ".join(f"{n / 7:.4f}" for n in range(500)))
+
+
+def test_data_are_shown_by_their_shape(tmp_path: Path) -> None:
+    """A policy that knows tomorrow's prices is none; values that were given to the constructor are told."""
+    (tmp_path / "shop.py").write_text(HEAD + ODD)
+    text = source_of(f"{tmp_path / 'shop.py'}:Shop", env_kwargs={"hours": 12})
+    assert "500" in text
+    assert "0.8571" not in text, "a later price"
+    assert "self.hours = 12" in text
+    for kept in ("0 is closed, 1 is open", "OPEN = 1", "What it sells", "_pay_shut", "def load", "_info"):
+        assert kept in text
+    assert "def _info" not in text, "which only info reaches"
+
+
+def test_wrappers_and_what_they_use_are_shown(tmp_path: Path) -> None:
+    """A wrapper of one's own changes what a policy sees."""
+    (tmp_path / "shop_2.py").write_text(
+        f"{HEAD}{ODD}\n\nclass Doubled(gym.ObservationWrapper):\n    def observation(self, obs):\n        return twice(obs)\n\n\n"
+        "def twice(x):\n    return 2 * x\n\n\ndef make():\n    return Doubled(Shop())\n"
+    )
+    text = source_of(f"{tmp_path / 'shop_2.py'}:make")
+    assert "class Doubled" in text
+    assert "def twice" in text
+    assert "def _pay_open" in text
+
+
+def test_a_spec_with_source_is_read_without_it(tmp_path: Path) -> None:
+    """Names come from the part that is parsed; a file of it given again is not shown twice."""
+    task = Task("CartPole-v1")
+    spec = describe(task, reveal="source")
+    assert SOURCE_HEAD in spec.text
+    assert spec.revealed == "source"
+    assert "pole_angle" in names_of(spec.text).values()
+    assert "_blocks" not in read(spec.text).blocks
+    path = tmp_path / "mine.py"
+    path.write_text(spec.text)
+    again = describe(task, reveal="source", spec_file=str(path))
+    assert again.text.count(SOURCE_HEAD) == 1
+
+
+def test_where_no_source_is_readable_the_rest_is_told(tmp_path: Path) -> None:
+    """A class that was made from a string has no file."""
+    (tmp_path / "made.py").write_text(f"text = {HEAD + ODD!r}\nexec(text)\n")
+    spec = describe(Task(f"{tmp_path / 'made.py'}:Shop"), reveal="source")
+    assert spec.revealed == "named"
+    assert SOURCE_HEAD not in spec.text

@@ -1,0 +1,138 @@
+"""What a failing policy is told, whatever else its reply holds: debug values, perceptions and prints, at any point."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from promptpo_sandbox import Sandbox, Trial
+from promptpo_sandbox.results import Record
+from tests.sandbox.environments import WalkEnv
+
+FAILURES = {
+    "raise": ("raise ValueError('mine')", "crashed", "ValueError: mine"),
+    "index": ("return obs[99]", "crashed", "IndexError"),
+    "none": ("return None", "invalid_action", "act returned None"),
+    "shape": ("return np.zeros(7)", "invalid_action", "its shape is (7,)"),
+    "nan": ("return np.full(2, np.nan)", "invalid_action", "NaN"),
+    "talking": ("raise Talking()", "crashed", "Talking: text"),
+}
+"""How an act fails, the kind of the failure and a part of its sentence."""
+
+KEEPS = {
+    "nothing": "",
+    "debug": "self.debug = {'x': 1.0, 'word': 'y'}",
+    "huge": "self.debug = {'x': 10 ** 5000, 'y': 'z' * 5000}",
+    "surrogate": "self.debug = {'x': '\\ud800'}",
+    "no dict": "self.debug = 3",
+    "prints": "print('before')",
+    "generator": "self.talk = talking(); next(self.talk)",
+    "all": "self.debug = {'x': 1.0}; print('before'); self.perceive(obs); self.talk = talking(); next(self.talk)",
+}
+"""What an act leaves behind before it goes on."""
+
+SOURCE = """
+import numpy as np
+
+
+class Talking(Exception):
+    def __str__(self):
+        print("while shown")
+        return "text"
+
+
+def talking():
+    try:
+        yield 1
+    finally:
+        print("at the end")
+
+
+class Policy:
+    def __init__(self, params=None):
+        self.n = 0
+        CONSTRUCT
+
+    def perceive(self, obs):
+        print("perceiving")
+        return {"seen": obs[0]}
+
+    def act(self, obs):
+        self.n += 1
+        if self.n == 1:
+            self.weak = obs[0] > 0
+        KEEP
+        if FAILS:
+            FAIL
+        return np.zeros(2)
+"""
+
+
+def source(keep: str, fail: str, when: str, construct: str = "pass") -> str:
+    """A policy that keeps something at each step and fails when a condition holds."""
+    names = {"KEEP": keep or "pass", "FAILS": when, "FAIL": fail, "CONSTRUCT": construct}
+    text = SOURCE
+    for name, value in names.items():
+        text = text.replace(name, value)
+    return text
+
+
+@pytest.fixture(scope="module")
+def load() -> Iterator[None]:
+    """A busy machine: guest and host are interrupted between any two writes."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    yield
+    for process in busy:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("record", [False, True, "seen", "info"])
+@pytest.mark.usefixtures("load")
+def test_an_error_is_told_as_it_is_with_any_other_part_of_a_reply(
+    box: Sandbox, record: Record, lanes: int
+) -> None:
+    """Some of the lanes fail in their third act; the others go on, with what they keep at their own steps."""
+    for (fail, kind, text), keep in itertools.product(FAILURES.values(), KEEPS.values()):
+        code = source(keep, fail, "self.weak and self.n == 3")
+        trials = [Trial(seed) for seed in range(6)]
+        rollout = box.rollout(
+            code, [WalkEnv() for _ in range(lanes)], trials, record=record, stop_on_failure=False
+        )
+        failed = [episode for episode in rollout.episodes if episode.failure]
+        assert 0 < len(failed) < len(trials)
+        for episode in failed:
+            assert episode.failure is not None
+            assert (episode.failure.kind, episode.failure.step) == (kind, 2), (code, episode.failure)
+            assert text in episode.failure.message, code
+        for episode in rollout.episodes:
+            debug = episode.trajectory.debug if episode.trajectory is not None else ()
+            if record and "'x': 1.0" in keep and episode.steps:
+                assert [kept.get("x") for kept in debug] == [1.0] * episode.steps
+            else:
+                assert all(set(kept) <= {"x", "y"} for kept in debug)
+
+
+@pytest.mark.parametrize("fail", [FAILURES["raise"], FAILURES["talking"]])
+def test_an_error_in_the_constructor_is_told_as_it_is(box: Sandbox, fail: tuple[str, str, str]) -> None:
+    """Whatever has been printed before, and whatever is let go of with the policy."""
+    for keep in ("pass", "print('before')", "self.talk = talking(); next(self.talk)"):
+        code = source("", "pass", "False", f"{keep}\n        {fail[0]}")
+        rollout = box.rollout(code, [WalkEnv(), WalkEnv()], [Trial(0), Trial(1)], record=True)
+        assert rollout.failure is not None
+        assert fail[2] in rollout.failure.message
+        assert ("before" in rollout.output) == ("print" in keep)
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_what_is_printed_as_a_policy_is_let_go_of_harms_no_other(box: Sandbox, record: Record) -> None:
+    """Generators end with the policy that holds them, when the host no longer knows its lane."""
+    code = source(KEEPS["all"], "pass", "False")
+    rollout = box.rollout(code, [WalkEnv() for _ in range(3)], [Trial(s) for s in range(9)], record=record)
+    assert rollout.failure is None
+    assert len(rollout.episodes) == 9
