@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from promptpo.envs.task import Task
 from promptpo_sandbox import (
     CallResult,
-    Imagine,
     Limits,
-    Predictions,
     Record,
-    Replay,
     Rollout,
     SandboxStatus,
     Trial,
@@ -67,7 +64,7 @@ class SandboxWork(ABC):
         """Do it in the worker's process, beside its sandbox."""
 
 
-Work: TypeAlias = Job | Call | Replay | Imagine | SandboxWork | None
+Work: TypeAlias = Job | Call | SandboxWork | None
 """A piece of work for a worker; None asks for the status of its sandbox."""
 
 
@@ -117,22 +114,10 @@ class RunsJobs(Protocol):
 
 
 class Executor(RunsJobs, Protocol):
-    """Runs jobs and all else that policies and world models are asked for."""
+    """Runs jobs and all else that policies and simulators are asked for."""
 
     async def call(self, call: Call) -> CallResult:
         """Call one method of an untrusted class."""
-        ...
-
-    async def replay(self, request: Replay) -> Predictions:
-        """Have a world model predict recorded steps."""
-        ...
-
-    async def imagine(self, request: Imagine) -> Rollout:
-        """Let a policy act in a world model; no step of the environment is taken.
-
-        Raises:
-            WorldFailedError: The world failed, not the policy.
-        """
         ...
 
     async def simulate(self, work: SandboxWork) -> Any:

@@ -20,7 +20,6 @@ from promptpo_sandbox.pipes import failed
 from promptpo_sandbox.results import Episode, Failure, Limits
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import layout_of
-from promptpo_sandbox.worlds import Recorded
 
 if TYPE_CHECKING:
     from promptpo_sandbox.box import Sandbox
@@ -42,6 +41,26 @@ MAX_VALUES = 4096
 
 class SimulatorFailedError(AskFailedError):
     """A simulator failed; no policy is to blame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The steps of one episode: T actions and T + 1 observations.
+
+    Attributes:
+        observations: An array with one row each.
+        actions: The same.
+        rewards: T.
+        terminated: Whether the last step ended the episode.
+    """
+
+    observations: Array
+    actions: Array
+    rewards: Array
+    terminated: bool
+
+    def __len__(self) -> int:
+        return len(self.rewards)
 
 
 @dataclass(frozen=True, slots=True)
