@@ -13,6 +13,7 @@ from promptpo.spec.check import contradictions_in
 from promptpo.spec.checked import checks_of
 from promptpo.spec.documentation import Section, documentation_of
 from promptpo.spec.facts import success_key
+from promptpo.spec.formalised import evidence_of
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe, opened
@@ -122,6 +123,7 @@ def describe_env(
     observed = observe(env, task.name, checking=code and reveal != "source", most_steps=most_steps)
     source = own_source(env)
     spec = outlined(env, task, observed, source)
+    evidence = evidence_of(source.text, [*observed.steps, *observed.more]) if reveal == "named" else None
     source = source if reveal == "source" else OwnSource()
     reveal = reveal if reveal != "source" or source.text else "named"
     parts, sources = _parts(env, task, spec, observed, source, clip_actions=clip_actions)
@@ -152,6 +154,7 @@ def describe_env(
         spec,
         text=text,
         revealed=reveal,
+        evidence=evidence,
         sources=sources,
         gaps=gaps_in(spec, sources),
         info=_numbers_of_info(observed),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Reveal
     from promptpo.spec.facts import HorizonSource
+    from promptpo.spec.formalised import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class TaskSpec:
         cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
         checks: Which statements were held against steps, and how, one sentence each.
         series: Recorded data that all episodes replay, in words.
+        evidence: The source that a model may be shown once, and steps to hold its answer against.
         revealed: How much the text tells: "named" where "source" was wanted and none can be read.
     """
 
@@ -69,6 +71,7 @@ class TaskSpec:
     checks: tuple[str, ...] = ()
     revealed: Reveal = "named"
     series: tuple[str, ...] = ()
+    evidence: Evidence | None = field(default=None, compare=False, repr=False)
 
 
 def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
