@@ -24,6 +24,7 @@ SMALL = 8_000
 
 JudgeName = Literal["model", "me"]
 TuneMethod = Literal["cma", "none"]
+Product = Literal["program", "network", "any"]
 
 MOST_TRAINED, MOST_VALIDATED, MOST_TESTED = 10, 20, 100
 """Episodes of training, validation and test where the user names no number, at most."""
@@ -266,6 +267,21 @@ class Config:
     tune: Annotated[
         TuneMethod, RunSetting("cma tunes declared PARAMS between rounds; none does not.", "Search")
     ] = "cma"
+    simulate: Annotated[
+        bool | None,
+        RunSetting(
+            "Ask the model for a simulator of the environment first, and search in it, where steps are free; see docs/simulator.md.",
+            "Search",
+            flags="--simulate/--no-simulate",
+        ),
+    ] = None
+    policy: Annotated[
+        Product | None,
+        RunSetting(
+            "Which product of a simulator best.py is: the readable program, the network, or any, the better of both. By default the program if it returns nine tenths of what the network does.",
+            "Search",
+        ),
+    ] = None
     repairs: Annotated[int, RunSetting("Repair calls for a policy that does not run.", "Search", least=0)] = 2
     reveal: Annotated[
         Reveal | None,

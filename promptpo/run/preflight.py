@@ -18,6 +18,8 @@ from promptpo.run.budget import (
     experiments,
     horizon_within,
     in_words,
+    simulates,
+    units,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +38,13 @@ SOURCES: Mapping[str, str] = {
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
+
+SIMULATOR_CALLS = 12
+"""For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
+
+SIMULATED_SEARCHES, SIMULATED_RATE = 50, 30_000
+"""A search takes so many times the simulated steps of one start at most, half of them in most runs; and steps that a core takes
+in a second."""
 
 SHOWN: Mapping[Reveal, str] = {
     "source": "The environment's source goes to the model's provider; --reveal named withholds it.",
@@ -110,13 +119,13 @@ class Preflight:
             "references": 1,
             "teacher": horizon * (config.teacher is not None),
             "goal": GOAL_EPISODES * (bool(config.goal) and config.task.reward is None),
-            "world": recipe.world,
         }
         return {
             "training": rounds * config.candidates * config.train_episodes * horizon,
             "validation": config.score_episodes * looks * horizon,
             "experiments": experiments(rounds) * tried_out.probe_steps if tried_out else 0,
             **{purpose: allotted(purpose, steps, each) or 0 for purpose, each in aside.items() if each},
+            "simulator": units("simulator", steps, 1) if simulates(config, self.llm) else 0,
         }
 
     @property
@@ -133,6 +142,8 @@ class Preflight:
         calls += (rounds - 1) * (recipe.reflection and "reflection" in purposes)
         if allowance(config, self.llm) is not None:
             calls += 1 + experiments(rounds) * min(1, repairs)
+        if simulates(config, self.llm):
+            calls += SIMULATOR_CALLS
         if config.goal and config.task.reward is None:
             calls += 1 + repairs + GOAL_CALLS
         return calls if config.budget.calls is None else min(calls, config.budget.calls)
@@ -182,7 +193,8 @@ class Preflight:
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
-        found = [self._episodes(), self._division(), *self._gaps(), self._model(), *self._revealed()]
+        found = [self._episodes(), self._division(), *self._gaps(), self._model()]
+        found += [*self._simulator(), *self._revealed()]
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
@@ -221,6 +233,20 @@ class Preflight:
             f"Model: at most {self.calls} calls. {RECORDED_FROM} took {RECORDED.input_tokens:,} tokens in and "
             f"{RECORDED.output_tokens:,} out a call, thinking not counted; {price}; --max-usd sets a limit."
         )
+
+    def _simulator(self) -> list[str]:
+        """What a simulator takes, where one is asked for."""
+        if not simulates(self.config, self.llm):
+            return []
+        cores = self.config.jobs or os.cpu_count() or 1
+        steps = SIMULATED_SEARCHES * self.config.switches.simulated_steps
+        most = duration(steps / SIMULATED_RATE / min(cores, 3))
+        return [
+            (
+                f"Simulator: {SIMULATOR_CALLS} of these calls at most, and up to {most} of computing for {steps:,} simulated steps, "
+                "which cost none of the environment; --no-simulate does without."
+            )
+        ]
 
     def _division(self) -> str:
         train, validation, test = self.episodes

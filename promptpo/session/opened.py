@@ -13,6 +13,7 @@ from promptpo.errors import RewardFaultError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
+from promptpo.program import Program
 from promptpo.rollouts import Settings
 from promptpo.run.budget import spec_steps
 from promptpo.run.config import Config
@@ -64,7 +65,7 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
     with writing(directory, then):
         signed = save_own(config, directory)
         if config.task.reward is not None:
-            write_atomically(directory / REWARD, config.task.reward.source)
+            write_atomically(directory / REWARD, Program.parse(config.task.reward.source).postponed.source)
     if not signed:
         observer.warn(
             f"this run cannot be signed as made here, since {key_path()} cannot be written; "

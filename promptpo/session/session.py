@@ -105,7 +105,7 @@ class Session:
             spec.horizon,
             spec.sample_length,
             one_episode=spec.one_episode,
-            learns=llm.language_model or config.switches.world,
+            learns=llm.language_model,
         )
         return Preflight(spec, config, llm)
 
