@@ -231,7 +231,7 @@ class PlaceFlags(Place):
 
 
 def _summary(content: Mapping[str, Any], directory: Path, *more: str) -> list[str]:
-    """What a run came to, or why it stopped before that, in a few lines; `more` stands behind its scores."""
+    """Summarise a run, or why it stopped early, in a few lines; `more` follows its scores."""
     from promptpo.output.outcome import came_out, spent_steps
 
     test, llm = content.get("test") or {}, content.get("llm") or {}

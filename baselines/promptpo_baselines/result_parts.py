@@ -1,4 +1,4 @@
-"""What ``result.json`` of every baseline has, in the format of ``promptpo optimize``."""
+"""Parts of ``result.json`` that all baselines share, in the format of ``promptpo optimize``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMAT = 1
 
 
 def head(method: str, task: Task, seed: int) -> dict[str, Any]:
-    """What was done, on what, by which command and versions."""
+    """Describe the run: method, task, command and versions."""
     return {
         "format": FORMAT,
         "method": method,

@@ -147,7 +147,7 @@ class SDKProvider(Provider):
         return ("max_tokens",)
 
     @abstractmethod
-    def _wanted(self, request: Request) -> dict[str, Any]:
+    def _completion_settings(self, request: Request) -> dict[str, Any]:
         """How the wire format says how hard to think and which likeliest tokens to give, where that is asked for."""
 
     def _belongs_elsewhere(self, error: Any) -> bool:
@@ -224,7 +224,7 @@ class SDKProvider(Provider):
         """
         *others, last = self._limit_names
         name = next((other for other in others if other not in self._refused), last)
-        settings = {**self.streamed, "temperature": request.temperature, **self._wanted(request)}
+        settings = {**self.streamed, "temperature": request.temperature, **self._completion_settings(request)}
         kept = {
             key: value for key, value in settings.items() if value is not None and key not in self._refused
         }

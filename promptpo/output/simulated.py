@@ -33,7 +33,8 @@ def said(state: RunState) -> list[str]:
 
 def imagined_steps(state: RunState) -> int:
     """Simulated steps of a run."""
-    worked = sum(int(data.get("simulated_steps", 0)) for data in state.told["simulated"].values())
+    found = [data for data in state.told["simulated"].values() if isinstance(data, dict)]
+    worked = sum(int(data.get("simulated_steps", 0)) for data in found)
     return worked + sum(int(data.get("steps", 0)) for data in state.told["simulator"].values())
 
 

@@ -104,7 +104,7 @@ class Host:
         while len(self._envs) < n:
             with contextlib.nullcontext() if self._pulse is None else self._pulse:
                 env = make_env(self.settings.task)
-            name = self.settings.task.env_id
+            name = self.settings.task.name
             self._envs.append(
                 ContractEnv(env, name) if self._pulse is None else PulsedEnv(env, self._pulse, name)
             )
@@ -161,7 +161,7 @@ class Host:
                 reward=job.reward or (own.source if own else ""),
             )
         except EnvironmentFaultError:
-            self._envs.clear()
+            self._close_environments()
             raise
         except RewardFailedError as error:
             from promptpo.envs.rewarded import reward_fault
@@ -169,17 +169,19 @@ class Host:
             raise RewardFaultError(reward_fault(error, own)) from error
         except (PromptPOError, SandboxError):
             raise
-        except Exception:  # the environment's own code: anything can come out of it
-            self._envs.clear()
+        except (Exception, SystemExit):  # the environment's own code: anything can come out of it
+            self._close_environments()
             if self._pulse is None or not self._pulse.number.value % 2:
                 raise  # none of it was running
             self._pulse.rest()
-            with blaming(f"the environment {self.settings.task.env_id}"):
+            with blaming(f"the environment {self.settings.task.name}"):
                 raise
+
+    def _close_environments(self) -> None:
+        while self._envs:
+            self._envs.pop().close()
 
     def close(self) -> None:
         """Close environments and sandbox."""
+        self._close_environments()
         self.sandbox.close()
-        for env in self._envs:
-            with contextlib.suppress(Exception):  # a broken environment may not even close
-                env.close()

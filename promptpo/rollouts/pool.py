@@ -106,7 +106,7 @@ class PoolExecutor(Generic[AWorker]):
         except WorkerLostError as error:
             if self._closed:
                 raise
-            name = self.settings.task.env_id
+            name = self.settings.task.name
             raise EnvironmentFaultError(
                 f"the environment {name} hung or took its process down twice ({error})."
             ) from error

@@ -209,9 +209,9 @@ def allowance(config: Config, llm: LLM) -> Recipe | None:
 
 
 def simulates(config: Config, llm: LLM) -> bool:
-    """Whether the model is asked for a simulator before the first round."""
+    """Whether a simulator is written before the first round: by the model, or of learnt formulas where none is asked."""
     wanted = config.recipe == "model" if config.simulate is None else config.simulate
-    return wanted and llm.language_model and "simulator" in llm.purposes
+    return wanted and (not llm.language_model or "simulator" in llm.purposes)
 
 
 def with_episodes(

@@ -42,7 +42,7 @@ SOURCES: Mapping[str, str] = {
 SIMULATOR_CALLS = 12
 """For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
 
-SIMULATED_SEARCHES, SIMULATED_RATE = 50, 30_000
+SIMULATED_SEARCHES, SIMULATED_RATE = 40, 30_000
 """A search takes so many times the simulated steps of one start at most, half of them in most runs; and steps that a core takes
 in a second."""
 

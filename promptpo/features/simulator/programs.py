@@ -12,6 +12,7 @@ from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.run.control import together
+from promptpo.search.programs.library import structures_for, write_program
 from promptpo.simulator.finish import Prune, PruneResult, Round, RoundResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
 from promptpo.simulator.search import Search, SearchResult
@@ -35,11 +36,12 @@ FIRST_STARTS = 3
 TRIAL_LANES, TRIAL_STEPS = 9, 50
 """Short episodes that show whether a program runs at all."""
 
-LEG, MAX_LEGS = 3, 4
-"""The best goes on by legs of so many times as many simulated steps, while it gains."""
+LONG_STEPS, LONG_STARTS = 4, 2
+"""The best goes on, and so does what it is grown to, in as many starts of so many times as many simulated steps: a search that is cut
+into pieces forgets which numbers belong together."""
 
-LEG_GAIN = 0.02
-"""A leg that gains less than this share of what is above doing nothing is the last."""
+LEAST_WIDTH = 0.05
+"""Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
 
 MAX_GROWTHS = 2
 """Times that a model is asked to make the best program better."""
@@ -112,15 +114,34 @@ class ProgramSearch:
 
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
-        text = await self._ask("s.structures", prompts.structures_request(evidence))
-        sources = answers.every(text, class_name="Policy")[:STRUCTURES]
+        if self._context.learns:
+            text = await self._ask("s.structures", prompts.structures_request(evidence))
+            sources = answers.every(text, class_name="Policy")[:STRUCTURES]
+        else:
+            sources = self._library()
         found = await together(
             self._tuned(f"p{n}", source, simulation) for n, source in enumerate(sources, 1)
         )
         return sorted((one for one in found if one is not None), key=lambda one: -one.value)
 
-    async def _tuned(self, key: str, source: str, simulation: Simulation) -> TunedProgram | None:
-        """A program with tuned numbers; one that fails, or cannot play side by side with itself, is repaired once."""
+    def _library(self) -> tuple[str, ...]:
+        """Programs of the library, where no model writes any."""
+        spec = self._context.spec
+        spaces = spec.observation_space, spec.action_space
+        genomes = [one for one in structures_for(*spaces) if one.structure != "table"]
+        return tuple(write_program(one, *spaces, seen=spec.firsts) for one in genomes[:STRUCTURES])
+
+    async def _tuned(
+        self, key: str, source: str, simulation: Simulation, begun: SearchState | None = None
+    ) -> TunedProgram | None:
+        """A program with tuned numbers; one that fails, or cannot play side by side with itself, is repaired once.
+
+        Args:
+            key: Its name.
+            source: The module.
+            simulation: Where.
+            begun: Where the search for the program that it was grown from has come to; None where it was not.
+        """
         trial = await self._tried(f"{key}.trial", source, simulation)
         if trial.problem:
             question = prompting.render(
@@ -133,7 +154,10 @@ class ProgramSearch:
             )
             answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
             source = source if answer.problem else answer.source
-        search = Search(simulation, source, self._seed, steps=self._steps, starts=FIRST_STARTS)
+        steps, starts = (
+            (self._steps, FIRST_STARTS) if begun is None else (LONG_STEPS * self._steps, LONG_STARTS)
+        )
+        search = Search(simulation, source, self._seed, steps, starts, widths=_widths(source, begun))
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
             return None
@@ -173,44 +197,29 @@ class ProgramSearch:
         except SimulatorFailedError:
             return None
 
-    async def go_on(
-        self,
-        program: TunedProgram,
-        simulation: Simulation,
-        nothing: float,
-        *,
-        legs: int = MAX_LEGS,
-        name: str = "on",
-    ) -> TunedProgram:
-        """A program with numbers that are tuned on, while that gains.
+    async def go_on(self, program: TunedProgram, simulation: Simulation, name: str = "on") -> TunedProgram:
+        """The program with numbers that are tuned on; as it was where that gains nothing in the same simulator.
 
         Args:
             program: To begin with.
             simulation: Where.
-            nothing: What doing nothing returns, or acting at random.
-            legs: At most.
-            name: Of the occasion, in the journal.
+            name: Of the occasion, in the journal; the simulator is another one but for "on".
         """
-        for leg in range(1, legs + 1):
-            if program.state is None:
-                break
-            steps = LEG * self._steps
-            work = Search(simulation, program.source, self._seed + leg, steps, 1, resume=(program.state,))
-            found = await self._search(f"{program.id}.{name}{leg}", work)
-            if found is None or found.failure is not None:
-                break
-            gain = found.value - program.value
-            if gain > 0 or name != "on":
-                program = replace(self._program(program.id, found, program.begun), moved=program.moved)
-            if gain < max(LEG_GAIN * abs(program.value - nothing), 2 * found.stderr):
-                break
-        return program
+        if program.state is None:
+            return program
+        states = (program.state,) * LONG_STARTS
+        work = Search(simulation, program.source, self._seed + 1, LONG_STEPS * self._steps, resume=states)
+        found = await self._search(f"{program.id}.{name}", work)
+        if found is None or not math.isfinite(found.value):
+            return program
+        if found.value <= program.value and name == "on":
+            return program
+        return replace(self._program(program.id, found, program.begun), moved=program.moved)
 
     async def grow(
         self,
         ranked: Sequence[TunedProgram],
         simulation: Simulation,
-        nothing: float,
         network: TrainedNetwork | None,
     ) -> list[TunedProgram]:
         """The programs with what the model makes of the best of them, best first."""
@@ -227,16 +236,15 @@ class ProgramSearch:
                     f"{best.id}.behaviour{n}", simulation, best.source
                 ),
                 moved=best.moved,
-                network=network.line if network is not None else "",
+                network=network.line if network is not None and network.value > best.value else "",
             )
             text = await self._ask(f"s.grow{n}", question)
             answer = answers.extract(text, class_name="Policy")
             if answer.problem:
                 break
-            grown = await self._tuned(f"g{n}", answer.source, simulation)
+            grown = await self._tuned(f"g{n}", answer.source, simulation, best.state)
             if grown is None:
                 continue
-            grown = await self.go_on(grown, simulation, nothing)
             programs = sorted([*programs, grown], key=lambda one: -one.value)
         return programs
 
@@ -256,6 +264,8 @@ class ProgramSearch:
 
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
+        if not self._context.learns:
+            return ""
         try:
             completion = await self._spender.ask(
                 key, "simulator", [Message("user", question)], system=self._system
@@ -263,3 +273,14 @@ class ProgramSearch:
         except (ProviderError, BudgetSpentError):
             return ""
         return completion.text
+
+
+def _widths(source: str, begun: SearchState | None) -> dict[str, float]:
+    """First spreads of the numbers that were tuned already: as far as the search for them has come."""
+    ranges = Program.parse(source).params
+    known = begun.widths if begun is not None else {}
+    return {
+        name: max(known[name], LEAST_WIDTH * (high - low))
+        for name, (_, low, high) in ranges.items()
+        if name in known
+    }

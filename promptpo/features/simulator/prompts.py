@@ -62,7 +62,8 @@ def simulator_request(
 ) -> str:
     """The first request for a simulator."""
     names = names_of(context.spec.text)
-    longest = max(episodes, key=len)
+    acting = [one for one in episodes if np.ptp(np.asarray(one.actions, float)) > 0] or episodes
+    longest = max(acting, key=len)
     ended = [len(one) for one in episodes if one.terminated]
     ending = next((one for one in episodes if one.terminated and one is not longest), None)
     return prompting.render(

@@ -16,6 +16,7 @@ from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.fit import Fit, FitResult
+from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.play import Play, SimulatedEpisodes, compare_worlds
 from promptpo.telling import experiments
 from promptpo_sandbox.simulators import SimulatorFailedError
@@ -91,6 +92,8 @@ class Simulators:
     async def written(self, history: History) -> Version | None:
         """The best simulator that the model writes; None where it declines, or none can be used."""
         episodes = self._real.held
+        if not self._context.learns:
+            return await self._learnt(history)
         question = prompts.simulator_request(self._context, episodes, history, MAX_REPAIRS)
         text = await self._ask(question)
         if text is None:
@@ -101,6 +104,16 @@ class Simulators:
             return None
         version = await self._tested(answer.source, history)
         return await self.corrected(version, history)
+
+    async def _learnt(self, history: History) -> Version | None:
+        """A simulator of formulas that are learnt from the real steps; None where none can be used."""
+        source = write_formulas(self._real.held, *self._spaces)
+        if not source:
+            self.declined = "program search learns no formulas of such observations or actions"
+            return None
+        self._asked = 1
+        version = await self._tested(source, history)
+        return None if version.problems else version
 
     async def corrected(
         self, version: Version, history: History, *, at_most: int = MAX_REPAIRS
@@ -113,7 +126,7 @@ class Simulators:
             at_most: So many corrections.
         """
         best = version
-        for _ in range(min(at_most, self.repairs_left)):
+        for _ in range(min(at_most, self.repairs_left) if self._context.learns else 0):
             latest = version
             earlier = (
                 ""

@@ -12,6 +12,7 @@ from promptpo.rollouts import Job, evaluation_of
 from promptpo.run.artifacts import inflate
 from promptpo.run.budget import units
 from promptpo.run.journal import evaluation_in, to_json
+from promptpo.search.references import zero_policy
 from promptpo.simulator.data import held_random_policy, recorded_episodes
 from promptpo_sandbox import Recorded, Rollout, Trial
 
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.search.context import SearchContext
 
-WANTED_STEPS = 300
-"""Steps of random actions that a simulator is fitted to first; 200 fit as well as 1,700."""
+WANTED_STEPS, LEARNT_STEPS = 300, 600
+"""Steps of random actions that a simulator's numbers are fitted to first, and that its formulas are learnt from where no model
+writes them; 200 fit numbers as well as 1,700."""
 
 FIRST_EPISODES, MAX_EPISODES, MAX_BATCHES = 4, 60, 4
 """Episodes come in batches, each as large as the ones before make likely to suffice."""
@@ -85,22 +87,25 @@ class RealSteps:
         return max(0, part)
 
     async def take_random(self) -> None:
-        """Take random actions, until there are enough steps.
+        """Take random actions, until there are enough steps, and none in one episode: some tasks end at once under random ones.
 
         Raises:
             BudgetSpentError: No environment steps are left.
         """
         taken, episodes = 0, FIRST_EPISODES
+        wanted = WANTED_STEPS if self._context.learns else LEARNT_STEPS
         for n in range(MAX_BATCHES):
             seeds = self._context.seeds.train(episodes, start=HELD_SEEDS + 1000 * n)
-            (rollout,) = await self._play(f"held{n + 1}", [self.held_source], seeds, self.episode_steps)
-            self.held += recorded_episodes(rollout, *self._spaces)
-            self.returns += tuple(one.return_ for one in rollout.episodes if one.failure is None)
-            taken += rollout.steps
-            if taken >= WANTED_STEPS or not rollout.steps:
+            sources = [self.held_source] if n else [self.held_source, zero_policy(self._spaces[1])]
+            rollouts = await self._play(f"held{n + 1}", sources, seeds, self.episode_steps, last=1)
+            for rollout in rollouts:
+                self.held += recorded_episodes(rollout, *self._spaces)
+                taken += rollout.steps
+            self.returns += tuple(one.return_ for one in rollouts[0].episodes if one.failure is None)
+            if taken >= wanted or not rollouts[0].steps:
                 break
             length = taken / max(1, len(self.held))
-            episodes = min(MAX_EPISODES, math.ceil((WANTED_STEPS - taken) / max(1.0, length)))
+            episodes = min(MAX_EPISODES, math.ceil((wanted - taken) / max(1.0, length)))
 
     async def decide(self, key: str, sources: Sequence[str], episodes: int, n: int) -> list[Deciding]:
         """Play real episodes, the same for each policy.
@@ -127,16 +132,20 @@ class RealSteps:
         return found
 
     async def _play(
-        self, key: str, sources: Sequence[str], seeds: Sequence[int], horizon: int
+        self, key: str, sources: Sequence[str], seeds: Sequence[int], horizon: int, last: int | None = None
     ) -> list[Rollout]:
+        """Play each policy; a second one only on so many of the seeds."""
         jobs = [
             Job(
                 source,
-                tuple(Trial(seed, Program.parse(source).values, horizon) for seed in seeds),
+                tuple(
+                    Trial(seed, Program.parse(source).values, horizon)
+                    for seed in seeds[: last if n else None]
+                ),
                 record=True,
                 stop_on_failure=False,
             )
-            for source in sources
+            for n, source in enumerate(sources)
         ]
 
         def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Model:
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that take seconds."""
-    monkeypatch.setattr(programs, "MAX_LEGS", 1)
+    monkeypatch.setattr(programs, "LONG_STEPS", 1)
 
 
 def run(model: Model, out: Path, **more: Any) -> Any:
@@ -78,13 +78,14 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     assert found.data["best"]["candidate"] == "s1"
     assert found.mean_return > -400
     simulated = found.data["simulator"]
-    assert simulated["steps"]["real"] <= 300 + 2 * 3 * 200
+    assert simulated["steps"]["real"] <= 500 + (3 + 1 + 1) * 2 * 200
     assert simulated["steps"]["simulated"] > 100_000
     assert all(abs(one["earned"] - one["promised"]) < 500 for one in simulated["policies"])
     assert "--policy program wants none" in overview(found.directory)
     assert (found.directory / "simulator.py").exists()
 
 
+@pytest.mark.slow
 def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
     """One more round asks for its own policy and for nothing of the simulator's."""
     first = run(Model(), tmp_path / "run")
@@ -117,6 +118,7 @@ def test_a_broken_simulator_is_corrected_or_dropped(tmp_path: Path) -> None:
     assert found.data["best"]["candidate"] == "r1c1"
 
 
+@pytest.mark.slow
 def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are tested and written; --policy decides which is best.py."""
     monkeypatch.setattr(networks, "SEEDS", 1)
@@ -128,3 +130,24 @@ def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest
     for name in products:
         assert products[name]["test"]["episodes"] == 3
         assert (found.directory / f"{name}.py").exists()
+
+
+@pytest.mark.slow
+def test_without_a_language_model_formulas_are_learnt(tmp_path: Path) -> None:
+    """A few hundred real steps of a pole give formulas in which a program of the library is tuned until it balances."""
+    found = promptpo.optimize(
+        "CartPole-v1",
+        model="search",
+        out=tmp_path / "run",
+        simulate=True,
+        policy="program",
+        recipe_options={"simulated_steps": 60_000},
+        max_steps=6_000,
+        rounds=1,
+        candidates=1,
+        test_episodes=5,
+        jobs=2,
+    )
+    assert found.data["best"]["candidate"] == "s1"
+    assert found.mean_return > 400
+    assert found.data["searched_steps"] < 6_000
