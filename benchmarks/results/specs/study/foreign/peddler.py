@@ -2,7 +2,7 @@ import gymnasium as gym
 import numpy as np
 
 
-def make(n_days=60, start=100.0):
+def make(n_days=60, start=100.0) -> gym.Env:
     rng = np.random.default_rng(7)
     prices = np.cumsum(rng.normal(0, 1, size=400)) + 50
     return Peddler(prices, n_days, start)

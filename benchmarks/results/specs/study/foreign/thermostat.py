@@ -51,5 +51,5 @@ class Scaled(gym.Wrapper):
         return np.array([obs[0] / 10, obs[1] / 10, obs[2] / 24], np.float32)
 
 
-def make_room():
+def make_room() -> gym.Env:
     return Scaled(Room(day=22.0))
