@@ -1,8 +1,8 @@
-"""What a spec says of rewards and ends where the source is withheld: lines cut out of the source, or a model's own.
+"""What a model's own words and functions say of rewards and ends where the source is withheld.
 
-`python benchmarks/results/specs/study/formalising.py render DIR` writes DIR/NAME.prompt for each environment, and
-DIR/sliced.jsonl with what cutting finds. `... score DIR` holds each DIR/NAME.answer against recorded steps in the sandbox, writes
-DIR/NAME.again where it disagrees, and prints a row for each environment.
+`python benchmarks/results/specs/study/formalising.py render DIR` writes DIR/NAME.prompt for each environment. `... score DIR` holds
+each DIR/NAME.answer against recorded steps in the sandbox, writes DIR/NAME.again where it disagrees, and prints a row for each
+environment. Rows, with those of lines that were cut out of the source by a program: ../formaliser.jsonl.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from promptpo_sandbox import Sandbox
 FOREIGN = {
     "Junction": "foreign.junction.env:JunctionEnv",
     "Fermenter": "foreign.vat:Fermenter",
-    "Peddler": "foreign.peddler:make",
+    "Peddler": "foreign.peddler:make()",
     "Worm": "foreign.worm:Worm",
     "Lift": "foreign.elevator:Lift",
     "Dron": "foreign.dron:Dron",
     "Clinic": "foreign.clinic:Clinic",
     "Lathe": "foreign.lathe:LatheEnv",
     "Auction": "foreign.auction:Auction",
-    "Thermostat": "foreign.thermostat:make_room",
+    "Thermostat": "foreign.thermostat:make_room()",
 }
 """Environments in other people's style: several files, wrappers, builders, old Gym, no documentation."""
 
@@ -45,16 +45,11 @@ ALL = {**INVENTIONS, **FOREIGN, **REGISTERED}
 
 
 def render(folder: Path) -> None:
-    """Write the prompts, and what cutting finds."""
-    rows = []
+    """Write the prompts."""
     for name, env_id in ALL.items():
         spec = describe(Task(env_id), reveal="named")
         source = spec.evidence.source if spec.evidence else ""
         (folder / f"{name}.prompt").write_text(template("formaliser", spec=spec.text, source=f"```python\n{source}\n```"))
-        row = {"env": name, "characters": len(spec.text), "unnamed": spec.text.count("self.x_")}
-        row |= {part: f"{part}: its lines ran" in "\n".join(spec.checks) for part in ("reward", "terminated")}
-        rows.append(row)
-    (folder / "sliced.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def scored(folder: Path, box: Sandbox) -> Iterator[dict[str, Any]]:
