@@ -7,7 +7,7 @@ import pytest
 
 import promptpo
 from promptpo.envs.task import Task
-from promptpo.llm.scripted import ScriptedLLM
+from promptpo.llm.scripted import MOST_PURPOSES, ScriptedLLM
 from promptpo.spec.describe import describe
 from promptpo.spec.formalised import (
     TARGET,
@@ -107,7 +107,14 @@ def spec_of(out: Path, *answers: str) -> Any:
     """A quick run with these answers for the spec, and what it asked."""
     keys = ("spec", "spec.repair")
     model = Model({key: f"```python\n{text}\n```" for key, text in zip(keys, answers, strict=False)})
-    promptpo.optimize("CartPole-v1", llm=ScriptedLLM(model), out=out, reveal="named", rounds=1, **QUICK)
+    promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(model, purposes=MOST_PURPOSES | {"spec"}),
+        out=out,
+        reveal="named",
+        rounds=1,
+        **QUICK,
+    )
     return model, read_run(out)["spec"][0].data["text"]
 
 
