@@ -15,6 +15,7 @@ from promptpo.errors import RunError, UsageError
 from promptpo.last_words import note
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
+from promptpo.llm.credentials import hide_credentials
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST
 from promptpo.output.observer import Observer
@@ -177,7 +178,11 @@ class Session:
             from promptpo.search.rewarding import FlatReward
 
             journal.listen(FlatReward(self.observer.warn).event)
-        about = {"command": shlex.join(sys.argv), "pid": os.getpid(), "versions": versions()}
+        about = {
+            "command": hide_credentials(shlex.join(sys.argv)),
+            "pid": os.getpid(),
+            "versions": versions(),
+        }
         sandbox = to_json(await spender.executor.status())
         journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
         if config.check and not state.told["completion"]:
