@@ -53,7 +53,7 @@ class SpecCheck:
 """What runs the functions on recorded steps; it stands behind them in one module."""
 
 
-class Evidence(NamedTuple):
+class SourceEvidence(NamedTuple):
     """What a model that formalises a task is shown, and what its functions are held against.
 
     Attributes:
@@ -65,12 +65,12 @@ class Evidence(NamedTuple):
     steps: Sequence[Step]
 
 
-def evidence_of(source: str, steps: Sequence[Step]) -> Evidence:
+def evidence_of(source: str, steps: Sequence[Step]) -> SourceEvidence:
     """Keep as many recorded steps as are needed, those with which episodes ended first."""
     known = [step for step in steps if step.next_observation is not None]
     ends = [step for step in known if step.terminated or step.truncated]
     others = [step for step in known if not (step.terminated or step.truncated)]
-    return Evidence(source, [*ends, *others][:MAX_STEPS])
+    return SourceEvidence(source, [*ends, *others][:MAX_STEPS])
 
 
 def functions_in(reading: Reading) -> dict[str, str]:
@@ -90,7 +90,7 @@ def check_module(reading: Reading) -> str:
     return "\n\n\n".join(["import numpy as np", *functions.values(), f"FUNCTIONS = {{{names}}}"]) + CHECK
 
 
-def given_to_check(evidence: Evidence) -> list[dict[str, Any]]:
+def given_to_check(evidence: SourceEvidence) -> list[dict[str, Any]]:
     """The steps as the functions are given them."""
     return [
         {"obs": step.observation, "action": step.action, "next_obs": step.next_observation}
@@ -111,7 +111,7 @@ def values_in(answer: str) -> dict[str, list[Any]]:
     return {name: found[name] for name in FUNCTIONS if name in found}
 
 
-def disagreements(answer: str, evidence: Evidence) -> dict[str, str]:
+def disagreements(answer: str, evidence: SourceEvidence) -> dict[str, str]:
     """Function to what is wrong with it, in words; empty where all agree.
 
     Args:
@@ -137,7 +137,7 @@ def _agrees(value: Any, told: float, size: float) -> bool:
     return isinstance(value, float) and abs(value - told) <= TOLERANCE * (abs(told) + size) + 1e-9
 
 
-def _in_words(name: str, off: Sequence[tuple[int, Any, float]], tried: int, evidence: Evidence) -> str:
+def _in_words(name: str, off: Sequence[tuple[int, Any, float]], tried: int, evidence: SourceEvidence) -> str:
     lines = [f"{name} disagrees with {len(off)} of {tried} recorded steps:"]
     for n, value, told in off[:MAX_SHOWN]:
         step = evidence.steps[n]

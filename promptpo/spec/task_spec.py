@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Reveal
     from promptpo.spec.facts import HorizonSource
-    from promptpo.spec.formalised import Evidence
+    from promptpo.spec.formalised import SourceEvidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class TaskSpec:
     cut: int | None = None
     revealed: Reveal = "named"
     series: tuple[str, ...] = ()
-    evidence: Evidence | None = field(default=None, compare=False, repr=False)
+    evidence: SourceEvidence | None = field(default=None, compare=False, repr=False)
 
 
 def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
