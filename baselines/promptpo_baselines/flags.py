@@ -14,6 +14,7 @@ import typer
 from promptpo.cli.arguments import AsJson, Quiet, Trust
 from promptpo.cli.document import print_json
 from promptpo.errors import UsageError
+from promptpo.llm.credentials import strip_credentials
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -99,7 +100,13 @@ class ModelFlags:
             "exec:COMMAND; icpi takes oracle too."
         ),
     ] = None
-    base_url: Annotated[str | None, typer.Option(help="Address of the server, usually ending in /v1.")] = None
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of the server, usually ending in /v1.",
+            callback=lambda address: address and strip_credentials(address),
+        ),
+    ] = None
     max_calls: Annotated[int | None, typer.Option(min=1, help="Language-model calls.")] = None
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Input plus output tokens.")] = None
     max_usd: Annotated[float | None, typer.Option(min=0, help="Money, for models whose price is known.")] = (

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Request, Usage, estimated_usage, known_to_see
+from promptpo.llm.credentials import restore_credentials
 from promptpo.llm.failures import (
     explain,
     public_address,
@@ -98,7 +99,9 @@ class SDKProvider(Provider):
         price: Pricing | None = None,
         asked: bool = True,
     ) -> None:
-        address = base_url or os.environ.get(self.address_variable, "")
+        address = restore_credentials(
+            base_url or os.environ.get(self.address_variable, ""), self.address_variable
+        )
         self._address = address.rstrip("/").removesuffix(self.own_path) or None
         self._official = urlsplit(self._address or f"//{self.official_host}").hostname == self.official_host
         super().__init__(f"{self.provider}:{model}", model, price or self._price_of(model))

@@ -18,8 +18,6 @@ from promptpo.errors import (
 )
 from promptpo.rollouts.jobs import Call, Job, SandboxWork, Settings, Work, adopt_all
 from promptpo_sandbox import (
-    Imagine,
-    Replay,
     RewardFailedError,
     Rollout,
     Sandbox,
@@ -111,10 +109,9 @@ class Host:
         return self._envs[:n]
 
     def answer(self, work: Work) -> Any:
-        """Do one piece of work: a job, a call, something with a world model, or (None) tell the sandbox's status.
+        """Do one piece of work: a job, a call, something in a simulator, or (None) tell the sandbox's status.
 
         Raises:
-            WorldFailedError: A world failed while a policy acted in it.
             SimulatorFailedError: A simulator failed.
             EnvironmentFaultError: The environment raised.
             RewardFaultError: The reward program failed.
@@ -126,10 +123,6 @@ class Host:
                 return self.sandbox.status
             if isinstance(work, Call):
                 return self.sandbox.call(work.source, work.target, work.argument)
-            if isinstance(work, Replay):
-                return self.sandbox.replay(work)
-            if isinstance(work, Imagine):
-                return self.sandbox.imagine(work)
             if isinstance(work, SandboxWork):
                 return work.run(self.sandbox)
             return self.run(work)
@@ -148,7 +141,8 @@ class Host:
             RewardFaultError: The reward program failed.
         """
         own = self.settings.task.reward
-        envs = self.envs(min(self.settings.lanes, max(1, len(job.trials))))
+        lanes = 1 if job.apart else self.settings.lanes
+        envs = self.envs(min(lanes, max(1, len(job.trials))))
         try:
             return self.sandbox.rollout(
                 job.source,
@@ -159,6 +153,7 @@ class Host:
                 stop_on_failure=job.stop_on_failure,
                 on_step_limit=job.step_limit,
                 reward=job.reward or (own.source if own else ""),
+                apart=job.apart,
             )
         except EnvironmentFaultError:
             self._close_environments()

@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
 from promptpo.rollouts.jobs import Call, Job, SandboxWork, Settings, Work
-from promptpo_sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
+from promptpo_sandbox import CallResult, Rollout, SandboxStatus
 
 
 class Worker(Protocol):
@@ -56,16 +56,6 @@ class PoolExecutor(Generic[AWorker]):
         """See `Executor.call`."""
         result: CallResult = await self._submit(call)
         return result
-
-    async def replay(self, request: Replay) -> Predictions:
-        """See `Executor.replay`."""
-        found: Predictions = await self._submit(request)
-        return found
-
-    async def imagine(self, request: Imagine) -> Rollout:
-        """See `Executor.imagine`."""
-        rollout: Rollout = await self._submit(request)
-        return rollout
 
     async def simulate(self, work: SandboxWork) -> Any:
         """See `Executor.simulate`."""
