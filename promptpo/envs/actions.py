@@ -50,7 +50,7 @@ def _as_integers(space: spaces.Box, action: Any) -> Any:
     """Whole numbers: of those of a network the nearest within the bounds."""
     array = np.asarray(action)
     if array.dtype.kind == "f":
-        bounds = np.iinfo(np.dtype(space.dtype))
+        bounds: Any = np.iinfo(str(np.dtype(space.dtype)))
         array = np.clip(np.rint(array), space.low.astype(float), space.high.astype(float))
         top = np.nextafter(float(bounds.max), 0.0) if float(bounds.max) > bounds.max else float(bounds.max)
         array = np.minimum(array, top)
