@@ -27,7 +27,7 @@ async def roll_out(executor: RunsJobs, job: Job) -> Rollout:
     Raises:
         EnvironmentFaultError: The environment raised, hung, or took its process down repeatedly.
     """
-    parts = min(executor.jobs, len(job.trials) // (1 if job.apart else MIN_CHUNK))
+    parts = min(executor.jobs, len(job.trials) // MIN_CHUNK)
     if parts < 2 or job.step_limit is not None:  # noqa: PLR2004
         return await executor.run(job)
     size = -(-len(job.trials) // parts)

@@ -7,6 +7,7 @@ import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from promptpo.envs.pictures import pictures_in
@@ -251,7 +252,10 @@ class SimulatorSearch(Feature):
         decided: list[VerifiedPolicy] = []
         for n in range(MAX_REFITS + 1):
             most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
-            found: list[TunedProgram | TrainedNetwork] = [*programs[: most[0]], *networks[: most[1]]]
+            pairs = zip_longest(programs[: most[0]], networks[: most[1]])
+            found = [
+                one for pair in pairs for one in pair if one is not None
+            ]  # where steps pay for few, of both kinds
             latest = await self._played(found, n)
             decided += latest
             decided.sort(key=lambda one: -one.estimate(nothing))
