@@ -57,6 +57,7 @@ WHENCE = {
     "tuned": "Tuned from what was given at the start; nothing that was written since is better.",
     "goal": "Written while its reward was judged; nothing that was written since is better.",
     "world model": "Found in a world model, before the first round; nothing that was written since is better.",
+    "reference": "A constant action is better than all that was written.",
     "search": "Written by program search; no language model was asked.",
 }
 """What is said of the best by its origin, where that is no model's answer."""
@@ -104,5 +105,8 @@ def outcome(data: Json, directory: Path) -> str:
     lines, marks = ending(data, directory), sentence("references", data.get("references"))
     if data["best"] is None:
         return clean_lines(*lines, f"See what happened with: promptpo show {directory}")
-    lines += [f"On the same seeds {marks}."] * bool(marks)
+    repeats = (data.get("preflight") or {}).get("repeats", True)
+    lines += [
+        f"{'On the same seeds' if repeats else 'In other episodes, as no seed repeats one,'} {marks}."
+    ] * bool(marks)
     return clean_lines(*lines, f"Policy: {directory / BEST}", f"Report: {directory / REPORT}")

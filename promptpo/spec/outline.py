@@ -68,6 +68,7 @@ def seeded(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, observed: O
     return replace(
         spec,
         one_episode=seeding.one_episode,
+        repeats=seeding.repeats,
         sample_steps=spec.sample_steps + seeding.steps,
         warnings=seeding.warnings,
     )
