@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,7 +25,7 @@ from promptpo.run.records import ALWAYS, REFERENCE_TEST, Attempt, Candidate
 from promptpo.telling import feedback
 
 if TYPE_CHECKING:
-    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.rollouts.evaluation import Episodes, Evaluation
     from promptpo.run.history import History
     from promptpo.search.context import Feature, SearchContext
     from promptpo_sandbox import Rollout
@@ -130,10 +132,9 @@ async def measured_at_start(context: SearchContext, features: Feature) -> None:
 
 
 async def join(context: SearchContext, history: History) -> None:
-    """Have the zero action, and the other constant ones that were tried, be candidates: no result is worse than doing nothing.
+    """Have the zero action, and the other constant ones that were tried, join the candidates where they beat the best.
 
-    They join when the search is over, so that no request is about them; the score that chooses among candidates chooses
-    among them. The steps of a zero action that nothing paid for at the start are outside the budget, like a test's.
+    That is when the search is over, so that no request is about them. The steps of a zero action that nothing paid for at the start are outside the budget, like a test's.
     """
     best = history.best()
     if best is None:
@@ -150,9 +151,18 @@ async def join(context: SearchContext, history: History) -> None:
                     "reference", key, candidate, seeds, horizon=context.horizon
                 )
                 played = rolled.evaluation
-        if played is not None and played.outcome == "ok":
+        if played is not None and played.outcome == "ok" and _clearly_better(played, history.evidence(best)):
             attempt = Attempt(candidate, played, feedback.aggregate(played))
             context.journal.once("attempt", name, functools.partial(replace, attempt))
+
+
+def _clearly_better(one: Evaluation, other: Episodes) -> bool:
+    """Whether the mean return over the episodes that both have played is larger by two standard errors."""
+    theirs = {episode.seed: episode.return_ for episode in other.episodes}
+    gains = [episode.return_ - theirs[episode.seed] for episode in one.episodes if episode.seed in theirs]
+    return len(gains) > 1 and statistics.fmean(gains) > max(
+        0.0, 2 * statistics.stdev(gains) / math.sqrt(len(gains))
+    )
 
 
 async def measured_on_test(

@@ -137,7 +137,8 @@ def test_marks_are_measured_on_the_same_seeds(measured: Any) -> None:
     """At the start on training and validation seeds in turn within 2 % of the budget, at the end on the test's seeds."""
     events = read_run(measured.directory)
     found = {event.key: event.data for event in events["reference"]}
-    assert set(found) == {"random", "zero", "random.test", "zero.test"}
+    constants = {"always-1", "always-1-again"}
+    assert set(found) == {"random", "zero", "random.test", "zero.test"} | constants
     tested = [e["seed"] for e in events["test"][0].data["evaluation"]["episodes"]]
     trained = {e["seed"] for e in events["evaluation"][0].data["evaluation"]["episodes"]}
     validated = {e["seed"] for event in events["validation"] for e in event.data["evaluation"]["episodes"]}
@@ -155,7 +156,7 @@ def test_marks_on_test_seeds_are_outside_the_budget(tmp_path: Path) -> None:
     """With hardly any budget nothing is measured at the start, and the run still ends with its marks."""
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, max_steps=3000)
     kinds = read_run(run.directory)
-    assert {event.key for event in kinds["reference"]} == {"random.test", "zero.test"}
+    assert {event.key for event in kinds["reference"]} == {"random.test", "zero.test", "zero.compared.test"}
     spent = run.data["steps"]
     assert spent["reference"] > 0
     assert spent["train"] + spent["validation"] + spent["tune"] + spent["spec"] <= 3000
@@ -210,7 +211,8 @@ def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
     spec: Any = SimpleNamespace(action_space=spaces.Discrete(2))
     context = SearchContext(spec, config, cast("Any", Paying()), 10)
     asyncio.run(measured_at_start(context, Watching()))
-    assert asked == {"random": True, "random.told": True, "zero": False}
+    constants = {"always-1": False, "always-1-again": False}
+    assert asked == {"random": True, "random.told": True, "zero": False} | constants
     [(name, rollout)] = shown
     assert name == LEARNT_FROM
     assert [one.seed for one in rollout.episodes] == list(Seeds(0).train(config.train_episodes))
