@@ -27,16 +27,12 @@ from promptpo.telling import feedback
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Episodes, Evaluation
     from promptpo.run.history import History
-    from promptpo.search.context import Feature, SearchContext
-    from promptpo_sandbox import Rollout
+    from promptpo.search.context import SearchContext
 
 Space = spaces.Space[Any]
 
 MARKS = ("random", "zero")
 """Their names."""
-
-LEARNT_FROM = "reference.random"
-"""What the training episodes of random actions are called where a world model learns from them."""
 
 PARTS = 5
 """Of the steps for references: one each for random actions and for none, the others for constant ones."""
@@ -70,7 +66,7 @@ def zero_policy(action_space: Space) -> str:
     return _module("Always acts with zeros.", "pass", _zero(action_space))
 
 
-async def measured_at_start(context: SearchContext, features: Feature) -> None:
+async def measured_at_start(context: SearchContext) -> None:
     """Roll both out on training seeds and on the validation seeds that judging begins with.
 
     There are fewer episodes, or none, where they could take more than a small share of the step budget; more follow
@@ -78,7 +74,6 @@ async def measured_at_start(context: SearchContext, features: Feature) -> None:
 
     Args:
         context: Of the run.
-        features: See what random actions met on training seeds, where one learns from it.
     """
     spender, horizon, seeds = context.spender, context.horizon, context.seeds
     steps, wanted = context.config.budget.steps, context.config.train_episodes
@@ -95,7 +90,6 @@ async def measured_at_start(context: SearchContext, features: Feature) -> None:
         if not certain and spender.journal.find("reference", name) is None:
             return None
         with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
-            watched = features.learns and name == MARKS[0]
             played = await spender.roll_out(
                 "reference",
                 name,
@@ -103,11 +97,7 @@ async def measured_at_start(context: SearchContext, features: Feature) -> None:
                 chosen,
                 horizon=horizon,
                 early=(certain, are_short),
-                record=watched,
             )
-            if watched:
-                features.watch(LEARNT_FROM, "", _of_seeds(played.rollout, seeds.train(wanted)))
-                spender.told(name)
             return played.evaluation
         return None
 
@@ -209,13 +199,6 @@ def constant_policies(space: Space) -> Mapping[str, str]:
         found |= {f"{ALWAYS}{one}": _module(f"Always acts with {one}.", "pass", repr(one)) for one in others}
         found.pop(f"{ALWAYS}{_zero(space)}")
     return found
-
-
-def _of_seeds(rollout: Rollout | None, seeds: Sequence[int]) -> Rollout | None:
-    """The episodes of some seeds."""
-    if rollout is None:
-        return None
-    return replace(rollout, episodes=tuple(one for one in rollout.episodes if one.seed in seeds))
 
 
 async def _each(one: Callable[[str, str], Any], action_space: Space) -> dict[str, Evaluation]:
