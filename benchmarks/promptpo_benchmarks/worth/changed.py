@@ -1,4 +1,4 @@
-"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.search.racing.AHEAD": 2}' MODULE …`."""
+"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.search.judge.WORTH_SHARE": 0.01}' MODULE …`."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 def factors(kind: str) -> dict[str, tuple[float, float]]:
     """Each single number that a kind of run depends on and that is no definition, with its low and its high value."""
-    rooms = ("tuning/", "racing") if kind == "tuning" else ("",)
+    rooms = ("tuning/",) if kind == "tuning" else ("",)
     table = tomllib.loads(CONSTANTS.read_text(encoding="utf-8"))["constant"]
     found = {}
     for row in table:
