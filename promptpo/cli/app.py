@@ -110,7 +110,7 @@ class _Commands(TyperGroup):
             alone = typer.Typer(rich_markup_mode=None, add_completion=False)
             as_typed = alone.command(
                 cmd_name,
-                cls=getattr(home, "COMMAND", TyperCommand),
+                cls=TyperCommand,
                 epilog=f"Example: promptpo {cmd_name} {example}".rstrip(),
             )
             as_typed(getattr(home, name))

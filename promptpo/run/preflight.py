@@ -42,7 +42,7 @@ SOURCES: Mapping[str, str] = {
 SIMULATOR_CALLS = 12
 """For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
 
-SIMULATED_SEARCHES, SIMULATED_RATE = 40, 30_000
+SIMULATED_SEARCHES, SIMULATED_RATE = 45, 30_000
 """A search takes so many times the simulated steps of one start at most, half of them in most runs; and steps that a core takes
 in a second."""
 
@@ -140,6 +140,8 @@ class Preflight:
         calls = rounds * config.candidates * (1 + again + repairs)
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
         calls += (rounds - 1) * (recipe.reflection and "reflection" in purposes)
+        if config.reveals == "named" and self.spec.evidence is not None and "spec" in purposes:
+            calls += 2
         if allowance(config, self.llm) is not None:
             calls += 1 + experiments(rounds) * min(1, repairs)
         if simulates(config, self.llm):
@@ -182,6 +184,7 @@ class Preflight:
             "steps_per_second": self.spec.sample_rate or None,
             "seconds": self.seconds,
             "one_episode": self.spec.one_episode,
+            "repeats": self.spec.repeats,
             "reveal": self.spec.revealed,
             "series": list(self.spec.series),
         }
@@ -241,9 +244,10 @@ class Preflight:
         cores = self.config.jobs or os.cpu_count() or 1
         steps = SIMULATED_SEARCHES * self.config.switches.simulated_steps
         most = duration(steps / SIMULATED_RATE / min(cores, 3))
+        calls = f"{SIMULATOR_CALLS} of these calls at most, and " if self.llm.language_model else ""
         return [
             (
-                f"Simulator: {SIMULATOR_CALLS} of these calls at most, and up to {most} of computing for {steps:,} simulated steps, "
+                f"Simulator: {calls}up to {most} of computing for {steps:,} simulated steps, "
                 "which cost none of the environment; --no-simulate does without."
             )
         ]

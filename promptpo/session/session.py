@@ -34,6 +34,7 @@ from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
 from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
+from promptpo.session.formalising import can_formalise, formalised
 from promptpo.session.opened import (
     answered,
     as_begun,
@@ -141,6 +142,8 @@ class Session:
                     state = RunState.of(config, journal.events)
                     spender = Spender(llm, executor, config, journal, state.ledger)
                     await self._begun(spender, state)
+                    if can_formalise(spec, config, spender):
+                        spec = await formalised(spec, spender)
                     spec = as_begun(journal, spec) if not config.goal else spec
                     return await self._search(context_of(spec, config, spender), state)
                 finally:

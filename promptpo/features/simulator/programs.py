@@ -36,9 +36,9 @@ FIRST_STARTS = 3
 TRIAL_LANES, TRIAL_STEPS = 9, 50
 """Short episodes that show whether a program runs at all."""
 
-LONG_STEPS, LONG_STARTS = 4, 2
-"""The best goes on, and so does what it is grown to, in as many starts of so many times as many simulated steps: a search that is cut
-into pieces forgets which numbers belong together."""
+LONG_STEPS, GROWN_STEPS, LONG_STARTS = 8, 4, 2
+"""The best goes on for so many times as many simulated steps, and so does what it is grown to, from as many starts: a search that
+is cut into pieces forgets which numbers belong together."""
 
 LEAST_WIDTH = 0.05
 """Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
@@ -155,7 +155,7 @@ class ProgramSearch:
             answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
             source = source if answer.problem else answer.source
         steps, starts = (
-            (self._steps, FIRST_STARTS) if begun is None else (LONG_STEPS * self._steps, LONG_STARTS)
+            (self._steps, FIRST_STARTS) if begun is None else (GROWN_STEPS * self._steps, LONG_STARTS)
         )
         search = Search(simulation, source, self._seed, steps, starts, widths=_widths(source, begun))
         found = await self._search(key, search)
