@@ -72,7 +72,7 @@ def test_what_a_run_cost_is_told_without_its_test(runs: Any, capsys: pytest.Capt
     for command in (["list", "runs"], ["compare", "runs/search", "runs/ppo"]):
         assert run(command) == 0
         head, *rows = capsys.readouterr().out.splitlines()
-        at = head.index("steps searched")
+        at = head.index("training steps")
         cells = [row[at:].split()[0] for row in rows if "runs/search " in row or "runs/ppo " in row]
         assert cells == [told, told]
     assert f"{steps['total']:,}" != told
@@ -95,7 +95,7 @@ def test_tables_and_json_agree_on_calls_and_steps(runs: Any, capsys: pytest.Capt
     head, *lines = capsys.readouterr().out.splitlines()
     for line in lines:
         one = told[line.split()[0]]
-        cells = [line[head.index(name) :][: len(name)].strip() for name in ("steps searched", "calls")]
+        cells = [line[head.index(name) :][: len(name)].strip() for name in ("training steps", "calls")]
         assert cells == [f"{one['searched_steps']:,}", "" if one["calls"] is None else f"{one['calls']:,}"]
     assert told["runs/refined"]["searched_steps"] == 1120
     assert told["runs/refined"]["calls"] is None
