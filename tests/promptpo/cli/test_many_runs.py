@@ -68,7 +68,7 @@ def test_list_tells_each_run_in_a_line(runs: Any, capsys: pytest.CaptureFixture[
 def test_what_a_run_cost_is_told_without_its_test(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """`list` and `compare` show the steps that were searched; those of the test are every method's own business."""
     steps = json.loads((runs / "search" / "result.json").read_text())["steps"]
-    told = f"{steps['total'] - steps['test']:,}"
+    told = f"{steps['total'] - steps['test'] - steps['validation']:,}"
     for command in (["list", "runs"], ["compare", "runs/search", "runs/ppo"]):
         assert run(command) == 0
         head, *rows = capsys.readouterr().out.splitlines()
@@ -96,7 +96,8 @@ def test_tables_and_json_agree_on_calls_and_steps(runs: Any, capsys: pytest.Capt
     for line in lines:
         one = told[line.split()[0]]
         cells = [line[head.index(name) :][: len(name)].strip() for name in ("training steps", "calls")]
-        assert cells == [f"{one['searched_steps']:,}", "" if one["calls"] is None else f"{one['calls']:,}"]
+        trained = one["searched_steps"] - one["validation_steps"]
+        assert cells == [f"{trained:,}", "" if one["calls"] is None else f"{one['calls']:,}"]
     assert told["runs/refined"]["searched_steps"] == 1120
     assert told["runs/refined"]["calls"] is None
     assert told["runs/unreached"]["calls"] == 0
