@@ -63,9 +63,10 @@ async def optimize(
     history = RunState.of(context.config, context.journal.events).history
     context.journal.follow(history.add)
     history.promote(context.journal)
+    products = loop.sampler.features.conclude(history)
     if fault is not None and history.best() is None:
         raise fault
-    return await concluded(context, history, control, stop, tested_so_far)
+    return await concluded(context, history, control, stop, tested_so_far, products)
 
 
 class _Loop:

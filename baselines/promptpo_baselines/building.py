@@ -46,6 +46,10 @@ def build_envs(
         saved: Directory of a checkpoint whose statistics to go on with.
     """
     envs: VecEnv = training_envs(settings.task, row.n_envs or 1, settings.seed, steps_taken)
+    if settings.simulator is not None:
+        from promptpo_baselines.simulated import Switch
+
+        envs = Switch(envs)
     if row.normalize is not None:
         options = dict(row.normalize)
         if settings.language is not None and settings.language["state"] == "raw":

@@ -65,6 +65,17 @@ class TrainingFlags:
         int, typer.Option(min=1, help="Threads of torch; one, so that runs side by side do not fight.")
     ] = 1
     device: Device = "cpu"
+    simulator: Annotated[
+        str | None,
+        typer.Option(
+            "--in",
+            metavar="RUN",
+            help="Learn in the simulator of this run first (promptpo optimize --simulate), then go on in the real environment.",
+        ),
+    ] = None
+    simulated_steps: Annotated[
+        int, typer.Option("--in-steps", min=1, help="Simulated steps with --in; --steps counts real ones.")
+    ] = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)

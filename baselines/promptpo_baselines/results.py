@@ -92,6 +92,7 @@ def trained_result(
         "best": {"steps": best.get("steps")},
         "validation": _validation(best),
         **({"final": after | {"test": scores_of(settings.task, final)}} if final is not None else {}),
+        **({"simulated_steps": settings.simulated_steps} if settings.simulator else {}),
         "steps": steps_of(**spent, test=_steps(played), tune=searched["steps"] if searched else 0),
         "curve": [{k: v for k, v in point.items() if k != "returns"} for point in record.curve],
         "train_episodes": len(record.episodes),

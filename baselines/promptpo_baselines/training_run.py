@@ -120,6 +120,8 @@ class TrainingRun:
         )
         if planned != settings.steps:
             self.display.line(f"  {planned} of {settings.steps} steps, so that all rollouts have one length")
+        if settings.simulator is not None and not record.steps:
+            self._learn_in_simulator(settings.simulator)
         self._since = time.monotonic()
         if record.steps < planned:
             self.model.learn(
@@ -139,6 +141,17 @@ class TrainingRun:
             final=self._final(tests[0]),
             model=self.model,
             searched=self.searched,
+        )
+
+    def _learn_in_simulator(self, run: str) -> None:
+        """Learn in the simulator of a run before the first real step."""
+        from promptpo_baselines.simulated import learn_in_simulator, simulation_of
+
+        settings = self.settings
+        self.display.line(f"  {settings.simulated_steps:,} steps in the simulator of {run} first")
+        simulation = simulation_of(Path(run), settings.task)
+        learn_in_simulator(
+            self.model, self.envs, simulation, steps=settings.simulated_steps, seed=settings.seed
         )
 
     def _callbacks(self) -> list[BaseCallback]:

@@ -10,11 +10,13 @@ import typer
 from promptpo.cli import seeds_command
 from promptpo.cli.arguments import (
     AsJson,
+    EnvOption,
     FirstSeed,
     Jobs,
     Output,
     PolicyFile,
     RunDir,
+    Trust,
     Weaker,
     write_output,
 )
@@ -30,21 +32,20 @@ def export(
     run: RunDir,
     candidate: CandidateName = None,
     output: Output = None,
-    world: Annotated[
-        Path | None,
-        typer.Option(help="Write the run's world model to this file instead, as a Gymnasium environment."),
-    ] = None,
     recording: Annotated[
         Path | None,
         typer.Option(help="Write the run's prompts and answers to this .jsonl.xz file instead, for replay:."),
     ] = None,
+    env: EnvOption = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's best policy as one file.
 
-    Or with --world its world model, or with --recording what was said. Of a folder of --seeds it is the policy that is best by its validation episodes.
+    Or with --recording what was said. Of a folder of --seeds it is the policy that is best by its validation episodes.
 
-    It runs without promptpo. Nothing of the run is executed.
+    It runs without promptpo. Nothing of the run is executed. The file builds the environment that the run names, which for a
+    run that was not made here needs --trust, or another one by --env, unless it is Gymnasium's own.
     """
     from promptpo.output.run_result import export as export_text
     from promptpo.output.run_view import read_view
@@ -53,14 +54,13 @@ def export(
     if recording is not None:
         _write_recording(run, recording, as_json=as_json)
         return
-    if world is not None:
-        from promptpo.output.world import exported_world
-
-        write_output(
-            exported_world(read_view(run)), world, {"run": str(run), "world": str(world)} if as_json else None
-        )
-        return
-    text = export_text(run, candidate=candidate, filename=output.name if output else "policy.py")
+    text = export_text(
+        run,
+        candidate=candidate,
+        filename=output.name if output else "policy.py",
+        env_id=env,
+        trust=trust,
+    )
     facts = {"run": str(run), "candidate": read_view(run).candidate(candidate or "best").id}
     write_output(text, output, facts if as_json else None)
 

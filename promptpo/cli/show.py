@@ -16,6 +16,7 @@ from promptpo.output.outcome import ending, many, spent_steps, table, with_error
 from promptpo.output.report.scores import finite
 from promptpo.output.run_view import RunView, read_view
 from promptpo.output.sentences import sentence
+from promptpo.output.simulated import lines_of
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.ledger import Ledger
 from promptpo.run.models import brought, in_words, writer_of
@@ -67,7 +68,7 @@ def _of_search(view: RunView) -> list[str]:
     lines += [f"  {in_words(one)}" for one in models if len(models) > 1]
     numbers = view.best and importance_json(view.best.attempt.candidate)
     more = changed_files(config.task, config.files), sentence("importance", numbers)
-    return [*lines, *_world(view), *filter(None, more)]
+    return [*lines, *lines_of(state), *filter(None, more)]
 
 
 def _of_baseline(run: BaselineRun) -> list[str]:
@@ -100,23 +101,6 @@ def _added(result: Json) -> list[str]:
     how = "the network, which acts alone," if network.get("alone") else "with the network"
     end = f"{how} {number(after)}" if network.get("kept") else "and no network was better"
     return [f"The program alone has {number(before)} on validation episodes, {end}."]
-
-
-def _world(view: RunView) -> list[str]:
-    """How well the world is understood, where a model of it was made."""
-    if not (view.state.worlds or view.state.studies):
-        return []
-    from promptpo.output.world import use_of_world
-    from promptpo.world import words
-
-    found: list[str] = []
-    for data in view.state.worlds[-1:]:
-        head, *more = words.in_words(data["score"])
-        found += [
-            f"World model after {data['steps']:,} recorded steps: {head}",
-            *(f"  {line}" for line in more),
-        ]
-    return found + [f"  {note}" for note in (use_of_world(view), *view.state.studies) if note]
 
 
 def overview_json(run: Path) -> dict[str, Any]:

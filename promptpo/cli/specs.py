@@ -63,7 +63,7 @@ def spec(
         return
     from promptpo.spec.describe import describe
 
-    described = describe(task, reveal=telling["reveal"])
+    described = describe(task, reveal=telling.get("reveal") or "source")
     if check is None:
         write_output(described.text, output, {"env": env_id} if as_json else None)
     elif as_json:

@@ -51,6 +51,8 @@ class RunProgress:
             return "measuring marks to compare with"
         if last in ("decision", "tuning") and self._tuning:
             return self._tuning
+        if last in ("simulator", "simulated", "real", "note"):
+            return f"searching in a simulator{self._arriving}"
         if last == "round":
             return f"preparing round {self.round}"
         if last == "validation" or (last == "attempt" and state.last and state.last.key.endswith("t")):

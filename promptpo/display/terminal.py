@@ -134,6 +134,8 @@ class PlainDisplay(Observer):
                 yield from self._missed(found.attempt.diagnosis.trace)
         elif event.kind == "completion" and progress.writes_reward:
             yield f"  {event.key}: answered, {data['seconds']:.0f} s"
+        elif event.kind == "note":
+            yield f"  {data}"
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":

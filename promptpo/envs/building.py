@@ -22,7 +22,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs.contract import blaming, first_line, raised
 from promptpo.envs.extras import PACKAGES, Extra, extra_for, meant, of_meta_world
-from promptpo.envs.foreign import adapted, builder_of, gym_spec, seeded_globals, without_notices
+from promptpo.envs.foreign import CALLED, adapted, builder_of, gym_spec, seeded_globals, without_notices
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
 from promptpo.envs.task import OBJECTS
 from promptpo.errors import (
@@ -61,8 +61,8 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
 
     Ids are Gymnasium's, ``module:EnvId`` included (the module may lie in the current directory). Ids of
     Meta-World, MiniGrid, gymnasium-robotics and highway-env need no module; a Meta-World task may be
-    given by its own name. A class, or a function that builds an environment, is ``module:Class`` or
-    ``./file.py:Class``. The passive environment checker is left out: it costs time at every step.
+    given by its own name. A subclass of `gymnasium.Env` is ``module:Class`` or ``./file.py:Class``; a function that builds
+    an environment ends in brackets: ``module:function()``. The passive environment checker is left out: it costs time at every step.
     The environment of a family plays the variant that the seed decides; see `Task.index_of`.
 
     Args:
@@ -151,14 +151,14 @@ def _found(env_id: str) -> str | EnvSpec:
     if name.endswith(".py"):
         raise UsageError(f"{env_id} is a file; name what builds the environment in it: {env_id}:YourEnv.")
     loaded = _import_users_module(module, env_id) if module else None
-    if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name):
+    if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name.removesuffix("()")):
         _register_by_call(loaded, env_id)
     if loaded is not None and name not in gymnasium.registry and (old := gym_spec(name)) is not None:
         return old
     if loaded is not None and name not in gymnasium.registry:
-        return EnvSpec(
-            name.rpartition(".")[2], entry_point=builder_of(_attribute(loaded, name, env_id), env_id)
-        )
+        called, name = name.endswith(CALLED), name.removesuffix(CALLED)
+        made_by = builder_of(_attribute(loaded, name, env_id), env_id.removesuffix(CALLED), called=called)
+        return EnvSpec(name.rpartition(".")[2], entry_point=made_by)
     for bring in (_import_advertised, _import_registering):
         if name not in gymnasium.registry:
             bring(name)

@@ -26,16 +26,20 @@ SEEDED = {"gymnasium", *(extra.module for extra in PACKAGES)}
 OLD_STEP = 4
 """Values that ``step`` returned before Gym 0.26."""
 
+CALLED = "()"
+"""The name of a function that builds an environment ends so: what is no environment's class is called only where that was asked for."""
 
-def builder_of(made_by: Any, name: str) -> Callable[..., AnyEnv]:
-    """What Gymnasium may call for an environment.
+
+def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[..., AnyEnv]:
+    """Return what Gymnasium may call for an environment.
 
     Args:
         made_by: A class, or a function that returns an environment.
         name: What the user called it.
+        called: Whether it may be called although it is no environment's class.
 
     Raises:
-        UsageError: It is an environment already, or cannot be called.
+        UsageError: It is an environment already, cannot be called, or is no environment's class and may not be called.
     """
     if isinstance(made_by, type) and issubclass(made_by, gymnasium.Env):
         return made_by
@@ -45,6 +49,15 @@ def builder_of(made_by: Any, name: str) -> Callable[..., AnyEnv]:
         )
     if not callable(made_by):
         raise UsageError(f"{name} is {made_by!r}, which builds no environment; name a class or a function.")
+    environment = isinstance(made_by, type) and all(
+        callable(getattr(made_by, one, None)) for one in ("reset", "step")
+    )
+    if not (called or environment):
+        kind = "a class without reset and step" if isinstance(made_by, type) else "a function"
+        raise UsageError(
+            f"{name} is {kind} and no subclass of gymnasium.Env, so it is not called; "
+            f"if it builds an environment, say so by brackets: {name}{CALLED}"
+        )
     return functools.partial(_build, made_by, name)
 
 

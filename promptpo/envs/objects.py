@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from promptpo.envs.foreign import as_gymnasium, builder_of
+from promptpo.envs.foreign import CALLED, as_gymnasium, builder_of
 from promptpo.envs.task import OBJECTS, Task, Variant, Wrapping
 from promptpo.errors import UsageError
 
@@ -66,7 +66,8 @@ def named(env: EnvLike) -> str:
         return env
     found = _importable(env)
     if found is not None:
-        return found
+        is_class = isinstance(env, type) and issubclass(env, gymnasium.Env)
+        return found if is_class else f"{found}{CALLED}"
     if not callable(env):
         env = as_gymnasium(env, f"what was given as the environment, {env!r},")
         name = type(env.unwrapped).__name__

@@ -123,8 +123,8 @@ class Task:
     """What is to be solved: one environment, or a family of variants that one policy is to solve.
 
     Attributes:
-        env_id: The environment: an id as Gymnasium writes it, ``module:EnvId`` included, or a class or function
-            that builds one, as ``module:Class`` or ``./file.py:Class``.
+        env_id: The environment: an id as Gymnasium writes it, ``module:EnvId`` included, a class as ``module:Class`` or
+            ``./file.py:Class``, or a function that builds one, as ``module:function()``.
         env_kwargs: Keyword arguments for it; JSON values.
         max_episode_steps: Horizon in steps; None means the environment's own.
         wrappers: Put around the environment, the first one innermost.

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     import gymnasium
 
 Purpose = Literal[
-    "policy", "repair", "reflection", "feedback", "spec", "world", "probe", "reward", "judge", "check"
+    "policy",
+    "repair",
+    "reflection",
+    "feedback",
+    "spec",
+    "simulator",
+    "probe",
+    "reward",
+    "judge",
+    "check",
 ]
 Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]

@@ -287,7 +287,7 @@ def _explain_route(error: Exception) -> str:
     """One sentence that names the variable at fault."""
     set_ = {name: os.environ[name] for name in os.environ if os.environ[name]}
     if isinstance(error, OSError):
-        at_fault = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if name in set_]
+        at_fault: list[str] = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if name in set_]
         cure = "name a file of certificates that can be read, or unset it"
     else:
         names = [name for name in set_ if name.lower() in {"all_proxy", "https_proxy", "http_proxy"}]

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from promptpo.errors import FatalProviderError
 from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request
 
-MOST_PURPOSES: frozenset[Purpose] = ALL_PURPOSES - {"probe"}
-"""What a script answers unless it says more: a list of answers to policies expects no request for experiments."""
+MOST_PURPOSES: frozenset[Purpose] = ALL_PURPOSES - {"probe", "simulator"}
+"""What a script answers unless it says more: a list of answers to policies expects no request for experiments or a simulator."""
 
 Answer: TypeAlias = str | Completion | BaseException
 Script: TypeAlias = Iterable[Answer] | Callable[[Request], Answer | Awaitable[Answer]]
@@ -27,7 +27,7 @@ class ScriptedLLM:
             exception is raised. A function is called with each request and returns one of these; it may be
             asynchronous.
         name: What the run shows as its model.
-        purposes: What it claims to answer; by default everything but requests for experiments.
+        purposes: What it claims to answer; by default everything but requests for experiments and simulators.
         sees: Whether it claims to see pictures.
 
     Attributes:

@@ -100,12 +100,14 @@ def exported(
             wrappers=[str(wrapping) for wrapping in task.wrappers],
             variants=json.dumps([asdict(variant) for variant in task.family], default=str),
             files=dict(provenance.files),
-            reward=_as_text(task.reward.source) if task.reward is not None else "",
+            reward=_as_text(Program.parse(task.reward.source).postponed.source)
+            if task.reward is not None
+            else "",
         )
     )
     program = beside(program, added)
     header = _header(program.docstring, provenance, filename)
-    gated(body := program.without_docstring.strip("\n"))
+    gated(body := program.body)
     return f'"""{header}\n"""\n{body}\n\n\n{MARKER}\n{added}'
 
 

@@ -28,7 +28,12 @@ def came_out(data: Json, directory: Path) -> list[str]:
     whose = f", candidate {best['candidate']}" if best.get("candidate") else ""
     whose += f", the agent after {best['steps']:,} steps" if best.get("steps") else ""
     beyond = test.get("held_out") or {}
-    lines = [sentence("tested", "Held-out return", test, whose), *table(test.get("by_variant", ()))]
+    lines = [sentence("tested", "Held-out return", test, whose)]
+    if data.get("products"):
+        from promptpo.output.simulated import product_lines
+
+        lines = product_lines(data) or lines
+    lines += table(test.get("by_variant", ()))
     lines += [sentence("tested", "On variants held out from training", beyond)]
     lines += table(beyond.get("by_variant", ()))
     lines = list(filter(None, lines)) or ["Nothing was tested."]
@@ -44,19 +49,16 @@ def table(rows: Sequence[Json]) -> list[str]:
 def caveats(data: Json, directory: Path) -> list[str]:
     """What the returns of a result are not, a line each."""
     test, ahead = data.get("test"), data.get("preflight")
-    told = (
-        sentence("rewarded", test),
-        sentence("cut", ahead, test, directory),
-        sentence("one_episode", ahead, test),
-    )
-    return list(filter(None, told))
+    told = [sentence("rewarded", test), sentence("cut", ahead, test, directory)]
+    told += [sentence("one_episode", ahead, test), sentence("one_series", ahead)]
+    return list(filter(None, [*told, sentence("revealed", data)]))
 
 
 WHENCE = {
     "user": "Given at the start; nothing that was written since is better.",
     "tuned": "Tuned from what was given at the start; nothing that was written since is better.",
     "goal": "Written while its reward was judged; nothing that was written since is better.",
-    "world model": "Found in a world model, before the first round; nothing that was written since is better.",
+    "simulator": "Found in a simulator that the model wrote, before the first round; nothing that was written since is better.",
     "search": "Written by program search; no language model was asked.",
 }
 """What is said of the best by its origin, where that is no model's answer."""

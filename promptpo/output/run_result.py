@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from promptpo.errors import MissingExtraError, NoSuchRunError
+from promptpo.envs.task import Task
+from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
 from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, exported
 from promptpo.output.outcome import outcome
@@ -18,7 +19,7 @@ from promptpo.output.report.result import written_by
 from promptpo.output.run_view import read_view
 from promptpo.run.config import Config
 from promptpo.run.models import writer_of
-from promptpo.run.origin import made_here, signed
+from promptpo.run.origin import builds, built_in, made_here, signed
 from promptpo.run.state import CandidateState
 
 HISTORY = (
@@ -130,16 +131,26 @@ def load_run(run: StrPath) -> RunResult:
     return RunResult(view.directory, view.result, view.best.attempt.candidate.source if view.best else "")
 
 
-def export(run: StrPath, *, candidate: str | None = None, filename: str = "policy.py") -> str:
-    """The text of a policy file for the best candidate of a run, or for another one.
+def export(
+    run: StrPath,
+    *,
+    candidate: str | None = None,
+    filename: str = "policy.py",
+    env_id: str | None = None,
+    trust: bool = False,
+) -> str:
+    """Return the text of a policy file for the best candidate of a run, or for another one.
 
     Args:
         run: The run directory.
         candidate: Its id; None means the best.
         filename: For the usage line in the file.
+        env_id: What the file plays by default; None means the environment that the run names.
+        trust: Whether the file may build what the run names, whatever it is and whoever made the run.
 
     Raises:
         RunError: The run or the candidate cannot be read, or nothing ran.
+        UsageError: The run was not made here, and names an environment that is none of Gymnasium's own.
     """
     directory, content = Path(run), dict(load_run(run).data)
     view = read_view(directory)
@@ -151,6 +162,13 @@ def export(run: StrPath, *, candidate: str | None = None, filename: str = "polic
         }
     with reading(directory):
         facts = provenance(directory, content, view.config)
+        if env_id is not None:
+            facts = replace(facts, task=Task(env_id, reward=facts.task.reward))
+        elif not (trust or made_here(directory) or built_in(facts.task)):
+            raise UsageError(
+                f"{run} was not made here, and playing a file of it {builds(facts.task)}. If you trust it, add --trust "
+                "(trust=True from Python); or name the environment yourself with --env ENV_ID."
+            )
         text = exported(found.source, facts, action_space=dict(view.state.action_space), filename=filename)
     return signed(text) if made_here(directory) else text
 

@@ -119,7 +119,7 @@ def _facts(directory: Path, result: Json) -> dict[str, Any]:
         "calls": int(llm.get("calls") or 0) if asked else None,
         "cost_usd": float(llm.get("cost_usd") or 0.0),
         "calls_of_unknown_price": int(llm.get("calls_of_unknown_price") or 0),
-        **{name: result.get(name) for name in ("seed", "wall_seconds")},
+        **{name: result.get(name) for name in ("seed", "wall_seconds", "reveal")},
         **{name: test[name] if test else None for name in ("mean_return", "success_rate")},
     }
     own = {**result, "reward": (result.get("reward") or {}).get("digest")}

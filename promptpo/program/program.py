@@ -163,6 +163,16 @@ class Program:
         """The source without the module's docstring; what shares a line with it stays."""
         return str(self._read("without_docstring", otherwise=self.source))
 
+    @cached_property
+    def postponed(self) -> Program:
+        """The same module as it is compiled in a guest: it does not evaluate its annotations, wherever it runs."""
+        return self._rewritten("postponed")
+
+    @cached_property
+    def body(self) -> str:
+        """The same without its docstring, for a file that has one of its own."""
+        return str(self._read("body", otherwise=self.source))
+
     option_defaults = _Fact[Mapping[str, Any]](MappingProxyType, {})
     """Name to default of every option that an exported file adds to an ``argparse`` parser by literals."""
 

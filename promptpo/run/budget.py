@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from promptpo.run.recipe import Recipe
 
 
-Purpose = Literal["training", "validation", "tuning", "experiments", "references", "teacher", "goal", "world"]
+Purpose = Literal[
+    "training", "validation", "tuning", "experiments", "references", "teacher", "goal", "simulator"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,12 @@ TABLE: Mapping[Purpose, Allotment] = {
     ),  # episodes of each
     "teacher": Allotment("watch the trained agent", 0.1, 1, 10),  # episodes
     "goal": Allotment("try a reward for the goal", 0.02, 50, 10_000),  # steps of an episode
-    "world": Allotment("learn a world model", 0.1, 1_200, 100_000),  # steps
+    "simulator": Allotment("fit and verify a simulator", 0.65, 0, 10_000),  # steps
 }
 """Test episodes are outside the budget. Training, validation and tuning are what a run is for; the shares of the others are
 small enough that a run without them would not notice."""
 
-ASIDE: tuple[Purpose, ...] = ("experiments", "references", "teacher", "goal", "world")
+ASIDE: tuple[Purpose, ...] = ("experiments", "references", "teacher", "goal", "simulator")
 """Purposes that begin nothing more once their own part is taken."""
 
 GOAL_EPISODES = 10
@@ -79,6 +81,15 @@ UNBOUNDED_HORIZON = 10_000
 LOOKS = {10: 100, 2: 25}
 """Episodes of an environment without a time limit may last so many times as long as those of random actions, where so many
 of them are paid for."""
+
+
+SPEC_SHARE = 0.1
+"""Of the steps, at most, for random actions that find out about the task before anything is asked."""
+
+
+def spec_steps(steps: int | None) -> int | None:
+    """Steps that finding out about the task may take; None without a limit."""
+    return None if steps is None else int(SPEC_SHARE * steps)
 
 
 def units(purpose: Purpose, steps: int | None, each: int, cap: int | None = None) -> int:
@@ -197,6 +208,12 @@ def allowance(config: Config, llm: LLM) -> Recipe | None:
     return replace(recipe, probe_steps=steps) if steps else None
 
 
+def simulates(config: Config, llm: LLM) -> bool:
+    """Whether a simulator is written before the first round: by the model, or of learnt formulas where none is asked."""
+    wanted = config.recipe == "model" if config.simulate is None else config.simulate
+    return wanted and (not llm.language_model or "simulator" in llm.purposes)
+
+
 def with_episodes(
     config: Config,
     horizon: int | None,
@@ -214,7 +231,7 @@ def with_episodes(
         horizon: Longest episode in steps; None where the environment sets none, which are short ones.
         sampled: Mean steps of a few episodes of random actions.
         one_episode: Whether seeds change nothing, so that more episodes tell nothing more.
-        learns: Whether a language or a world model learns from them; what a library writes is tried once before it is tuned,
+        learns: Whether a language model learns from them; what a library writes is tried once before it is tuned,
             since its programs do the same as long as their numbers are all zero.
     """
     if one_episode:

@@ -38,9 +38,9 @@ def checked(config: Config) -> Config:
         ) from error
     switches = _typed(Recipe, asdict(typed.switches))
     stated_price(typed.price)
-    if typed.frames and typed.reveal not in {"source", "named"}:
+    if typed.frames and typed.reveals not in {"source", "named"}:
         raise UsageError(
-            f"--frames shows which environment it is, which --reveal {typed.reveal} hides; leave one of them out."
+            f"--frames shows which environment it is, which --reveal {typed.reveals} hides; leave one of them out."
         )
     task = typed.task.checked()
     return replace(

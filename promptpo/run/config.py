@@ -13,7 +13,7 @@ from promptpo.errors import RunError
 from promptpo.llm.base import Effort
 from promptpo.llm.prices import stated_price
 from promptpo.run.journal import adapter, file_of_run
-from promptpo.run.recipe import RECIPES, Recipe, RecipeName
+from promptpo.run.recipe import RECIPES, REVEALED, Recipe, RecipeName
 from promptpo.run.settings import RunSetting, check_names, options_of
 from promptpo_sandbox.errors import SandboxError
 
@@ -24,6 +24,7 @@ SMALL = 8_000
 
 JudgeName = Literal["model", "me"]
 TuneMethod = Literal["cma", "none"]
+Product = Literal["program", "network", "any"]
 
 MOST_TRAINED, MOST_VALIDATED, MOST_TESTED = 10, 20, 100
 """Episodes of training, validation and test where the user names no number, at most."""
@@ -266,10 +267,30 @@ class Config:
     tune: Annotated[
         TuneMethod, RunSetting("cma tunes declared PARAMS between rounds; none does not.", "Search")
     ] = "cma"
+    simulate: Annotated[
+        bool | None,
+        RunSetting(
+            "Ask the model for a simulator of the environment first, and search in it, where steps are free; see docs/simulator.md.",
+            "Search",
+            flags="--simulate/--no-simulate",
+        ),
+    ] = None
+    policy: Annotated[
+        Product | None,
+        RunSetting(
+            "Which product of a simulator best.py is: the readable program, the network, or any, the better of both. By default the program if it returns nine tenths of what the network does.",
+            "Search",
+        ),
+    ] = None
     repairs: Annotated[int, RunSetting("Repair calls for a policy that does not run.", "Search", least=0)] = 2
     reveal: Annotated[
-        Reveal, RunSetting("How much the prompt tells about which environment it is.", "Advanced")
-    ] = "named"
+        Reveal | None,
+        RunSetting(
+            "What the model is shown of the environment: its source, or all but how it moves (named), the same without names, or "
+            "shapes only. By default source; the recipe paper withholds it.",
+            "Advanced",
+        ),
+    ] = None
     spec_file: Annotated[
         str | None,
         RunSetting(
@@ -308,7 +329,12 @@ class Config:
         """Whether prompts to this model show pictures, which tell which environment it is."""
         sees = getattr(llm, "sees", False) if llm.language_model else False
         wanted = sees is True if self.frames is None else self.frames and sees is not False
-        return wanted and self.reveal in {"source", "named"}
+        return wanted and self.reveals in {"source", "named"}
+
+    @property
+    def reveals(self) -> Reveal:
+        """What the model is shown of the environment, decided."""
+        return self.reveal or REVEALED.get(self.recipe, "source")
 
     @property
     def train_episodes(self) -> int:

@@ -47,18 +47,17 @@ Kind = Literal[
     "lead",  # another candidate is the best of the run from now on
     "test",
     "probe",  # rollouts of experiments
-    "look",  # rollouts that a world model learns from
     "experiment",  # an experiment that the model wrote, and what it reported
-    "world",  # a world model with its held-out score
-    "dream",  # what was worked out inside one
-    "imagined",  # steps that this took inside it
-    "promise",  # what it promised of a policy that was then tried, and whether that was kept
+    "real",  # rollouts that a simulator is fitted to or verified by
+    "simulator",  # a simulator that the model wrote, fitted, with its errors
+    "simulated",  # what was worked out inside one
+    "verified",  # what a policy returned in reality that was found in a simulator
     "reward",  # a reward program for the goal with what a few episodes earn by it
     "preference",  # which of two episodes come closer to the goal, and what the reward says of them
     "shown",  # episodes of the best that whoever judges it is shown
-    "study",  # whether there was another study before the first round, or a round's model was used
     "frames",  # film strips of a leader: captions, and pictures by digest
-    "note",  # what a study came to, in words
+    "note",  # what a step of a search in a simulator came to, in words
+    "product",  # the test of a policy of another kind beside the best
     "held_out",  # the test on variants of a family that are held out from training
     "round",
     "stop",

@@ -25,7 +25,7 @@ ROWS: Mapping[Kind, tuple[Purpose, StepPurpose]] = {
     "reference": ("references", "reference"),
     "teacher": ("teacher", "reference"),
     "reward": ("goal", "probe"),
-    "look": ("world", "probe"),
+    "real": ("simulator", "probe"),
 }
 """Which row of the budget's table pays for the steps of an event, and what they are counted as."""
 

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.errors import UsageError
+from promptpo.errors import RunError, UsageError
 from promptpo.files import read_regular, write_atomically
 from promptpo.run.config import CONFIG, config_text
 from promptpo_sandbox.text import clean_name
@@ -32,6 +32,12 @@ ORIGIN = "origin"
 
 SETTINGS = "config.json"
 """What decides the run of a baseline, which has no ``config.toml``."""
+
+MAX_STRANGERS_FILE_BYTES = 1 << 25
+"""Bytes of a journal or result that are read of a run that was not made here."""
+
+MAX_STRANGERS_HORIZON_STEPS = 100_000
+"""Steps of an episode that a run which was not made here may ask for without being trusted."""
 
 KEY_BYTES = 32
 EXPORTED = "policy"
@@ -136,9 +142,11 @@ def _key(*, create: bool = False) -> bytes:
 def builds(task: Task) -> str:
     """What making an environment does, in words."""
     modules = [clean_name(module) for module in modules_of(task)]
+    horizon = task.max_episode_steps or 0
+    long = f" with episodes of {horizon:,} steps" if horizon > MAX_STRANGERS_HORIZON_STEPS else ""
     if not modules:
-        return f"builds the environment {clean_name(task.name)}"
-    return f"imports the module {' and '.join(modules)} for the environment {clean_name(task.name)}"
+        return f"builds the environment {clean_name(task.name)}{long}"
+    return f"imports the module {' and '.join(modules)} for the environment {clean_name(task.name)}{long}"
 
 
 def modules_of(task: Task) -> tuple[str, ...]:
@@ -191,11 +199,15 @@ def resuming(config: Config) -> str:
 
 
 def built_in(task: Task) -> bool:
-    """Whether an environment is one of Gymnasium's own, made without arguments or wrappers, so that anyone may name it."""
+    """Whether an environment is one of Gymnasium's own, made without arguments or wrappers, so that anyone may name it.
+
+    An episode of it must have an end within reach, too.
+    """
     import gymnasium
 
     entry = gymnasium.registry.get(task.env_id)
     made_plainly = not (task.env_kwargs or task.wrappers or task.is_family)
+    made_plainly &= (task.max_episode_steps or 0) <= MAX_STRANGERS_HORIZON_STEPS
     return entry is not None and made_plainly and str(entry.entry_point).startswith("gymnasium.envs.")
 
 
@@ -225,6 +237,22 @@ def place_for(run: Path, name: str, out: Path | None, *, own: bool) -> Path:
             f"{run} was not made here, and there is a {name} here already; name another place for it."
         )
     return path
+
+
+def check_size(directory: Path) -> None:
+    """Refuse to read what would take long of a run that was not made here.
+
+    Raises:
+        RunError: A file of it is larger than that.
+    """
+    for path in (directory / "journal.jsonl", directory / "result.json"):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            size = path.stat().st_size
+            if size > MAX_STRANGERS_FILE_BYTES and not made_here(directory):
+                raise RunError(
+                    f"{path} has {size >> 20} MB, and of a run that was not made here no more than "
+                    f"{MAX_STRANGERS_FILE_BYTES >> 20} MB are read; look at it on the machine where it was made."
+                )
 
 
 def check_trust(directory: Path, does: str, again: Sequence[str]) -> None:

@@ -18,9 +18,12 @@ from promptpo.run.budget import (
     experiments,
     horizon_within,
     in_words,
+    simulates,
+    units,
 )
 
 if TYPE_CHECKING:
+    from promptpo.envs.task import Reveal
     from promptpo.llm.base import LLM
     from promptpo.run.config import Config
     from promptpo.spec import TaskSpec
@@ -36,8 +39,26 @@ SOURCES: Mapping[str, str] = {
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
 
+SIMULATOR_CALLS = 12
+"""For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
+
+SIMULATED_SEARCHES, SIMULATED_RATE = 50, 30_000
+"""A search takes so many times the simulated steps of one start at most, half of them in most runs; and steps that a core takes
+in a second."""
+
+SHOWN: Mapping[Reveal, str] = {
+    "source": "The environment's source goes to the model's provider; --reveal named withholds it.",
+    "named": "The model is shown observations, actions, reward and documentation, and not how the environment moves.",
+    "anonymous": "The model is not shown which environment it is, nor how it moves.",
+    "bare": "The model is shown shapes and bounds only.",
+}
+"""What the model is shown of the environment, in words."""
+
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
+
+ENDS_EARLY_STEPS = 40
+"""Where episodes of random actions last fewer steps, their limit is no measure of what an episode costs."""
 
 RECORDED = Usage(2_700, 0, 840)
 """Tokens of a call, the median of those of `RECORDED_FROM`; answers by hand, counted as four characters each."""
@@ -77,6 +98,18 @@ class Preflight:
         return steps is None or sum(self.episodes[:2]) * self.horizon <= steps
 
     @property
+    def too_few(self) -> str:
+        """Why the steps do not pay for one policy's training episodes, so that asking for one is in vain; empty where they do."""
+        steps, (train, _, _) = self.config.budget.steps, self.episodes
+        length = self.horizon if self.spec.sample_length >= ENDS_EARLY_STEPS else self.spec.sample_length
+        if steps is None or train * length <= steps - self.spec.sample_steps:
+            return ""
+        return (
+            f"{steps:,} steps do not pay for one policy's {_counted(train, 'training episode')} of {length:,.0f} steps: give "
+            f"--max-steps {2 * math.ceil(train * length)} or more, fewer --episodes or a shorter --max-episode-steps."
+        )
+
+    @property
     def division(self) -> dict[Purpose, int]:
         """Steps of each purpose of the budget's table that the run has, in the same case."""
         config, horizon, tried_out = self.config, self.horizon, allowance(self.config, self.llm)
@@ -86,13 +119,13 @@ class Preflight:
             "references": 1,
             "teacher": horizon * (config.teacher is not None),
             "goal": GOAL_EPISODES * (bool(config.goal) and config.task.reward is None),
-            "world": recipe.world,
         }
         return {
             "training": rounds * config.candidates * config.train_episodes * horizon,
             "validation": config.score_episodes * looks * horizon,
             "experiments": experiments(rounds) * tried_out.probe_steps if tried_out else 0,
             **{purpose: allotted(purpose, steps, each) or 0 for purpose, each in aside.items() if each},
+            "simulator": units("simulator", steps, 1) if simulates(config, self.llm) else 0,
         }
 
     @property
@@ -109,6 +142,8 @@ class Preflight:
         calls += (rounds - 1) * (recipe.reflection and "reflection" in purposes)
         if allowance(config, self.llm) is not None:
             calls += 1 + experiments(rounds) * min(1, repairs)
+        if simulates(config, self.llm):
+            calls += SIMULATOR_CALLS
         if config.goal and config.task.reward is None:
             calls += 1 + repairs + GOAL_CALLS
         return calls if config.budget.calls is None else min(calls, config.budget.calls)
@@ -147,17 +182,19 @@ class Preflight:
             "steps_per_second": self.spec.sample_rate or None,
             "seconds": self.seconds,
             "one_episode": self.spec.one_episode,
+            "reveal": self.spec.revealed,
+            "series": list(self.spec.series),
         }
 
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
-        return (
-            [f"{self._episodes()} --estimate tells more.", *self._gaps()] if self.fits else [self._division()]
-        )
+        first = f"{self._episodes()} --estimate tells more."
+        return [*self._revealed(), *([first, *self._gaps()] if self.fits else [self._division()])]
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
         found = [self._episodes(), self._division(), *self._gaps(), self._model()]
+        found += [*self._simulator(), *self._revealed()]
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
@@ -168,6 +205,15 @@ class Preflight:
     def _episodes(self) -> str:
         source = SOURCES[self.spec.horizon_source]
         return f"Episodes: at most {_counted(self.horizon, 'step')}, by {source}."
+
+    def _revealed(self) -> list[str]:
+        """What the model is shown of the environment, where one is asked."""
+        if not self.llm.language_model:
+            return []
+        text = SHOWN[self.spec.revealed]
+        if self.config.reveals == "source" and self.spec.revealed != "source":
+            text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
+        return [text]
 
     def _gaps(self) -> list[str]:
         """What is not known about the task, where that is something."""
@@ -187,6 +233,20 @@ class Preflight:
             f"Model: at most {self.calls} calls. {RECORDED_FROM} took {RECORDED.input_tokens:,} tokens in and "
             f"{RECORDED.output_tokens:,} out a call, thinking not counted; {price}; --max-usd sets a limit."
         )
+
+    def _simulator(self) -> list[str]:
+        """What a simulator takes, where one is asked for."""
+        if not simulates(self.config, self.llm):
+            return []
+        cores = self.config.jobs or os.cpu_count() or 1
+        steps = SIMULATED_SEARCHES * self.config.switches.simulated_steps
+        most = duration(steps / SIMULATED_RATE / min(cores, 3))
+        return [
+            (
+                f"Simulator: {SIMULATOR_CALLS} of these calls at most, and up to {most} of computing for {steps:,} simulated steps, "
+                "which cost none of the environment; --no-simulate does without."
+            )
+        ]
 
     def _division(self) -> str:
         train, validation, test = self.episodes

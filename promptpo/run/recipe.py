@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from promptpo.run.settings import RunSetting
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import Reveal
 
 RecipeName = Literal["default", "paper", "evolve", "model"]
 
@@ -32,10 +35,10 @@ class Recipe:
         migrate_every: Rounds between migrations of each island's best.
         tune: Tune declared PARAMS.
         early_stop: End the search when the best reaches the threshold, or another round is not worth its calls and steps.
-        world: Learn a world model from what is recorded, and search in it first; see docs/world-models.md.
         probe: Let the model write experiments before the first round, and one in later rounds; see docs/experiments.md.
         probe_episodes: Episodes of an experiment, at most.
         probe_steps: Environment steps of an experiment, at most.
+        simulated_steps: Steps in a simulator for each start of each program's tuning; going on takes three times as many at a time.
     """
 
     feedback_class: bool = True
@@ -52,10 +55,10 @@ class Recipe:
     migrate_every: Annotated[int, RunSetting(least=1)] = 3
     tune: bool = True
     early_stop: bool = True
-    world: bool = False
     probe: bool = True
     probe_episodes: Annotated[int, RunSetting(least=1)] = 10
     probe_steps: Annotated[int, RunSetting(least=1)] = 1000
+    simulated_steps: Annotated[int, RunSetting(least=1000)] = 1_000_000
 
 
 RECIPES: Mapping[RecipeName, Recipe] = {
@@ -74,5 +77,8 @@ RECIPES: Mapping[RecipeName, Recipe] = {
         probe=False,
     ),
     "evolve": Recipe(feedback_class=False, history="parents", islands=3, probe=False),
-    "model": Recipe(world=True),
+    "model": Recipe(),  # an older name of --simulate
 }
+
+REVEALED: Mapping[RecipeName, Reveal] = {"paper": "named"}
+"""What the model is shown of the environment where a recipe shows less than its source."""

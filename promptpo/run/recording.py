@@ -8,6 +8,7 @@ from pathlib import Path
 
 from promptpo.errors import RunError
 from promptpo.run.journal import JOURNAL, read_events
+from promptpo.run.origin import check_size
 
 SUFFIX = ".jsonl.xz"
 """How the name of a recording ends, by which ``replay:`` knows it."""
@@ -26,6 +27,7 @@ def recording(run: Path) -> bytes:
     Raises:
         RunError: It is no run, or no language model answered in it.
     """
+    check_size(run)
     kept = [event for event in read_events(run / JOURNAL) if event.kind in RECORDED]
     if not any(event.kind == "completion" for event in kept):
         raise RunError(f"{run} has no answers to record.")

@@ -47,18 +47,18 @@ class Seeds:
         offset = int.from_bytes(digest, "little")
         return tuple((offset + start + i) % SEEDS_PER_PURPOSE for i in range(n))
 
-    def validation(self, n: int, *, start: int = 0) -> tuple[int, ...]:
+    def validation(self, n: int, *, start: int = 0) -> range:
         """`n` validation seeds, from the `start`-th on: they choose the best candidate of a run."""
-        return tuple(SEEDS_PER_PURPOSE + start + i for i in range(n))
+        return range(SEEDS_PER_PURPOSE + start, SEEDS_PER_PURPOSE + start + n)
 
     @staticmethod
     def is_validation(seed: int) -> bool:
         """Whether a seed is one of validation."""
         return SEEDS_PER_PURPOSE <= seed < 2 * SEEDS_PER_PURPOSE
 
-    def test(self, n: int) -> tuple[int, ...]:
+    def test(self, n: int) -> range:
         """`n` held-out test seeds: they give the number that is reported, and nothing else."""
-        return tuple(2 * SEEDS_PER_PURPOSE + i for i in range(n))
+        return range(2 * SEEDS_PER_PURPOSE, 2 * SEEDS_PER_PURPOSE + n)
 
     def held_out(self, n: int) -> tuple[int, ...]:
         """`n` test seeds of variants that training never saw; see `promptpo.envs.task.HELD_OUT_SEEDS`."""
@@ -97,7 +97,7 @@ class Candidate:
         calls: Journal keys of the model calls that led to it.
         sensitivity: Parameter name to how much it moved the return, where its numbers were tuned.
         origin: Who wrote it where not those that the run asks for policies: "user", "goal" (while the reward was judged) or
-            "world model"; tuned numbers change no author.
+            "simulator"; tuned numbers change no author.
     """
 
     id: str

@@ -17,6 +17,7 @@ from promptpo.run.evidence import Evidence
 from promptpo.run.history import History
 from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
 from promptpo.run.ledger import Ledger
+from promptpo.run.origin import check_size
 from promptpo.run.records import Attempt
 
 
@@ -187,11 +188,6 @@ class RunState:
         return list(self.told["session"].values())
 
     @property
-    def worlds(self) -> list[Mapping[str, Any]]:
-        """World models with their held-out scores, oldest first."""
-        return list(self.told["world"].values())
-
-    @property
     def unanswered(self) -> dict[int, Mapping[str, str]]:
         """Why a sample has no answer, by slot, of every round that has ended."""
         return {int(key[1:]): data["unanswered"] for key, data in self.told["round"].items()}
@@ -201,14 +197,6 @@ class RunState:
         """The batches of the round that is going on."""
         name = f"r{self.history.rounds + 1}."
         return [data for key, data in self.told["tuning"].items() if key.startswith(name)]
-
-    @property
-    def studies(self) -> list[str]:
-        """What came of using world models, in words."""
-        return [
-            f"{'study' if key.startswith('w') else 'round'} {key[1:]}: {said}"
-            for key, said in self.told["note"].items()
-        ]
 
     @property
     def test(self) -> Evaluation | None:
@@ -223,11 +211,6 @@ class RunState:
         return self.test.seconds / max(1, len(self.test.episodes)) if self.test is not None else 0.0
 
     @property
-    def imagined(self) -> int:
-        """Steps that were taken in world models."""
-        return sum(self.told["imagined"].values())
-
-    @property
     def planned_test(self) -> int:
         """Of how many episodes it is to be."""
         decided = [data["episodes"] for key, data in self.told["decision"].items() if key.startswith("test.")]
@@ -240,4 +223,5 @@ def read_state(directory: Path) -> RunState:
     Raises:
         RunError: It is not a readable run.
     """
+    check_size(directory)
     return RunState.of(load_config(directory / CONFIG), read_events(directory / JOURNAL))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -82,13 +82,7 @@ class PromptSection:
 
 
 class Feature:
-    """A feature of a run; each method is a seam of the loop, and does nothing here.
-
-    Attributes:
-        learns: Whether it wants the steps of random actions, too.
-    """
-
-    learns = False
+    """A feature of a run; each method is a seam of the loop, and does nothing here."""
 
     async def before_round(self, number: int, history: History) -> None:
         """Before a round is planned; number 0 is before the user's own candidates are measured.
@@ -104,6 +98,10 @@ class Feature:
         """What is added to a request."""
         return None
 
+    def conclude(self, history: History) -> Mapping[str, Attempt]:
+        """Record what joins the candidates when the search is over, and name products that are tested beside the best."""
+        return {}
+
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
         """See a training rollout under its name in the journal; None where only its result is known."""
 
@@ -117,7 +115,6 @@ class Hooks(Feature):
     def hang(self, feature: Feature) -> None:
         """One more."""
         self._features.append(feature)
-        self.learns = self.learns or feature.learns
 
     async def before_round(self, number: int, history: History) -> None:
         """One after the other, so that each finds the budget that the one before has left."""
@@ -137,6 +134,10 @@ class Hooks(Feature):
             " ".join(one.note for one in found if one.note),
             tuple(still for one in found for still in one.stills),
         )
+
+    def conclude(self, history: History) -> Mapping[str, Attempt]:
+        """Products of all of them."""
+        return {name: one for feature in self._features for name, one in feature.conclude(history).items()}
 
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
         """Each of them."""

@@ -46,7 +46,7 @@ class Conversation:
             where,
             legend=self.summariser.legend,
             reports_success=spec.reports_success,
-            start=start_in_words(spec, texts=config.reveal in {"source", "named"}),
+            start=start_in_words(spec, texts=config.reveals in {"source", "named"}),
             one_start=spec.one_start,
             pictures=self.summariser.pictures,
         )

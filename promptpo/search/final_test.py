@@ -35,6 +35,7 @@ class Outcome:
         held_out: Its score on the variants of a family that are held out; None where there are none.
         fidelity: How much the best acts like the teacher; None without one.
         judged: Whether the best does what the goal asks; None without one.
+        products: Policies of different kinds that the run leaves side by side, the best among them, with their scores on test seeds.
     """
 
     history: History
@@ -46,6 +47,7 @@ class Outcome:
     held_out: Evaluation | None = None
     fidelity: Mapping[str, Any] | None = None
     judged: Mapping[str, Any] | None = None
+    products: Mapping[str, tuple[Attempt, Evaluation | None]] = field(default_factory=dict)
 
     @property
     def program(self) -> Candidate:
@@ -65,6 +67,7 @@ async def concluded(
     control: Control,
     stop: str,
     tested_so_far: Callable[[Outcome], object],
+    products: Mapping[str, Attempt],
 ) -> Outcome:
     """The best of a search on test seeds, and beside it what serves as marks.
 
@@ -74,6 +77,7 @@ async def concluded(
         control: Ends the tests from outside.
         stop: Why the search ended.
         tested_so_far: Called as soon as the best is tested, before references are.
+        products: Policies of different kinds that are tested beside the best.
 
     Raises:
         EnvironmentFaultError: The environment failed.
@@ -85,11 +89,20 @@ async def concluded(
     test = await _tested(context, best, control, "test", context.seeds.test(config.most_tested))
     held_out = None
     if config.task.held_out:
-        seeds = context.seeds.held_out(config.most_tested)
-        held_out = await _tested(context, best, control, "held_out", seeds)
+        apart = context.seeds.held_out(config.most_tested)
+        held_out = await _tested(context, best, control, "held_out", apart)
     outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
     if test is not None:
         tested_so_far(outcome)
+        tests: dict[str, tuple[Attempt, Evaluation | None]] = {}
+        for name, product in products.items():
+            same = product.candidate.digest == best.candidate.digest
+            seeds = context.seeds.test(config.most_tested)
+            tests[name] = (
+                product,
+                test if same else await _tested(context, product, control, "product", seeds),
+            )
+        outcome = replace(outcome, products=tests)
         references = await _marks(context, best, test, control)
         alike = await control.finished(_fidelity(context, best))
         outcome = replace(outcome, references=references, fidelity=alike)
@@ -105,7 +118,7 @@ async def _tested(
     context: SearchContext,
     best: Attempt,
     control: Control,
-    kind: Literal["test", "held_out"],
+    kind: Literal["test", "held_out", "product"],
     seeds: Sequence[int],
 ) -> Evaluation | None:
     """The best's score on test seeds: on all that the user said, else on as many as its policy plays in a bounded time.

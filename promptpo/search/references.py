@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,16 +20,12 @@ from promptpo.run.records import REFERENCE_TEST, Candidate
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
-    from promptpo.search.context import Feature, SearchContext
-    from promptpo_sandbox import Rollout
+    from promptpo.search.context import SearchContext
 
 Space = spaces.Space[Any]
 
 MARKS = ("random", "zero")
 """Their names."""
-
-LEARNT_FROM = "reference.random"
-"""What the training episodes of random actions are called where a world model learns from them."""
 
 TEST_FIRST = 10
 """So many test episodes tell how long all of them take."""
@@ -55,7 +50,7 @@ def zero_policy(action_space: Space) -> str:
     return _module("Always acts with zeros.", "pass", _zero(action_space))
 
 
-async def measured_at_start(context: SearchContext, features: Feature) -> None:
+async def measured_at_start(context: SearchContext) -> None:
     """Roll both out on training seeds and on the validation seeds that judging begins with.
 
     There are fewer episodes, or none, where they could take more than a small share of the step budget; more follow
@@ -63,7 +58,6 @@ async def measured_at_start(context: SearchContext, features: Feature) -> None:
 
     Args:
         context: Of the run.
-        features: See what random actions met on training seeds, where one learns from it.
     """
     spender, horizon, seeds = context.spender, context.horizon, context.seeds
     steps, wanted = context.config.budget.steps, context.config.train_episodes
@@ -80,7 +74,6 @@ async def measured_at_start(context: SearchContext, features: Feature) -> None:
         if not certain and spender.journal.find("reference", name) is None:
             return None
         with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
-            watched = features.learns and name == MARKS[0]
             played = await spender.roll_out(
                 "reference",
                 name,
@@ -88,11 +81,7 @@ async def measured_at_start(context: SearchContext, features: Feature) -> None:
                 chosen,
                 horizon=horizon,
                 early=(certain, are_short),
-                record=watched,
             )
-            if watched:
-                features.watch(LEARNT_FROM, "", _of_seeds(played.rollout, seeds.train(wanted)))
-                spender.told(name)
             return played.evaluation
         return None
 
@@ -133,13 +122,6 @@ async def measured_on_test(
         return None
 
     return await _each(one, context.spec.action_space)
-
-
-def _of_seeds(rollout: Rollout | None, seeds: Sequence[int]) -> Rollout | None:
-    """The episodes of some seeds."""
-    if rollout is None:
-        return None
-    return replace(rollout, episodes=tuple(one for one in rollout.episodes if one.seed in seeds))
 
 
 async def _each(one: Callable[[str, str], Any], action_space: Space) -> dict[str, Evaluation]:

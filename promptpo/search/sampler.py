@@ -140,7 +140,7 @@ class Sampler:
             UsageError: A teacher cannot be played.
         """
         features, config = self.features, self._config
-        await references.measured_at_start(self._context, features)
+        await references.measured_at_start(self._context)
         prepare = [self.conversation.summariser.prepare()] if self.conversation else []
         await together([*prepare, features.before_round(0, history)])
         for n, source in enumerate(config.start, 1):

@@ -38,10 +38,6 @@ TUNING_SEEDS, ROUNDS_OF_SEEDS = 1_000_000, 9
 """The training seeds of each round's tuning begin so far apart: what earlier rounds chose numbers by must not choose them
 again."""
 
-IN_MODEL = "w"
-"""What program search found in a world model before the first round was tuned there; the first round's steps are for the
-structures that were not, and later rounds build on the better of both."""
-
 WHY = {
     SPARED: "not tuned, as one reached the threshold in training and was looked at again",
     NO_STEPS: "not tuned, as the round's part of the steps is too small for it",
@@ -140,7 +136,7 @@ class Tuner:
                 continue
             if self._learns and target is not None and mean >= target:
                 continue
-            if not self._learns and candidate.round == 0 and attempt.id.startswith(IN_MODEL):
+            if candidate.round == 0 and candidate.tuned:  # where steps are free
                 continue
             program = Program.parse(candidate.source)
             if _tunable(program):

@@ -13,7 +13,9 @@ from promptpo.errors import RewardFaultError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
+from promptpo.program import Program
 from promptpo.rollouts import Settings
+from promptpo.run.budget import spec_steps
 from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Journal, from_json, read_events, writing
 from promptpo.run.origin import key_path, save_own
@@ -63,7 +65,7 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
     with writing(directory, then):
         signed = save_own(config, directory)
         if config.task.reward is not None:
-            write_atomically(directory / REWARD, config.task.reward.source)
+            write_atomically(directory / REWARD, Program.parse(config.task.reward.source).postponed.source)
     if not signed:
         observer.warn(
             f"this run cannot be signed as made here, since {key_path()} cannot be written; "
@@ -78,15 +80,17 @@ def described(config: Config, *, read: bool = True) -> TaskSpec:
         config: Of the run.
         read: Whether a model reads about it; else only its facts and names are found, but for what the user wrote.
     """
+    most_steps = spec_steps(config.budget.steps)
     if not read and config.spec_file is None:
-        return outline(config.task, clip_actions=config.clip_actions)
+        return outline(config.task, clip_actions=config.clip_actions, most_steps=most_steps)
     from promptpo.spec.describe import describe
 
     spec = describe(
         config.task,
-        reveal=config.reveal,
+        reveal=config.reveals,
         spec_file=config.spec_file,
         clip_actions=config.clip_actions,
+        most_steps=most_steps,
     )
     return with_hint(spec, config.hint)
 
@@ -100,10 +104,12 @@ def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
             "text": clean(spec.text),
             "action_space": recorded(spec.action_space),
             "sample_length": spec.sample_length,
+            "revealed": spec.revealed,
             "spent": {"spec": spec.sample_steps},
         },
     )
-    return replace(spec, text=found["text"], sample_length=found["sample_length"])
+    revealed = found.get("revealed", spec.revealed)
+    return replace(spec, text=found["text"], sample_length=found["sample_length"], revealed=revealed)
 
 
 def settings_for(config: Config) -> Settings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,10 @@ from promptpo.output.exporting import BEST, exported
 from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
-from promptpo.output.report.result import REPORT, refined_before
+from promptpo.output.report.result import REPORT, refined_before, scored
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
+from promptpo.program import Program
 from promptpo.run.journal import Journal, going_on, writing
 from promptpo.run.origin import signed
 from promptpo.run.preflight import Preflight, final_test_in_words
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def write_results(context: SearchContext, state: RunState, outcome: Outcome, ended: str) -> RunResult:
-    """Write the result, the exported best policy, the candidates' modules and the world model.
+    """Write the result, the exported best policy, the candidates' modules and the simulator.
 
     Args:
         context: Of the run.
@@ -51,19 +52,44 @@ def write_results(context: SearchContext, state: RunState, outcome: Outcome, end
             )
             write_atomically(directory / BEST, signed(text))
         write_result(directory, content)
-        if state.worlds:
-            _write_world(context, state.worlds)
+        _write_products(context, state, outcome, content)
     return RunResult(directory, content, outcome.program.source)
 
 
-def _write_world(context: SearchContext, worlds: Sequence[Json]) -> None:
-    """The best world model as a module, where there is one that may be used."""
-    from promptpo.output.world import MODEL, model_module, usable_world
+def _write_products(context: SearchContext, state: RunState, outcome: Outcome, content: Json) -> None:
+    """The policies of different kinds that a run leaves side by side, and the simulator that they come from."""
+    from promptpo.output.simulated import SIMULATOR, simulator_module
 
-    world = usable_world(worlds)
-    if world is not None:
-        module = model_module(world, context.config.task.name)
-        write_atomically(context.journal.directory / MODEL, module)
+    directory, spec = context.journal.directory, context.spec
+    for name, (attempt, _) in outcome.products.items():
+        product = content["products"][name]
+        about = {**content, "best": product, "test": product["test"]}
+        text = exported(
+            attempt.candidate.source,
+            provenance(directory, about, context.config),
+            action_space=spec.action_space,
+            filename=product["file"],
+        )
+        write_atomically(directory / product["file"], signed(text))
+    if "simulator" in content:
+        module = simulator_module(state, (spec.observation_space, spec.action_space), context.horizon)
+        if module:
+            write_atomically(directory / SIMULATOR, module)
+
+
+def _products(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
+    """The policies of different kinds as the result file has them."""
+    task, horizon = context.config.task, context.horizon
+    return {
+        name: {
+            "candidate": attempt.id,
+            "file": f"{name}.py",
+            "best": outcome.best is not None and attempt.id == outcome.best.id,
+            "origin": attempt.candidate.origin,
+            "test": scored(test, task, horizon=horizon, seeds=context.seeds.test),
+        }
+        for name, (attempt, test) in outcome.products.items()
+    }
 
 
 def write_page(directory: Path, observer: Observer) -> None:
@@ -87,15 +113,18 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     content["verdict"] = verdict(facts)
     plan = best and journal.find("decision", decision_on(context, best))
     content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
-    kept = any(one["kept"] for one in state.told["promise"].values())
-    if config.switches.world and not kept and not any(one.id.startswith("w") for one in state.candidates):
-        why = state.studies[-1] if state.studies else "it promised nothing better than what there was"
-        content["verdict"] += f" The world model was not used: {why.rstrip('.')}."
+    if state.told["simulator"] or state.told["note"]:
+        from promptpo.output.simulated import content_of
+
+        content |= content_of(state)
+    if outcome.products:
+        content["products"] = _products(context, outcome)
     if config.teacher is not None:
         content["teacher"] = {
             "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
             "fidelity": outcome.fidelity,
         }
+    content["reveal"] = context.spec.revealed if context.spender.llm.language_model else None
     content["preflight"] = Preflight(context.spec, config, context.spender.llm).as_json()
     if config.goal:
         from promptpo.search.asked_for import unknown
@@ -128,4 +157,5 @@ def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
     make_folder(folder)
     for attempt in attempts:
         if attempt.candidate.source:
-            write_atomically(folder / f"{file_name(attempt.id)}.py", attempt.candidate.source)
+            module = Program.parse(attempt.candidate.source).postponed
+            write_atomically(folder / f"{file_name(attempt.id)}.py", module.source)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.errors import RunError
+from promptpo.errors import RunError, UsageError
 from promptpo.last_words import note
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
@@ -104,7 +104,7 @@ class Session:
             spec.horizon,
             spec.sample_length,
             one_episode=spec.one_episode,
-            learns=llm.language_model or config.switches.world,
+            learns=llm.language_model,
         )
         return Preflight(spec, config, llm)
 
@@ -125,6 +125,8 @@ class Session:
         obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
         ahead = self.estimate(asked=True)
         spec, config, llm = ahead.spec, ahead.config, ahead.llm
+        if llm.language_model and ahead.too_few and not (self.directory / CONFIG).exists():
+            raise UsageError(ahead.too_few)
         directory, then = self.directory, self.control.then
         with Journal(directory) as journal:
             begun = (directory / CONFIG).exists()

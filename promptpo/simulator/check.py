@@ -125,7 +125,7 @@ def _initial_remarks(initial: np.ndarray[Any, Any], seen: np.ndarray[Any, Any]) 
     narrow = (initial.max(axis=0) - initial.min(axis=0)) < 0.2 * (high - low) - 1e-6
     found = [
         f"obs[{i}] {initial[:, i].min():.4g} .. {initial[:, i].max():.4g}, really {low[i]:.4g} .. {high[i]:.4g}"
-        for i in np.flatnonzero((share > few) | narrow)
+        for i in np.flatnonzero((share > min(few, 0.5)) | narrow)
     ]
     more = f", and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
     return [f"initial states differ from real ones: {'; '.join(found[:MAX_NAMED])}{more}"] if found else []

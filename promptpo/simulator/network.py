@@ -20,6 +20,7 @@ from promptpo.simulator.blas import single_threaded
 from promptpo.simulator.contract import Simulation, Space
 from promptpo.simulator.mlp import Adam, Mlp
 from promptpo.simulator.network_source import network_policy, span
+from promptpo.simulator.play import ALIVE_SHARE, ALIVE_STEPS, alive_bonus
 from promptpo_sandbox.simulators import LanePlay
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class _Ppo:
         self._critic = Mlp([self._inputs, HIDDEN, HIDDEN, 1], rng, 1.0)
         self._log_std = np.full(self._outputs, np.log(FIRST_STD), np.float32)
         self._observed, self._scale = _Normaliser(self._inputs), _Normaliser(1)
-        self._rate = RATE
+        self._rate, self._bonus = RATE, 0.0
         self.curve: list[tuple[int, float]] = []
         self.steps = 0
         if work.resume:
@@ -198,10 +199,16 @@ class _Ppo:
 
     def train(self) -> None:
         """Alternate between rollouts and updates until the steps are spent."""
+        bonus = (
+            0.0
+            if self._work.resume
+            else (1.0 - ALIVE_SHARE) * alive_bonus(self._guest, self._work.simulation)
+        )
         obs = self._flat(self._guest.start(LANES, self._work.simulation.horizon, self._work.seed))
         discounted, returns = np.zeros(LANES), np.zeros(LANES)
         latest: list[float] = []
         while self.steps < self._work.steps:
+            self._bonus = bonus if self.steps < ALIVE_STEPS * self._work.steps else 0.0
             obs, batch = self._roll_out(obs, discounted, returns, latest)
             latest = latest[-2 * LANES :]
             if latest:
@@ -221,13 +228,14 @@ class _Ppo:
             action, logp = self._sample(x)
             before, after, reward, terminated, truncated = self._guest.advance(self._scaled(action))
             over = terminated | truncated
-            discounted[:] = discounted * DISCOUNT + reward
+            earned = reward - self._bonus
+            discounted[:] = discounted * DISCOUNT + earned
             self._scale.update(discounted[:, None])
             discounted[over] = 0.0
             returns += reward
             latest.extend(returns[over].tolist())
             returns[over] = 0.0
-            scaled = np.clip(reward / self._scale.std, -MAX_OBSERVATION, MAX_OBSERVATION)
+            scaled = np.clip(earned / self._scale.std, -MAX_OBSERVATION, MAX_OBSERVATION)
             reached = self._value(self._normalised(self._flat(before))) * ~terminated
             row = (x, action, logp, scaled, self._value(x), reached, over)
             for name, part in zip(kept, row, strict=True):

@@ -26,6 +26,16 @@ TRIAL_LANES = 9
 """Lanes in which a policy in lanes is held against lone copies."""
 
 
+ALIVE_SHARE = 0.1
+"""Part of the bonus for being alive that counts at first: with all of it, standing still is learnt."""
+
+ALIVE_STEPS = 1 / 3
+"""Part of the steps in which it is reduced."""
+
+IDLE_LANES, IDLE_STEPS = 4, 200
+"""Episodes of standing idle that tell the bonus, and their length at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class SimulatedEpisodes:
     """Episodes that B parameter vectors of a policy played in a simulator, L each.
@@ -178,3 +188,24 @@ def why_alone(guest: SimulatorGuest, source: str, seed: int = 0) -> str:
     """Return why a program must be run copy by copy; empty where one text can play many lanes."""
     program = Program.parse(source)
     return guest.why_alone(source, trial_vectors(program.values, program.params, seed))
+
+
+def alive_bonus(guest: SimulatorGuest, simulation: Simulation) -> float:
+    """Return what standing idle earns a step, where an episode of it can end early; nought elsewhere."""
+    source, horizon = idle_policy(simulation.action_space), min(IDLE_STEPS, simulation.horizon)
+    played = guest.play(LanePlay(source, [None], IDLE_LANES, horizon, together=False, record=1))
+    if not played.terminated.any() or not played.episodes or not len(played.episodes[0]):
+        return 0.0
+    return max(0.0, float(np.median(played.episodes[0].rewards)))
+
+
+def idle_policy(action_space: Any) -> str:
+    """Return a policy that always gives zeros, or the least action where zero is none."""
+    shape, low, high = getattr(action_space, "shape", ()) or (), 0, 0
+    if hasattr(action_space, "n") and not shape:
+        start = int(getattr(action_space, "start", 0))
+        return f"class Policy:\n    def act(self, obs):\n        return {start}\n"
+    low, high = getattr(action_space, "low", low), getattr(action_space, "high", high)
+    zeros = np.clip(np.zeros(shape), low, high) if hasattr(action_space, "low") else np.zeros(shape)
+    text = f"np.array({zeros.tolist()}, dtype='{action_space.dtype}')"
+    return f"import numpy as np\n\n\nclass Policy:\n    def act(self, obs):\n        return {text}\n"

@@ -14,7 +14,7 @@ from promptpo.cma_es import evolution_strategy
 from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
-from promptpo.simulator.play import why_alone
+from promptpo.simulator.play import ALIVE_SHARE, ALIVE_STEPS, alive_bonus, why_alone
 from promptpo_sandbox import Failure
 from promptpo_sandbox.simulators import LanePlay
 
@@ -33,14 +33,11 @@ STEPS, STARTS = 1_000_000, 3
 FINAL_LANES = 32
 """Episodes that decide between what the starts have found."""
 
-ALONE_SHARE = 0.1
+ALONE_SHARE = 0.3
 """Part of the steps that a program gets which must be run copy by copy."""
 
 WIDTH = 0.2
 """First step of a number without a width of its own, in parts of its range."""
-
-ALIVE_STEPS = 1 / 3
-"""Part of the steps in which the bonus for being alive is reduced."""
 
 FAR_WIDTHS = 2.0
 """A number has gone far when it moved by so many widths."""
@@ -150,7 +147,7 @@ class Search(SandboxWork):
     steps: int = STEPS
     starts: int = STARTS
     widths: Mapping[str, float] = field(default_factory=dict)
-    alive_share: float = 0.1
+    alive_share: float = ALIVE_SHARE
     resume: tuple[SearchState, ...] = ()
 
     def run(self, sandbox: Sandbox) -> SearchResult:
@@ -236,7 +233,9 @@ class _Searching:
         self._why = why_alone(self._guest, search.source, search.seed)
         starts = self._opened() if self._names else []
         limit = search.steps * (ALONE_SHARE if self._why else 1.0)
-        bonus = self._bonus() if search.alive_share < 1.0 and not search.resume else 0.0
+        bonus = 0.0
+        if search.alive_share < 1.0 and not search.resume:
+            bonus = (1.0 - search.alive_share) * alive_bonus(self._guest, search.simulation)
         while running := [one for one in starts if one.steps < limit and not one.strategy.stop()]:
             if bonus and running[0].steps >= ALIVE_STEPS * limit:
                 bonus = 0.0
@@ -309,25 +308,6 @@ class _Searching:
         with np.errstate(invalid="ignore"):
             return returns.mean(axis=1), returns.std(axis=1, ddof=1) / math.sqrt(lanes)
 
-    def _bonus(self) -> float:
-        """What is taken off each step at first, so that being alive alone is not learnt."""
-        space = self._search.simulation.action_space
-        played = self._guest.play(
-            LanePlay(
-                idle_policy(space),
-                [None],
-                LANES,
-                min(200, self._search.simulation.horizon),
-                together=False,
-                record=1,
-            )
-        )
-        self._simulated += int(played.lengths.sum())
-        if not played.terminated.any() or not played.episodes:
-            return 0.0
-        usual = float(np.median(played.episodes[0].rewards))
-        return (1.0 - self._search.alive_share) * max(0.0, usual)
-
     def _moved(self, values: Mapping[str, float]) -> tuple[MovedNumber, ...]:
         found = []
         for name, low, high in zip(self._names, self._low, self._high, strict=True):
@@ -341,18 +321,6 @@ class _Searching:
                 note = "far from its start"
             found.append(MovedNumber(name, begin, value, note))
         return tuple(found)
-
-
-def idle_policy(action_space: Any) -> str:
-    """Return a policy that always gives zeros, or the least action where zero is none."""
-    shape, low, high = getattr(action_space, "shape", ()) or (), 0, 0
-    if hasattr(action_space, "n") and not shape:
-        start = int(getattr(action_space, "start", 0))
-        return f"class Policy:\n    def act(self, obs):\n        return {start}\n"
-    low, high = getattr(action_space, "low", low), getattr(action_space, "high", high)
-    zeros = np.clip(np.zeros(shape), low, high) if hasattr(action_space, "low") else np.zeros(shape)
-    text = f"np.array({zeros.tolist()}, dtype='{action_space.dtype}')"
-    return f"import numpy as np\n\n\nclass Policy:\n    def act(self, obs):\n        return {text}\n"
 
 
 def _thinned(curve: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:

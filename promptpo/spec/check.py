@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from promptpo.spec.reading import Reading, Said, SpecClass
     from promptpo.spec.task_spec import TaskSpec
 
-EPISODE_KEYS = ("max_steps", "seconds_per_step", "start", "end", "success", "solved_from_mean_return")
+EPISODE_KEYS = ("max_steps", "seconds_per_step", "start", "end", "seen", "success", "solved_from_mean_return")
 TOLERANCE = 0.01
 """Bounds may be rounded by one per cent."""
 
@@ -120,20 +120,22 @@ def _part(
 
 
 def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
-    """What is wrong in the ranges of a field, beside those that its space declares or that were observed."""
-    spans = own.spans
-    if spans and len(said.ranges) != len(spans):
-        spans = [widest(*zip(*spans, strict=True))]
+    """What is wrong in the ranges of a field, beside those that its space declares and those that were observed."""
     for low, high in said.ranges:
         if low > high:
             message = f"{said.name}: the lower bound {low:g} is above the upper bound {high:g}."
             yield Contradiction(said.line, message)
+    kept = bool(own.spans) and np.isfinite(own.spans).all() and not own.is_left
+    spans = own.spans if kept else own.seen
+    if spans and len(said.ranges) != len(spans):
+        spans = [widest(*zip(*spans, strict=True))]
     for (low, high), (least, most) in zip(() if said.seen else said.ranges, spans, strict=False):
         below, above = (TOLERANCE * (1 + abs(one)) for one in (low, high))
         outside = least < low - below or most > high + above
+        declared = own.spans and np.allclose(own.spans[0], (low, high), rtol=TOLERANCE, atol=1e-6)
         other = not np.allclose((least, most), (low, high), rtol=TOLERANCE, atol=1e-6)
-        if outside if own.seen else other:
-            where = f"{'was observed' if own.seen else 'lies'} in {least:.6g} .. {most:.6g}"
+        if other if kept else outside and not declared:
+            where = f"{'lies' if kept else 'was observed'} in {least:.6g} .. {most:.6g}"
             yield Contradiction(said.line, f"{said.name} {where}, not in {low:g} .. {high:g}.")
 
 

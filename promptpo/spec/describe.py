@@ -11,15 +11,16 @@ from promptpo.errors import UsageError
 from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.checked import checks_of
-from promptpo.spec.documentation import documentation_of
+from promptpo.spec.documentation import Section, documentation_of
 from promptpo.spec.facts import success_key
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe, opened
 from promptpo.spec.outline import outlined, seeded
-from promptpo.spec.own_source import own_source
+from promptpo.spec.own_source import OwnSource, own_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
+from promptpo.spec.played import ends_seen, left_bounds, reward_seen
 from promptpo.spec.prose import TRUNCATION, told
 from promptpo.spec.reading import SOURCE_HEAD
 from promptpo.spec.render import render
@@ -50,6 +51,7 @@ def describe(
     reveal: Reveal = "named",
     spec_file: str | None = None,
     clip_actions: bool = True,
+    most_steps: int | None = None,
 ) -> TaskSpec:
     """Describe a task to a language model.
 
@@ -62,6 +64,7 @@ def describe(
         reveal: Whether names may give the environment away.
         spec_file: A Python file whose definitions (State, Action, reward, EPISODE) replace the generated ones.
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
+        most_steps: Environment steps that finding out may take; None without a limit.
 
     Raises:
         UsageError: The spec file cannot be read, is no spec, or contradicts the environment.
@@ -69,7 +72,9 @@ def describe(
     """
     user = read_spec_file(spec_file) if spec_file is not None else None
     with opened(task) as env:
-        spec, observed = describe_env(env, task, reveal=reveal, user=user, clip_actions=clip_actions)
+        spec, observed = describe_env(
+            env, task, reveal=reveal, user=user, clip_actions=clip_actions, most_steps=most_steps
+        )
         spec = seeded(spec, env, task, observed)
     return spec if user is None else _agreeing(user, task, spec, observed)
 
@@ -98,6 +103,7 @@ def describe_env(
     user: UserSpec | None = None,
     clip_actions: bool = True,
     code: bool = True,
+    most_steps: int | None = None,
 ) -> tuple[TaskSpec, Observed]:
     """Describe an environment that is already built, with whatever wrappers it has.
 
@@ -107,14 +113,18 @@ def describe_env(
         reveal: As for `describe`.
         user: What the user wrote.
         clip_actions: As for `describe`.
+        most_steps: As for `describe`.
         code: Whether lines of the environment's own may tell the reward and the end, where they pass their check.
 
     Returns:
         The spec, and the steps that were observed for it.
     """
-    observed = observe(env, task.name, checking=code)
-    spec = outlined(env, task, observed)
-    parts, sources = _parts(env, task, spec, observed, clip_actions=clip_actions)
+    observed = observe(env, task.name, checking=code and reveal != "source", most_steps=most_steps)
+    source = own_source(env)
+    spec = outlined(env, task, observed, source)
+    source = source if reveal == "source" else OwnSource()
+    reveal = reveal if reveal != "source" or source.text else "named"
+    parts, sources = _parts(env, task, spec, observed, source, clip_actions=clip_actions)
     if task.wrappers:
         parts = replace(parts, observation_note=f"{WRAPPED}\n{parts.observation_note}".rstrip())
     parts = without_own_reward(with_pictures(parts, env, observed), task.reward)
@@ -136,11 +146,8 @@ def describe_env(
         sources |= dict.fromkeys(user.reading.blocks, "user")
     if task.reward is not None:
         text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
-    source = own_source(env) if reveal == "source" else None
-    if source is not None and source.text and SOURCE_HEAD not in text:
+    if source.text and SOURCE_HEAD not in text:
         text = f"{text.rstrip()}\n\n\n{source.text}\n"
-    if source is not None and not source.text:
-        reveal = "named"
     spec = replace(
         spec,
         text=text,
@@ -150,6 +157,7 @@ def describe_env(
         info=_numbers_of_info(observed),
         first_frames=first_frames(env, observed) if reveal in {"source", "named"} else (),
         checks=checks,
+        warnings=tuple(f"{task.name}: {one}." for one in [left_bounds(parts.observation)] if one),
     )
     return spec, observed
 
@@ -177,27 +185,32 @@ def _parts(
     task: Task,
     spec: TaskSpec,
     observed: Observed,
+    source: OwnSource,
     *,
     clip_actions: bool,
 ) -> tuple[Parts, dict[str, str]]:
     """Everything the spec says, and where it came from."""
     docs, extra = documentation_of(type(env.unwrapped)), known(env)
+    prose = not (source.text and source.shows_docs)
+    about = docs if prose else defaultdict(Section)
     sources: dict[str, str] = {}
     success = success_key(observed.steps)
     parts = Parts(
         title=task.name,
-        description=told(extra.description or docs["description"].text, DESCRIPTION),
+        description=told(extra.description or about["description"].text, DESCRIPTION),
         horizon=spec.horizon,
         threshold=spec.reward_threshold,
-        start=with_values(told(extra.start or docs["start"].text, PROSE), env.unwrapped),
-        end=with_values(told(extra.end or docs["end"].text, PROSE, TRUNCATION), env.unwrapped),
+        start=with_values(told(extra.start or about["start"].text, PROSE), env.unwrapped),
+        end=with_values(told(extra.end or about["end"].text, PROSE, TRUNCATION), env.unwrapped),
         success=f'info["{success}"] at any step of the episode' if success else "",
         step_seconds=_step_time(env),
         sampling=observed.sampling,
+        reward_seen=reward_seen(observed),
+        ends_seen=ends_seen(observed),
     )
-    parts = with_observation(parts, env, docs, extra, observed, sources)
-    parts = with_action(parts, env, docs, extra, sources, clip_actions=clip_actions)
-    parts = reward_parts(parts, env, docs, extra, observed, sources)
+    parts = with_observation(parts, env, docs, extra, observed, sources, prose=prose)
+    parts = with_action(parts, env, docs, extra, sources, clip_actions=clip_actions, prose=prose)
+    parts = reward_parts(parts, env, about, extra, observed, sources, beside_source=bool(source.text))
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )

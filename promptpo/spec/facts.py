@@ -71,8 +71,8 @@ def horizon_and_source(
         any(one.truncated for one in endings) or {common, common - 1} & _numbers_of(env.unwrapped)
     ):
         stated.append((common, "observed"))
-    if observed is not None and observed.trial is not None:
-        stated.append((observed.trial.limit(), "environment"))
+    if observed is not None and observed.attributes is not None and not any(n for n, _ in stated):
+        stated.append((observed.attributes.limit(), "environment"))
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
     return min(bounds, key=lambda one: one[0], default=(None, "none"))
 

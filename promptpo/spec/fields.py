@@ -27,17 +27,11 @@ if TYPE_CHECKING:
 SPANNED = 4
 """Groups of up to this many numbers get a range for each."""
 
-TOGETHER = 5
-"""So many undocumented numbers in a row with the same bounds share a line."""
-
-LISTED = 48
-"""Undocumented arrays up to this length are listed number by number, longer ones as a whole."""
+LISTED = 40
+"""So many undocumented numbers of a value are listed one by one; arrays beyond them are told as a whole."""
 
 NO_BOUND = 1e30
 """A float32's largest number means that there is no bound."""
-
-TOLERANCE = 1e-6
-"""Relative to a bound: rounding of a bound to 32 bits is no step over it."""
 
 _AXIS = re.compile(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b")
 _UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
@@ -103,7 +97,7 @@ def fields_of(
     for keys, leaf in leaves(space):
         path = written(root, keys)
         key = "_".join(map(str, keys if isinstance((*keys, "")[0], str) else ("part", *keys)))
-        items = _leaf(path, key, leaf, section or Section(), kept or {})
+        items = list(_leaf(path, key, leaf, section or Section(), kept or {}, LISTED - len(found)))
         found += [(identifier(key), item) for item in items]
     often = Counter(item.name for _, item in found)
     names = unique([f"{k}_{item.name}" if k and often[item.name] > 1 else item.name for k, item in found])
@@ -112,14 +106,14 @@ def fields_of(
 
 
 def _leaf(
-    path: str, key: str, space: AnySpace, section: Section, kept: Mapping[int, Sequence[str]]
+    path: str, key: str, space: AnySpace, section: Section, kept: Mapping[int, Sequence[str]], most: int
 ) -> Iterator[Field]:
     """A space without parts: as one value, or number by number where it is a flat array."""
     shape, name = space.shape or (), identifier(key)
     if isinstance(space, spaces.Text):
         yield Field(name or "text", path, form="str")
     elif len(shape) == 1 and shape != (0,):
-        yield from _array(path, key, space, section.rows(key, range(shape[0])), kept.get(shape[0], ()))
+        yield from _array(path, key, space, section.rows(key, range(shape[0])), kept.get(shape[0], ()), most)
     else:
         form = f"{space.dtype} array of shape {shape}" if shape else ""
         fallback = "image" if form and space.dtype == np.uint8 else "array" if form else "value"
@@ -136,18 +130,16 @@ def widest(low: Any, high: Any) -> tuple[float, float]:
 
 
 def _array(
-    path: str, key: str, space: AnySpace, rows: Mapping[int, NamedNumber], kept: Sequence[str]
+    path: str, key: str, space: AnySpace, rows: Mapping[int, NamedNumber], kept: Sequence[str], most: int
 ) -> Iterator[Field]:
     """The numbers of a flat array: as documented, or under names that are kept, and the rest, one by one or together."""
-    low, high = (np.asarray(bound, dtype=float) for bound in limits(space))
+    low = np.asarray(limits(space)[0])
     rows, start = rows or dict(enumerate(map(NamedNumber, kept))), 0
     while start in rows:
         yield _from_row(f"{path}[{start}]", rows[start])
         start += 1
     size, name = low.size - start, identifier(key)
-    ends = widest(low[start:], high[start:])
-    alike = (low[start:] == ends[0]).all() and (high[start:] == ends[1]).all()
-    if size > LISTED or (alike and not start and size > (1 if key else TOGETHER)):
+    if size > max(1, most - start):
         form = f"{size} numbers"
         part = f"{path}[{start}:]" if start else path
         yield Field(name or "values", part, form=form)
@@ -213,7 +205,7 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
 
 
 def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Field:
-    """A part of a value with the bounds that its space declares for it and observed values keep, or else what was seen of it.
+    """A part of a value with the bounds that its space declares for it, and with the range of observed values.
 
     Args:
         item: A table of ours may have given it bounds.
@@ -221,19 +213,24 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
         values: Observed ones.
     """
     expression = ast.parse(item.path, mode="eval").body
+    if not is_path(expression):
+        return item
+    bounds = [follow(expression, one) for one in limits(space)]
+    if bounds[0] is None or isinstance(bounds[0], dict | tuple):
+        return item
+    declared = _ranges(bounds)
+    if not any(math.isfinite(end) for span in declared for end in span):
+        declared = ()
+    seen = _ranges([follow(expression, one) for one in values])
     bounded = bool(item.spans) and np.isfinite(item.spans).all()
-    if bounded or "always" in item.meaning or not is_path(expression):
-        return item
-    low, high = (follow(expression, one) for one in limits(space))
-    if low is None or isinstance(low, dict | tuple):
-        return item
-    ends, read = widest(low, high), [follow(expression, one) for one in values]
-    kept = all(np.allclose(np.clip(one, low, high), one, rtol=TOLERANCE, atol=TOLERANCE) for one in read)
-    declared = kept and all(map(math.isfinite, ends))
-    seen = [low, high] if declared else read
-    table = np.array([np.ravel(one) for one in seen if np.size(one) <= SPANNED], dtype=float)
-    if table.size and np.isfinite(table).all():
-        spans = [widest(column, column) for column in table.T]
-        return replace(item, spans=spans if len(set(spans)) > 1 else spans[:1], seen=not declared)
-    ends = ends if kept else (-math.inf, math.inf)
-    return replace(item, spans=[ends] if any(map(math.isfinite, ends)) else ())
+    return replace(item, spans=item.spans if bounded else declared, seen=seen)
+
+
+def _ranges(values: Sequence[Any]) -> Sequence[tuple[float, float]]:
+    """The range of each of a few numbers, or of all of many; empty where there are none, or one is not a number."""
+    table = np.array([np.ravel(one) for one in values if np.size(one)], dtype=float)
+    if not table.size or np.isnan(table).any():
+        return ()
+    columns = table.T if table.shape[1] <= SPANNED else [table]
+    spans = [widest(column, column) for column in columns]
+    return spans if len(set(spans)) > 1 else spans[:1]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import time
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
 from promptpo.envs.spaces import equal, leaves
+from promptpo.spec.attributes import AttributeTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +36,10 @@ MOST_STEPS = 1000
 
 WHOLE, MOST_OF_WHOLE, LOOKING_SECONDS = 3, 3000, 5.0
 """Episodes that are played to their end where no time limit bounds them; steps and seconds of this process that they take at most."""
+
+
+MAX_KEPT_NUMBERS = 1000
+"""Of an observation of those episodes; larger ones are not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,9 @@ class Observed:
         endings: How each episode that was played ended.
         trial: What ran beside the steps; None where nothing did.
         starts: More first observations, where these hold texts.
+        more: Steps of episodes that were played to their end; without observations where these are large.
+        attributes: What the environment itself held after some of the steps.
+        left: Steps that may still be taken.
     """
 
     steps: Sequence[Step]
@@ -86,6 +96,9 @@ class Observed:
     endings: Sequence[EpisodeEnd] = ()
     trial: SpecTrial | None = None
     starts: Sequence[Any] = ()
+    more: Sequence[Step] = ()
+    attributes: AttributeTrace | None = None
+    left: float = math.inf
 
     @property
     def firsts(self) -> Sequence[Any]:
@@ -95,12 +108,14 @@ class Observed:
     @property
     def observations(self) -> Sequence[Any]:
         """Every observation, first ones before all others."""
-        return [*self.firsts, *(step.next_observation for step in self.steps)]
+        more = (step.next_observation for step in self.more if step.next_observation is not None)
+        return [*self.firsts, *(step.next_observation for step in self.steps), *more]
 
     @property
     def sampling(self) -> str:
         """What was looked at, in words."""
-        return f"{len(self.steps)} steps of random actions in {len(self.firsts)} episodes"
+        n = len(self.steps) + len(self.more)
+        return f"{n:,} steps of random actions in {len(self.endings)} episodes"
 
     @property
     def whole(self) -> int | None:
@@ -125,20 +140,22 @@ def opened(task: Task) -> Iterator[AnyEnv]:
         env.close()
 
 
-def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
+def observe(env: AnyEnv, name: str, *, checking: bool = False, most_steps: int | None = None) -> Observed:
     """Take random actions from fixed seeds, so that the same environment shows the same again.
 
     Args:
         env: The environment; it is left in some state in the middle of an episode.
         name: For error messages.
         checking: Whether what is read from the source of the reward and of the end runs beside the steps.
+        most_steps: About so many steps in all; None where nothing limits them.
 
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
     """
     started = time.perf_counter()
     seeds = _seeds(env)
-    limit = max(FEWEST_STEPS, min(STEPS_PER_EPISODE, MOST_STEPS // len(seeds)))
+    most = math.inf if most_steps is None else most_steps
+    limit = int(max(FEWEST_STEPS, min(STEPS_PER_EPISODE, min(MOST_STEPS, most / 2) // len(seeds))))
     trial = None
     if checking:
         from promptpo.spec.trial import SpecTrial
@@ -148,8 +165,14 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
         with contextlib.suppress(Exception):  # source that cannot be read tells nothing, and refuses nothing
             trial = SpecTrial(env.unwrapped)
 
+    attributes = AttributeTrace(env)
+
     def episode(seed: int, trial: SpecTrial | None = None) -> list[Step]:
-        return list(itertools.islice(steps_of(env, seed, name, trial), limit))
+        steps = list[Step]()
+        for step in itertools.islice(steps_of(env, seed, name, trial), limit):
+            steps.append(step)
+            attributes.note(len(steps), step.next_observation)
+        return steps
 
     episodes, again = [episode(seeds[0], trial)], episode(seeds[0])
     repeats, spent = _agree(episodes[0], again), len(again)
@@ -159,18 +182,22 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False) -> Observed:
         trial = None if repeats else trial
     episodes += [episode(seed, trial) for seed in seeds[1:]]
     spent += sum(map(len, episodes))
-    whole = _whole(env, name, trial)
+    whole = _whole(env, name, trial, most - spent)
+    endings = [*map(_ending, episodes), *map(_ending, whole)]
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
     starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
     return Observed(
         steps=[step for one in episodes for step in one],
-        spent=spent + sum(one.steps for one in whole) + len(starts),
+        spent=spent + sum(map(len, whole)) + len(starts),
         starts=starts,
         repeats=repeats,
         seconds=time.perf_counter() - started,
         played_on=bool(whole),
-        endings=[*map(_ending, episodes), *whole],
+        left=most - spent - sum(map(len, whole)),
+        endings=endings,
         trial=trial,
+        more=[step for one in whole for step in one],
+        attributes=attributes,
     )
 
 
@@ -186,18 +213,33 @@ def _ending(episode: Sequence[Step]) -> EpisodeEnd:
     return EpisodeEnd(len(episode), episode[-1].terminated, episode[-1].truncated)
 
 
-def _whole(env: AnyEnv, name: str, trial: SpecTrial | None) -> list[EpisodeEnd]:
+def _whole(env: AnyEnv, name: str, trial: SpecTrial | None, most: float) -> list[list[Step]]:
     """Episodes to their end, where no time limit is declared."""
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
-    played = _soon(step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name, trial))
-    return [_ending(list(steps)) for _, steps in itertools.groupby(played, key=lambda step: step.seed)]
+    steps = map(_light, (step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name, trial)))
+    return [list(one) for _, one in itertools.groupby(_soon(steps, most), key=lambda step: step.seed)]
 
 
-def _soon(steps: Iterable[Step]) -> list[Step]:
+def _light(step: Step) -> Step:
+    """A step; of large observations nothing is kept."""
+    sizes = (np.size(leaf) for leaf in _leaves_of(step.next_observation))
+    return replace(step, observation=None, next_observation=None) if sum(sizes) > MAX_KEPT_NUMBERS else step
+
+
+def _leaves_of(value: Any) -> Iterator[Any]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else None
+    if inner is None:
+        yield value
+    else:
+        for one in inner:
+            yield from _leaves_of(one)
+
+
+def _soon(steps: Iterable[Step], most: float) -> list[Step]:
     """As many steps as may be looked at in all, and none after the time for it."""
     played, until = list[Step](), time.process_time() + LOOKING_SECONDS
-    for step in itertools.islice(steps, MOST_OF_WHOLE):
+    for step in itertools.islice(steps, max(1, int(min(most, MOST_OF_WHOLE)))):
         played.append(step)
         if time.process_time() > until:
             break
@@ -287,7 +329,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         return Seeding(steps=len(begun))
     from promptpo.spec.chance import may_draw
 
-    whole = _soon(steps_of(env, SEEDS[0], task.name))
+    whole = _soon(steps_of(env, SEEDS[0], task.name), observed.left / 3)
     ended = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
     steps = len(begun) + 3 * len(whole)
     if not ended or may_draw(env) or not all(_alike(env, seed, whole, task.name) for seed in SEEDS[1:3]):

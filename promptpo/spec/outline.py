@@ -9,6 +9,7 @@ from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import horizon_and_source, horizon_of, success_key, threshold_of
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe, opened, seeding_of
+from promptpo.spec.own_source import own_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.render import render
 from promptpo.spec.sides import with_action, with_observation
@@ -20,21 +21,23 @@ if TYPE_CHECKING:
     from promptpo.envs.family import AnyEnv
     from promptpo.envs.task import Task
     from promptpo.spec.observe import Observed
+    from promptpo.spec.own_source import OwnSource
 
 
-def outline(task: Task, *, clip_actions: bool = True) -> TaskSpec:
+def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = None) -> TaskSpec:
     """A task with a text that names what is observed and done, and tells nothing else.
 
     Args:
         task: The environment.
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
+        most_steps: Environment steps that finding out may take; None without a limit.
 
     Raises:
         PromptPOError: Whatever `make_env` raises.
     """
     with opened(task) as env:
-        observed = observe(env, task.name, checking=horizon_of(env) is None)
-        spec = outlined(env, task, observed)
+        observed = observe(env, task.name, checking=horizon_of(env) is None, most_steps=most_steps)
+        spec = outlined(env, task, observed, own_source(env))
         docs, extra = documentation_of(type(env.unwrapped)), known(env)
         parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
         parts = with_observation(parts, env, docs, extra, observed, {})
@@ -42,15 +45,15 @@ def outline(task: Task, *, clip_actions: bool = True) -> TaskSpec:
         return seeded(replace(spec, text=render(parts)), env, task, observed)
 
 
-def outlined(env: AnyEnv, task: Task, observed: Observed) -> TaskSpec:
-    """What an environment and observed steps say of a task, without a text about it."""
-    (horizon, source), own = horizon_and_source(env, task, observed), task.reward
+def outlined(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | None = None) -> TaskSpec:
+    """What an environment, observed steps and source say of a task, without a text about it."""
+    (horizon, bounded_by), own = horizon_and_source(env, task, observed), task.reward
     return TaskSpec(
         text="",
         observation_space=env.observation_space,
         action_space=env.action_space,
         horizon=horizon,
-        horizon_source=source,
+        horizon_source=bounded_by,
         reward_threshold=threshold_of(env) if own is None else None,
         reports_success=success_key(observed.steps) is not None if own is None else own.says_success,
         sample_steps=observed.spent,
@@ -58,6 +61,7 @@ def outlined(env: AnyEnv, task: Task, observed: Observed) -> TaskSpec:
         sample_length=float(observed.whole or len(observed.steps) / max(1, len(observed.firsts))),
         firsts=tuple(observed.firsts),
         one_start=observed.one_start,
+        series=() if source is None else tuple(source.series),
     )
 
 
@@ -68,5 +72,5 @@ def seeded(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, observed: O
         spec,
         one_episode=seeding.one_episode,
         sample_steps=spec.sample_steps + seeding.steps,
-        warnings=seeding.warnings,
+        warnings=(*spec.warnings, *seeding.warnings),
     )

@@ -50,11 +50,13 @@ class OwnSource:
     Attributes:
         text: A block of a spec; empty where nothing can be read.
         is_whole: Whether all that a step and a reset come to is in it.
+        shows_docs: Whether the class's documentation is in it.
         series: Recorded data that the environment plays back, in words.
     """
 
     text: str = ""
     is_whole: bool = False
+    shows_docs: bool = True
     series: Sequence[str] = ()
 
 
@@ -103,7 +105,8 @@ class _SourcePage:
         body = "\n\n\n".join(self._rendered())
         head = f"{SOURCE_HEAD}: what a step and a reset come to, as its author wrote it."
         text = "\n\n\n".join(filter(None, ["\n".join([head, *notes]), body]))
-        return OwnSource(text, not self._left_out, held.series)
+        digested = _is_digested(self._docs)
+        return OwnSource(text, not self._left_out, not digested, held.series)
 
     def _place(self, one: Definition) -> None:
         """Put a definition on the page, with the head of its class, or note that there is no room."""
@@ -111,7 +114,11 @@ class _SourcePage:
             return
         self._placed.add(id(one.node))
         key = (id(one.file), one.owner)
-        head = [] if key in self._blocks or not one.owner else [_head(one, digested=self._is_digested(one))]
+        head = (
+            []
+            if key in self._blocks or not one.owner
+            else [_head(one, digested=one.owner == self._docs.__name__ and _is_digested(self._docs))]
+        )
         text = _shortened(one)
         size = sum(map(len, [*head, text]))
         if self._used + size > MAX_SOURCE_CHARS:
@@ -128,13 +135,6 @@ class _SourcePage:
         self._blocks.setdefault(key, head).append(text)
         for member in one.file.members(one.owner) if is_first else ():
             self._place(member)
-
-    def _is_digested(self, one: Definition) -> bool:
-        """Whether the documentation of a class has sections that the rest of the spec tells."""
-        docs = documentation_of(self._docs)
-        return (
-            one.owner == self._docs.__name__ and len(docs) > DIGESTED and "##" in (self._docs.__doc__ or "")
-        )
 
     def _notes(self) -> Iterator[str]:
         """Comments on what is not there."""
@@ -160,6 +160,11 @@ class _SourcePage:
                 said = ""
             last = number
             yield "\n".join([*head, *[""] * bool(head), _class(parts) if owner else _spaced(parts)])
+
+
+def _is_digested(cls: type[Any]) -> bool:
+    """Whether the documentation of a class has sections that the rest of a spec tells."""
+    return "##" in (cls.__doc__ or "") and len(documentation_of(cls)) > DIGESTED
 
 
 def _class(parts: Sequence[str]) -> str:

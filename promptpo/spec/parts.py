@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+TOLERANCE = 1e-6
+"""Relative to a bound: rounding of a bound to 32 bits is no step over it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +26,8 @@ class Field:
         unit: For example "rad/s"; empty where there is none.
         meaning: What it stands for; empty where the name says it.
         form: What it is where it is no number, for example "uint8 array of shape (7, 7, 3)".
-        spans: Smallest and largest value of all its numbers, or of each of a few; empty where nothing bounds them.
-        seen: Whether these are observed rather than declared.
+        spans: Declared bounds of all its numbers, or of each of a few; empty where nothing bounds them.
+        seen: Smallest and largest values that were observed, in the same way; empty where none were.
     """
 
     name: str
@@ -31,7 +36,18 @@ class Field:
     meaning: str = ""
     form: str = ""
     spans: Sequence[tuple[float, float]] = ()
-    seen: bool = False
+    seen: Sequence[tuple[float, float]] = ()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether observed values leave the declared bounds."""
+        pairs = zip(self.spans, self.seen, strict=False)
+        return any(seen[0] < low - slack(low) or seen[1] > high + slack(high) for (low, high), seen in pairs)
+
+
+def slack(bound: float) -> float:
+    """By how much rounding to 32 bits may pass a bound."""
+    return TOLERANCE * (1 + abs(bound)) if math.isfinite(bound) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +101,8 @@ class Parts:
         success: When an episode counts as a success; empty where the environment does not say.
         threshold: The return from which the task counts as solved.
         sampling: How ranges were observed.
+        reward_seen: What steps gave, in words.
+        ends_seen: How the episodes that were played ended.
     """
 
     title: str = ""
@@ -107,6 +125,8 @@ class Parts:
     success: str = ""
     threshold: float | None = None
     sampling: str = ""
+    reward_seen: str = ""
+    ends_seen: str = ""
 
     @property
     def words(self) -> dict[str, str]:

@@ -42,9 +42,8 @@ def follow(expression: ast.expr, value: Any) -> Any:
     """
     if isinstance(expression, ast.Name):
         return value
-    told = ast.unparse(expression)
     if not isinstance(expression, ast.Subscript):
-        raise PathError(f"{told} is no part of a value.")
+        raise PathError(f"{ast.unparse(expression)} is no part of a value.")
     whole = follow(expression.value, value)
     parts = isinstance(whole, dict | tuple) or np.ndim(whole) > 0
     try:
@@ -55,12 +54,14 @@ def follow(expression: ast.expr, value: Any) -> Any:
     except (LookupError, TypeError, ValueError):
         keys = f"the keys {', '.join(map(repr, whole))}" if isinstance(whole, dict) else ""
         has = keys or f"{len(whole) if parts else 'no'} parts"
-        raise PathError(f"{told} does not exist: it has {has}.") from None
+        raise PathError(f"{ast.unparse(expression)} does not exist: it has {has}.") from None
 
 
 def _key(node: ast.expr) -> Any:
     if isinstance(node, ast.Slice):
         return slice(*(part and ast.literal_eval(part) for part in (node.lower, node.upper, node.step)))
+    if isinstance(node, ast.Constant):
+        return node.value
     return tuple(map(_key, node.elts)) if isinstance(node, ast.Tuple) else ast.literal_eval(node)
 
 

@@ -19,7 +19,7 @@ from promptpo.spec.code_names import bound_names, own_argument, unused_calls, wi
 if TYPE_CHECKING:
     from promptpo.spec.code_files import CodeFile, Definition
 
-BEGINNINGS = ("step", "reset", "observation", "reward", "action")
+BEGINNINGS = ("step", "reset", "seed", "observation", "reward", "action")
 """Methods that are called from outside; the last three of wrappers."""
 
 IMPLIED = re.compile(
@@ -115,7 +115,7 @@ class _Reaching:
     def reached(self) -> Reached:
         """All of it."""
         for layer in reversed(self.layers):
-            for name in BEGINNINGS[: None if hasattr(layer, "env") else 2]:
+            for name in BEGINNINGS[: None if hasattr(layer, "env") else 3]:
                 self._member(type(layer), name)
             self._use(type(layer))
         while self._ahead or self._later:

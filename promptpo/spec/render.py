@@ -63,7 +63,7 @@ def _block(name: str, text: str) -> str:
 def _state(parts: Parts) -> str:
     notes = [parts.observation_note]
     if any(item.seen for item in parts.observation):
-        notes.append(f'"seen": the range in {parts.sampling}; no bounds are declared.')
+        notes.append(f'"seen": the range in {parts.sampling}.')
     told = _docstring(f"obs: {parts.observation_form}.", "\n".join(filter(None, notes)))
     return "\n".join(
         ["class State:", told, "", "    def __init__(self, obs):", *_assignments(parts.observation)]
@@ -81,10 +81,15 @@ def _with_comments(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _remark(item: Field) -> str:
-    """What stands behind a field: "-1 .. 1 rad; meaning"."""
-    spans = ", ".join(span(*one) for one in item.spans)
-    told = f"{'seen ' if item.seen else ''}{spans} {item.unit}".strip()
-    return "; ".join(filter(None, [told, item.form, item.meaning]))
+    """What stands behind a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
+    declared, seen = (", ".join(span(*one) for one in spans) for spans in (item.spans, item.seen))
+    told = f"seen {seen}" if seen and seen != declared else ""
+    if declared:
+        left = ", but left" if item.is_left else ""
+        first = [f"{declared} {item.unit}".strip() + left, told]
+    else:
+        first = [f"{told} {item.unit}".strip()]
+    return "; ".join(filter(None, [*first, item.form, item.meaning]))
 
 
 def number(value: float) -> str:
@@ -113,7 +118,8 @@ def _action(parts: Parts) -> str:
 def _reward(parts: Parts) -> str:
     codes = list(parts.code.values())
     functions = list(dict.fromkeys(one for code in codes for one in code.functions))
-    first, _, rest = parts.reward_text.strip().partition("\n")
+    text = "\n".join(filter(None, [parts.reward_text.strip(), parts.reward_seen]))
+    first, _, rest = text.partition("\n")
     if first:
         head = functions.pop(0) if "reward" in parts.code else "def reward(obs, action, next_obs):\n"
         functions.insert(0, head.replace(":\n", f":\n{_docstring(first, rest.strip(chr(10)))}\n", 1).rstrip())
@@ -130,6 +136,7 @@ def _episode(parts: Parts) -> str:
         "seconds_per_step": parts.step_seconds and number(parts.step_seconds),
         "start": parts.start and _string(parts.start),
         "end": parts.end and _string(parts.end),
+        "seen": parts.ends_seen and _string(parts.ends_seen),
         "success": parts.success and _string(parts.success),
         "solved_from_mean_return": None if parts.threshold is None else number(parts.threshold),
     }

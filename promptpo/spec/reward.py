@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from promptpo.spec.coded import coded
 from promptpo.spec.names import is_fixed
 from promptpo.spec.prose import sentences_of, told
-from promptpo.spec.render import span
 
 if TYPE_CHECKING:
     import gymnasium
@@ -36,6 +35,8 @@ def reward_parts(
     extra: Supplement,
     observed: Observed,
     sources: dict[str, str],
+    *,
+    beside_source: bool,
 ) -> Parts:
     """The parts with the reward: lines that gave every recorded reward, else words; words come beside them.
 
@@ -44,17 +45,20 @@ def reward_parts(
     trial, spaces = observed.trial, (env.observation_space, env.action_space)
     text = told(extra.reward or docs["reward"].text or _told_reward(env), MOST_WORDS)
     text = with_values(text, env.unwrapped)
-    code = coded(trial, "reward", MOST_CODE, spaces) if not extra.reward else None
+    code = coded(trial, "reward", MOST_CODE, spaces) if not extra.reward and not beside_source else None
     if code is not None:
         parts = replace(parts, code={"reward": code})
         text = text if len(text) <= BESIDE else ""
         sources["reward"] = "source and documentation" if text else "source"
     else:
         sources["reward"] = "known" if extra.reward else "documentation" if text else "nothing found"
-        seen = span(*(f(step.reward for step in observed.steps) for f in (min, max)))
-        unknown = f"How it is computed is not known. In {len(observed.steps)} steps of random actions it was {seen}."
-        text = text or unknown
-    for name in () if extra.end else ("terminated", "truncated")[: 2 if parts.horizon is None else 1]:
+        if text and sources["reward"] == "documentation":
+            text = f"In its author's words: {text}"
+        elif not text and not beside_source:
+            text = "How it is computed is not known."
+    for name in (
+        () if extra.end or beside_source else ("terminated", "truncated")[: 2 if parts.horizon is None else 1]
+    ):
         if (code := coded(trial, name, MOST_ENDING, spaces)) is not None:
             known = parts.words  # a line of another function may read it at another time of a step
             words = {

@@ -42,8 +42,10 @@ def with_observation(
     extra: Supplement,
     observed: Observed,
     sources: dict[str, str],
+    *,
+    prose: bool = True,
 ) -> Parts:
-    """The parts with what a policy sees."""
+    """The parts with what a policy sees; `prose` is whether documentation is told beyond names."""
     space, section = env.observation_space, docs["observation"]
     inner = standard_space(env.unwrapped.observation_space)
     wrapped = space.shape != inner.shape or isinstance(env, ShownVariant)  # tables of the class do not fit
@@ -52,12 +54,12 @@ def with_observation(
         sources["State"] = "known"
     else:
         found = fields_of("obs", space, section, names_kept(env.unwrapped), observed.observations)
-        found = list(_named(found, observed.trial.names(space) if observed.trial is not None else {}))
+        found = list(_named(found, observed.attributes.names(space) if observed.attributes else {}))
         kept = any(not _NAMELESS.match(item.name) for item in found)
         sources["State"] = (
             "documentation" if section.text or section.tables else "environment" if kept else "space"
         )
-    text = told(section.text, NOTE)
+    text = told(section.text, NOTE) if prose else ""
     if extra.observation_note is not None:
         text = "" if wrapped else extra.observation_note
     return replace(
@@ -69,16 +71,13 @@ def with_observation(
     )
 
 
-def _named(found: Sequence[Field], names: Mapping[str, tuple[str, str]]) -> Iterator[Field]:
-    """Numbers without a name under that of the one attribute that always held them, scaled or not."""
+def _named(found: Sequence[Field], names: Mapping[str, str]) -> Iterator[Field]:
+    """Numbers without a name under that of the one attribute that always held them."""
     taken = {item.name for item in found}
     for item in found:
-        attribute, told = names.get(item.path, ("", item.path))
-        name = identifier(attribute)
-        if name and name not in taken and _NAMELESS.match(item.name):
-            meaning = item.meaning if told == item.path else f"env.{attribute} is {told}"
-            item = replace(item, name=name, meaning=meaning)  # noqa: PLW2901 - the same one
-        yield item
+        name = identifier(names.get(item.path, ""))
+        use = name and name not in taken and _NAMELESS.match(item.name)
+        yield replace(item, name=name) if use else item
 
 
 def with_action(
@@ -89,14 +88,16 @@ def with_action(
     sources: dict[str, str],
     *,
     clip_actions: bool,
+    prose: bool = True,
 ) -> Parts:
-    """The parts with what a policy returns."""
+    """The parts with what a policy returns; `prose` as for the observation."""
     space, section, own = env.action_space, docs["action"], standard_space(env.unwrapped.action_space)
     discrete = isinstance(space, spaces.Discrete)
     choices = list(extra.choices)[: getattr(space, "n", 0)] or (
         choices_of(env.unwrapped, space, section) if discrete else []
     )
-    note = told(section.text, NOTE) if extra.action_note is None else extra.action_note
+    note = told(section.text, NOTE) if prose else ""
+    note = note if extra.action_note is None else extra.action_note
     notes = [re.sub(r"(?m)^- \d+: .*\n?", "", note) if choices else note]  # the choices tell it
     if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(space)):
         notes.append(

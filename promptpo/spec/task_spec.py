@@ -43,6 +43,7 @@ class TaskSpec:
         first_frames: Of observations that are pictures: captions and PNG files, for models that see.
         cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
         checks: Which statements were held against steps, and how, one sentence each.
+        series: Recorded data that all episodes replay, in words.
         revealed: How much the text tells: "named" where "source" was wanted and none can be read.
     """
 
@@ -67,6 +68,7 @@ class TaskSpec:
     cut: int | None = None
     checks: tuple[str, ...] = ()
     revealed: Reveal = "named"
+    series: tuple[str, ...] = ()
 
 
 def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:

@@ -75,7 +75,7 @@ def system_prompt(spec: TaskSpec, config: Config) -> str:
         clips=config.clip_actions and is_continuous(spec.action_space),
         looking=render("looking", **pictures).strip() if pictures else "",
         once=once,
-        source=config.reveal == "source",
+        source=spec.revealed == "source",
         tables=config.switches.history != "winners" and not once,
         limits=LIMITS,
     )

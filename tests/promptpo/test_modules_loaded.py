@@ -30,12 +30,15 @@ print(json.dumps([[*loaded], [*ran & {*loaded.values()}]]), file=sys.stderr)
 
 
 def test_a_plain_run_loads_what_it_needs(tmp_path: Path) -> None:
-    """No world model, goal, teacher, film, experiment, prompt or sliced reward is made where nobody asks for one."""
+    """No simulator, goal, teacher, film, experiment, prompt or sliced reward is made where nobody asks for one."""
     command = [sys.executable, "-c", PROBE, str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path)
     loaded, called = json.loads(done.stderr.splitlines()[-1])
     features = ("goal", "asked_for", "preferring", "teacher", "filming", "probing", "given")
-    unwanted = {f"promptpo.search.{name}" for name in features} | {"promptpo.world", "promptpo.session.goals"}
+    unwanted = {f"promptpo.search.{name}" for name in features} | {
+        "promptpo.features.simulator.feature",
+        "promptpo.session.goals",
+    }
     unwanted |= {f"promptpo.telling.{name}" for name in ("prompting", "sections", "summaries", "experiments")}
     unwanted |= {f"promptpo.spec.{name}" for name in ("describe", "reward", "slicing", "trial")}
     assert unwanted.isdisjoint(loaded)

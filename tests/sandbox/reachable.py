@@ -11,14 +11,15 @@ import importlib
 import itertools
 import random
 import types
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from promptpo_sandbox.gate.attributes import TAKEN
+from promptpo_sandbox.gate.forms import MEMBERS, RESTRICTED, Forms
 from promptpo_sandbox.gate.names import ANNOTATIONS, BUILTINS, MODULES
-from promptpo_sandbox.gate.review import RESTRICTED
 
 DOORS = {
     id(getattr(builtins, name)): name for name in ("open", "exec", "eval", "compile", "__import__", "input")
@@ -160,6 +161,31 @@ def values() -> Iterator[tuple[str, Any]]:
     }.items()
 
 
+ARGUMENTS: tuple[tuple[Any, ...], ...] = (
+    *((), (np.eye(2),), (np.eye(2), np.eye(2)), (1.0,), (2, 1), ([1, 2],), ("a",), ([1], 1)),
+    *((_generator,), (lambda *_: 0, [1]), (np.arange(3.0), np.arange(3.0), 1)),
+)
+"""Small ones, with some of which most functions return something."""
+
+
+CALLED = {path for path, (rule, _) in MEMBERS.items() if rule is Forms.is_made}
+"""What has a form of its own, but may be called for what it returns."""
+
+
+def results() -> Iterator[tuple[str, Any]]:
+    """What exposed functions and classes return, and the methods of what they return."""
+    for path, function in [*exposed(real), *values()]:
+        if not callable(function) or path == "print" or (path in RESTRICTED and path not in CALLED):
+            continue
+        for given in ARGUMENTS:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    yield f"{path}(...)", function(*copy.deepcopy(given))
+            except Exception:  # noqa: BLE001, S112 - what raises gives nothing
+                continue
+
+
 def readable(value: Any, taken: frozenset[str]) -> Iterator[tuple[str, Any]]:
     """What can be had from a value: attributes with every name that any program may use, and items."""
     for name in dir(value):
@@ -240,4 +266,4 @@ def is_restricted(path: str) -> bool:
     return path in RESTRICTED
 
 
-__all__ = ["exposed", "is_restricted", "real", "values", "walk"]
+__all__ = ["exposed", "is_restricted", "real", "results", "values", "walk"]

@@ -62,14 +62,13 @@ def test_the_same_verdict_inside_a_guest(box: Sandbox) -> None:
 
 
 def test_what_is_admitted_is_what_was_written() -> None:
-    """Nothing but annotations, and the modules that they come from, is taken out."""
+    """The tree is that of the source, annotations and all: what is reviewed is what runs, here and in an exported file."""
     source = "class Policy:\n    def act(self, obs):\n        self.x = self.data = [1]\n        for i, v in enumerate(obs):\n            self.x[i] += v * self.data[0]\n        return max(*self.x)\n"
     tree = admit(source)
     assert isinstance(tree, ast.Module)
     assert ast.unparse(tree) == ast.unparse(ast.parse(source))
-    typed = admit("from typing import List\nPair = List[int]\ndef f(x: List[int]) -> Pair:\n    return x\n")
-    assert isinstance(typed, ast.Module)
-    assert ast.unparse(typed) == "pass\nPair = None\n\ndef f(x):\n    return x"
+    typed = "from typing import List\nPair = List[int]\ndef f(x: List[int]) -> Pair:\n    return x\n"
+    assert ast.dump(admit(typed)) == ast.dump(ast.parse(typed))
 
 
 def test_the_gate_takes_time_in_proportion() -> None:
@@ -211,9 +210,8 @@ def test_rulers_in_comments_are_no_operators(hidden: str) -> None:
 
 
 def test_silenced_warnings_are_let_pass() -> None:
-    """What nobody would see is left out, with all around it as it was; who wants an error instead is told so."""
+    """Nobody sees warnings here; who wants an error instead is told so."""
     source = "import numpy as np\ndef f(x):\n    with np.errstate(divide='ignore', invalid='ignore'):\n        return np.log(x)\n"
-    tree = admit(source)
-    assert isinstance(tree, ast.Module)
-    assert ast.unparse(tree) == "import numpy as np\n\ndef f(x):\n    return np.log(x)"
+    assert isinstance(admit(source), ast.Module)
     assert isinstance(admit(source.replace("'ignore'", "'raise'")), Rejected)
+    assert isinstance(admit(source.replace(":\n        return", " as x:\n        return")), Rejected)

@@ -50,7 +50,7 @@ def outcomes(box: Sandbox, source: str, lanes: int) -> dict[int, object]:
 def test_the_gate_admits_attacks_to_try() -> None:
     """There is something to test."""
     names = {path.stem for path in ADMITTED}
-    assert {"cheat_class_memory", "cheat_memory_module", "cheat_entropy", "cheat_uninitialised"} <= names
+    assert {"cheat_memory_module", "cheat_entropy", "cheat_uninitialised"} <= names
 
 
 PROGRAMS = [
@@ -121,9 +121,9 @@ STATES = (
     ("tally()", "pass", "{0}()"),
     ("deep", "pass", "{0}(0)"),
     *((f"{name}", "mark({0})", "seen({0})") for name in (
-        "np.sin", "np.mean", "np.linalg.norm", "math.sin", "heapq.nlargest", "Counter", "deque", "np.float32",
-        "np.finfo(float)", "np.s_", "np.ndindex", "random.Random", "np.random.RandomState", "print", "len", "int",
-        "np.linalg.LinAlgError", "ValueError", "itertools.chain", "partial", "copy.copy", "lru_cache",
+        "np.sin", "np.mean", "np.linalg.norm", "math.sin", "heapq.nlargest", "deque", "np.float32",
+        "np.random.RandomState", "print", "len", "int",
+        "ValueError", "itertools.chain", "partial", "copy.copy", "lru_cache",
         "np.random.default_rng", "json.loads", "bisect.bisect",
     )),
 )  # fmt: skip

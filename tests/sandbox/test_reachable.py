@@ -9,7 +9,7 @@ import pytest
 
 from promptpo_sandbox.gate.names import ANNOTATIONS, MODULES
 from promptpo_sandbox.guest.facades import Modules
-from tests.sandbox.reachable import exposed, is_restricted, real, values, walk
+from tests.sandbox.reachable import exposed, is_restricted, real, results, values, walk
 
 
 def roots(member: Any) -> list[tuple[str, Any]]:
@@ -18,8 +18,8 @@ def roots(member: Any) -> list[tuple[str, Any]]:
 
 
 def test_nothing_in_the_real_modules_leads_out() -> None:
-    """From every name and kind of value, through every attribute that any program may name: no door."""
-    doors, seen = walk([*roots(real), *values()])
+    """From every name and kind of value, through every attribute that any program may name, and every result of a call: no door."""
+    doors, seen = walk([*roots(real), *values(), *results()])
     assert doors == []
     assert len(seen) > 1000
 

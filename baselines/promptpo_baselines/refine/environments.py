@@ -20,7 +20,7 @@ from promptpo_sandbox import Failure, Limits, Sandbox, Trial
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from stable_baselines3.common.vec_env import DummyVecEnv
+    from stable_baselines3.common.vec_env import VecEnv
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 SEEN = "seen"
@@ -96,7 +96,7 @@ class ProgramEnvs(VecEnvWrapper):
 
     def __init__(
         self,
-        envs: DummyVecEnv,
+        envs: VecEnv,
         prior: Prior,
         *,
         scale: float,

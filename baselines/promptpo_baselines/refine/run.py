@@ -55,13 +55,17 @@ class RefineRun(TrainingRun):
     def _envs(self, saved: Path | None) -> VecEnv:
         settings, row, weaker = self.settings, self.row, self.given["allow_weaker"]
         check_actions(settings, self.prior.action_space)
-        envs = training_envs(
+        envs: VecEnv = training_envs(
             settings.task,
             row.n_envs or 1,
             settings.seed,
             self.record.steps,
             lambda task: Flat(make_playable(task, allow_weaker=weaker)),
         )
+        if settings.simulator is not None:
+            from promptpo_baselines.simulated import Switch
+
+            envs = Switch(envs)
         self.beside = ProgramEnvs(
             envs,
             self.prior,

@@ -55,13 +55,24 @@ METHODS: Mapping[str, BenchmarkMethod] = {
     method.name: method
     for method in (
         BenchmarkMethod(
-            "promptpo", "policies written by a language model, numbers tuned", "optimize", asks_model=True
+            "promptpo",
+            "policies written by a language model, numbers tuned; dynamics withheld",
+            "optimize",
+            ("--reveal", "named"),
+            asks_model=True,
+        ),
+        BenchmarkMethod(
+            "promptpo-source",
+            "promptpo, shown the environment's source",
+            "optimize",
+            ("--reveal", "source"),
+            asks_model=True,
         ),
         BenchmarkMethod(
             "promptpo-paper",
             "the published procedure, without tuning",
             "optimize",
-            ("--recipe", "paper"),
+            ("--recipe", "paper", "--reveal", "named"),
             asks_model=True,
         ),
         BenchmarkMethod(
@@ -82,7 +93,7 @@ METHODS: Mapping[str, BenchmarkMethod] = {
             "best-of-n",
             "as many policies, all asked for at once: no feedback, no experiments; numbers tuned",
             "optimize",
-            ("--option", "feedback_class=false", "--option", "probe=false"),
+            ("--reveal", "named", "--option", "feedback_class=false", "--option", "probe=false"),
             asks_model=True,
             at_once=True,
         ),

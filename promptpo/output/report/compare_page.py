@@ -68,6 +68,7 @@ def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
         **({"against the first": sentence("difference_cell", line.against(first))} if first else {}),
         "success": known("success_rate", "{:.0%}"),
         "written by": sentence("writer_cell", told),
+        "shown": known("reveal", "{}"),
         "seed": known("seed", "{}"),
         "steps searched": known("searched_steps", "{:,}"),
         "calls": known("calls", "{:,}"),

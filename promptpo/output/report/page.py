@@ -130,7 +130,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     state = run.state
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
-    world = state.worlds[-1] if state.worlds else None
     importances = None
     if best and best.sensitivity:
         from promptpo.output.importance import importance_json
@@ -138,9 +137,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         importances = importance_json(best)
     if state.history.experiments:
         from promptpo.telling.experiments import one_line as experiment_line
-    if world:
-        from promptpo.output.world import use_of_world
-        from promptpo.world import words
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
@@ -156,8 +152,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "importances": importances,
         "models": brought(state),
         "experiments": [(experiment_line(one), one) for one in state.history.experiments],
-        "world": world,
-        "world_words": [*words.in_words(world["score"]), use_of_world(run)] if world else [],
+        "simulator": result.get("simulator"),
         "episode": None if isinstance(shown, str) else shown,
         "note": shown if isinstance(shown, str) else shown.note,
     }

@@ -20,6 +20,7 @@ from promptpo.output.tracking.events import Several, Tracker, parameters_of, tes
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
+from promptpo.run.origin import check_size
 from promptpo.run.state import RunState
 
 __all__ = ["MLflow", "Monitor", "Several", "TensorBoard", "Tracker", "WandB", "send", "tracker"]
@@ -58,6 +59,7 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
             _send_baseline(read_baseline(run), one)
         return
     result, config = load_run(run), load_config(run / CONFIG)
+    check_size(run)
     events = read_events(run / JOURNAL)
     for one in trackers:
         state = RunState(config)

@@ -90,8 +90,8 @@ class Tracker(Observer):
 
 def parameters_of(config: Config) -> Json:
     """What decided a run, as dashboards show it."""
-    names = ("model", "recipe", "candidates", "episodes", "seed", "reveal")
-    told = {name: getattr(config, name) for name in names}
+    names = ("model", "recipe", "candidates", "episodes", "seed")
+    told = {name: getattr(config, name) for name in names} | {"reveal": config.reveals}
     told |= {"env_id": config.task.env_id, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
     return told | {"rounds": config.budget.rounds, "max_steps": config.budget.steps}
 

@@ -60,6 +60,33 @@ def without_docstring(module: Module) -> str:
     return module.replaced([(start, end, "")])
 
 
+POSTPONED = "from __future__ import annotations"
+"""What keeps annotations from being evaluated, as guests do, so that what runs is what the gate has seen."""
+
+
+def postponed(module: Module) -> str:
+    """The source with `POSTPONED` first, behind the docstring, unless it says so itself."""
+    if _is_postponed(module):
+        return module.source
+    statement = docstring_of(module.tree)
+    if statement is None:
+        return f"{POSTPONED}\n\n{module.source}"
+    place = module.end(statement)
+    behind = module.data[place:].lstrip(b" \t\f")[:1] == b";"
+    return module.replaced([(place, place, f"; {POSTPONED}" if behind else f"\n\n{POSTPONED}")])
+
+
+def body(module: Module) -> str:
+    """The source without its docstring and with `POSTPONED` first."""
+    text = without_docstring(module).strip("\n")
+    return text if _is_postponed(module) else f"{POSTPONED}\n\n{text}"
+
+
+def _is_postponed(module: Module) -> bool:
+    said = (node for node in module.tree.body if isinstance(node, ast.ImportFrom))
+    return any(node.module == "__future__" for node in said)
+
+
 def option_defaults(module: Module) -> dict[str, Any]:
     """Name to default of every option that it adds to an ``argparse`` parser by literals."""
     defaults: dict[str, Any] = {}

@@ -78,6 +78,9 @@ class _Normalise(ast.NodeTransformer):
         node.id = self._name(node.id)
         return node
 
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        return None if node.module == "__future__" else node
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         if node.value is None:
             return None

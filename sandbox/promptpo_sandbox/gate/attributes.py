@@ -1,61 +1,68 @@
-"""Which attribute names may be read, whatever object they are read from.
+"""Which attributes may be read and stored.
 
-Nobody can tell from a syntax tree what an expression is, so the name decides. A name is *allowed* on any
-object (`names.ATTRIBUTES`), the program's *own* (it defines the attribute itself), or *taken*: some object
-within reach has it and it leads out, so that not even a program's own attribute may be called so.
+Nobody can tell from a syntax tree what an expression is, so the name decides, and whether the object is surely the
+program's own. A name is *allowed* on any object (`names.ATTRIBUTES`), the program's *own* (it defines the attribute
+itself), or *taken*: it leads out on some object within reach, so that not even an own attribute may be called so.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
 import collections
 import functools
+import itertools
 import random
 import types
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 import numpy as np
+from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
 from promptpo_sandbox.gate import names
 
-
-def _own(kind: type) -> Iterable[str]:
-    """What a type has beyond what every object has."""
-    return (name for name in dir(kind) if name not in dir(object))
-
-
-_WITHIN_REACH = (
-    *(BaseException, np.ndarray, np.dtype, np.ufunc, np.generic, np.flatiter, np.finfo, np.iinfo, np.ndindex),
+_WITHIN_REACH: tuple[type, ...] = (
     *(
-        np.random.Generator,
-        np.random.RandomState,
-        random.Random,
-        collections.Counter,
-        collections.OrderedDict,
+        kind
+        for name in names.BUILTINS
+        if isinstance(kind := getattr(builtins, name), type) and kind is not type
     ),
-    *(functools.partial, property, np.random.BitGenerator, np.random.SeedSequence, type(np.mean)),
+    *(ImportError, UnicodeError, UnicodeDecodeError, UnicodeEncodeError, memoryview, slice),
+    *(kind for kind in vars(itertools).values() if isinstance(kind, type)),
+    *(types.GeneratorType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, type(str.join)),
+    *(functools.partial, type(functools.cmp_to_key(max)), type(functools.lru_cache(max))),
+    *(collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque),
+    *(collections.namedtuple("Any", ()), type({}.keys()), type({}.values()), type({}.items())),  # noqa: PYI024
+    *(np.ndarray, np.dtype, np.ufunc, np.flatiter, np.finfo, np.iinfo, np.ndindex, np.ndenumerate, np.number),
+    *(np.generic, np.float64, np.bool_, type(np.zeros(1).flags), type(np.mean), type(np.c_), type(np.mgrid)),
+    *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, np.random.SeedSequence),
+    *(random.Random, type(np.random.Generator.normal)),
 )
+"""Types that are not a program's own and whose values it can have."""
+
+DEFINED = frozenset(name for kind in _WITHIN_REACH for name in dir(kind))
+"""Names that some type within reach defines: on a value that may be of such a type they are its, not the program's."""
+
+SURE_SELF_ONLY = names.UFUNC_METHODS | {"dtype", "imag", "names", "obj", "real", "shape", "strides", "view"}
+"""What may be an attribute of nothing but a `self` that is sure to be of its class.
+
+In an array it lays out memory anew, so that any address can be read and written; in an AttributeError it is the object
+that this is about; in a ufunc it replaces a method for whoever uses it.
+"""
+
 TAKEN = (
-    frozenset(
-        name
-        for kind in (
-            types.FrameType,
-            types.CodeType,
-            types.TracebackType,
-            types.FunctionType,
-            types.MethodType,
-            types.ModuleType,
-            type(np.random.Generator.normal),  # a function of Cython: func_globals, func_code
-        )
-        for name in _own(kind)
-    )
-    | {f"{kind}_{part}" for kind in ("gi", "cr", "ag") for part in ("frame", "code", "yieldfrom", "await")}
-    # what a library means for itself
+    frozenset(INSPECT_ATTRIBUTES)
     | {
         name
-        for kind in _WITHIN_REACH
+        for kind in (
+            *(types.FrameType, types.CodeType, types.TracebackType, types.FunctionType, types.MethodType),
+            *(types.ModuleType, type(np.random.Generator.normal)),  # of Cython: func_globals, func_code
+        )
         for name in dir(kind)
-        if name.startswith("_") and not name.startswith("__")
+        if name not in dir(object)
     }
+    # what a library means for itself
+    | {name for name in DEFINED if name.startswith("_") and not name.startswith("__")}
     # arrays: files, raw memory, memory that is freed while others use it
     | frozenset(
         "ctypes dump dumps getfield newbyteorder byteswap resize setfield setflags tofile writeable".split()  # noqa: SIM905
@@ -68,27 +75,85 @@ TAKEN = (
 """Names that no attribute may have, not even a program's own."""
 
 
-def read_problem(name: str, defined: frozenset[str], *, exceptions: bool) -> str | None:
-    """Why an attribute may not be read or set; None if it may.
+def defined_names(nodes: list[ast.AST]) -> frozenset[str]:
+    """Every name by which the module creates an attribute: in the body of a class, by a store or by a form that takes its text."""
+    return frozenset(name for node in nodes for name in _creates(node))
+
+
+def _creates(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name):
+            yield name
+        case ast.Attribute(attr=name, ctx=ast.Store()):
+            yield name
+        case ast.ClassDef(name=name, body=body):
+            yield name
+            parts = (
+                part for line in body if not isinstance(line, ast.FunctionDef) for part in ast.walk(line)
+            )
+            yield from (
+                part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            )
+        case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=str(name)), _]):
+            yield name
+        case ast.Call(func=ast.Name(id="namedtuple") | ast.Attribute(attr="namedtuple"), args=[_, fields]):
+            texts = [part.value for part in ast.walk(fields) if isinstance(part, ast.Constant)]
+            yield from (
+                word for text in texts if isinstance(text, str) for word in text.replace(",", " ").split()
+            )
+
+
+def read_problem(name: str, defined: frozenset[str], *, own: bool) -> str | None:
+    """Why an attribute may not be read; None if it may.
 
     Args:
         name: Of the attribute.
         defined: Attributes that the module defines itself.
-        exceptions: Whether the module has exceptions as values: an AttributeError carries the object it is about.
+        own: Whether the object is the program's own.
     """
     if name in names.ATTRIBUTES:
         return None
-    if name in TAKEN or (exceptions and name == "obj"):
-        own = name in defined and name not in names.HINTS
-        return f"the attribute .{name} is not allowed{'; choose another name for your own' if own else hint(name)}"
-    if name in defined:
-        return None
-    if name in names.HINTS:
+    if name in TAKEN:
+        renamed = name in defined and name not in names.HINTS
+        return f"the attribute .{name} is not allowed{_RENAME if renamed else hint(name)}"
+    if name not in defined and name in names.HINTS:
         return f"the attribute .{name} is not allowed{hint(name)}"
-    return (
-        f"the attribute .{name} is neither defined by this module nor one of the allowed ones; "
-        f"set self.{name} first, or use another function"
+    if name not in defined:
+        return (
+            f"the attribute .{name} is neither defined by this module nor one of the allowed ones; "
+            f"set self.{name} first, or use another function"
+        )
+    if not own and (name.startswith("_") or name in DEFINED):
+        return f"the attribute .{name} can be read from self alone; read it in a method of its class, or choose another name"
+    return None
+
+
+def store_problem(name: str, *, own: bool) -> str | None:
+    """Why an attribute may not be stored; None if it may.
+
+    Args:
+        name: Of the attribute.
+        own: Whether the object is the program's own.
+    """
+    if name in TAKEN:
+        return f"the attribute .{name} is not allowed{hint(name) or _RENAME}"
+    if own or not (name.startswith("_") or name in DEFINED):
+        return None
+    instead = _INSTEAD.get(
+        name, f"set it in a method of its class, as self.{name} = ..., or choose another name"
     )
+    return f"the attribute .{name} can be set on self alone; {instead}"
+
+
+_RENAME = "; choose another name for your own"
+_INSTEAD = {
+    "shape": "use .reshape(...) instead",
+    "dtype": "use .astype(...) instead",
+    "strides": "use slices, such as a[::2], instead",
+    "flat": "write a[...] = values instead",
+    "real": "build the array with a + 1j * b instead",
+    "imag": "build the array with a + 1j * b instead",
+}
 
 
 def hint(name: str) -> str:

@@ -23,6 +23,9 @@ class Bindings:
         rebound: Names that something else than an import binds, with the first node that does it.
         ambiguous: Names that imports bind to different paths.
         classes: Names that class statements bind and nothing else.
+        instances: Names that are only ever set to a new object of one of these classes.
+        aliases: Names of types, as in ``State = Tuple[int, int]``.
+        selves: Uses of a method's first parameter, which nothing else binds in it, with the method.
     """
 
     def __init__(self, nodes: list[ast.AST]) -> None:
@@ -31,8 +34,10 @@ class Bindings:
         self.statements: dict[str, ast.AST] = {}
         self.rebound: dict[str, ast.AST] = {}
         self.ambiguous: set[str] = set()
+        self.aliases: set[str] = set()
         classes: set[str] = set()
         others: set[str] = set()
+        made: dict[str, set[str]] = {}
         for node in nodes:
             for name, path in imported(node):
                 if self.imports.setdefault(name, path) != path:
@@ -46,7 +51,34 @@ class Bindings:
             ):
                 self.rebound.setdefault(own, node)
                 (classes if isinstance(node, ast.ClassDef) else others).add(own)
+                made.setdefault(own, set()).add(_maker(self.parents[node]))
         self.classes = classes - others - set(self.imports)
+        self.instances = {name for name, makers in made.items() if makers <= self.classes} - set(self.imports)
+        self.aliases = {node.targets[0].id for node in nodes if is_alias(node, self)}  # type: ignore[attr-defined]
+        self.selves = {name: node for node in nodes for name in self._uses_of_self(node)}
+
+    def _uses_of_self(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Where a method names its first parameter, if that stands for an object of its class throughout."""
+        if not (isinstance(node, ast.FunctionDef) and isinstance(self.parents[node], ast.ClassDef)):
+            return
+        first = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)][:1]
+        inner = [part for statement in node.body for part in ast.walk(statement)]
+        binds = (
+            name
+            for part in inner
+            for name in (bound(part), *dict(imported(part)), *getattr(part, "names", ()))
+        )
+        if (
+            {"staticmethod"}.isdisjoint(map(ast.unparse, node.decorator_list))
+            and first
+            and first[0] not in binds
+        ):
+            yield from (part for part in inner if isinstance(part, ast.Name) and part.id == first[0])
+
+    def is_own(self, node: ast.AST) -> bool:
+        """Whether an expression is surely a class of the program's own, or an object of one."""
+        known = self.classes | self.instances
+        return node in self.selves or (isinstance(node, ast.Name) and node.id in known)
 
     def path(self, node: ast.AST) -> str | None:
         """The dotted path that an expression spells, such as "numpy.linalg.norm"; None for other values."""
@@ -57,6 +89,23 @@ class Bindings:
             if outer in names.MODULES:
                 return f"{outer}.{node.attr}"
         return None
+
+
+def is_alias(node: ast.AST, bindings: Bindings) -> bool:
+    """Whether a statement gives a type a name: ``State = Tuple[int, int]``."""
+    match node:
+        case ast.Assign(targets=[ast.Name()], value=ast.Subscript(value=head)):
+            module, _, _ = (bindings.path(head) or "").rpartition(".")
+            return module in names.ANNOTATIONS and isinstance(bindings.parents[node], ast.Module)
+    return False
+
+
+def _maker(node: ast.AST) -> str:
+    """The name that is called for what a statement binds; empty where it binds in some other way."""
+    match node:
+        case ast.Assign(targets=[ast.Name()], value=ast.Call(func=ast.Name(id=name))):
+            return name
+    return ""
 
 
 def imported(node: ast.AST) -> Iterator[tuple[str, str]]:

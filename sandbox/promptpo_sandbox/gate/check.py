@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from promptpo_sandbox.gate.declared import params_problems
 from promptpo_sandbox.gate.review import Review
-from promptpo_sandbox.gate.second import refused
-from promptpo_sandbox.gate.untyped import Unsilenced, without_annotations
 
 MAX_NODES = 60_000
 MAX_BRACKETS = 60
@@ -38,7 +36,7 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
     Args:
         source: The module.
         source_bytes: Its greatest length in UTF-8.
-        gate: Whether to check the tree and drop its annotations; the limits on its size hold anyway.
+        gate: Whether to check the tree; the limits on its size hold anyway.
 
     Returns:
         The tree to compile, or the reasons against it.
@@ -52,24 +50,19 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
             tree = ast.parse(source)
             if not gate:
                 return tree
-            tree = Unsilenced().visit(tree)
             nodes = list(ast.walk(tree))
             if len(nodes) > MAX_NODES:
                 return Rejected(
                     f"the source has {len(nodes)} syntax nodes; write a shorter one (at most {MAX_NODES})"
                 )
-            review = Review(tree, nodes, source)
-            problems = {*review.problems(), *params_problems(tree)}
-            doubts = [] if problems else refused(Unsilenced().visit(ast.parse(source)))
+            problems = {*Review(nodes, source).problems(), *params_problems(tree)}
     except SyntaxError as error:
         line = (error.text or "").rstrip()
         return Rejected(f"line {error.lineno}: syntax error: {error.msg}", line[:200])
     except (ValueError, RecursionError, MemoryError) as error:
         return Rejected(f"the source cannot be parsed: {error or 'it is nested too deeply'}")
-    if doubts:
-        return Rejected("; also ".join(doubts[:MAX_REASONS]))
     if not problems:
-        return without_annotations(tree, nodes, review.bindings)
+        return tree
     ordered = sorted(problems)
     reasons = [f"line {line}: {info}" for line, info in ordered[:MAX_REASONS]]
     more = len(ordered) - MAX_REASONS

@@ -33,7 +33,7 @@ ANNOTATIONS: dict[str, frozenset[str]] = {
         """.split()
     ),
 }
-"""Modules whose members only say what type something has. They are taken out before a program runs."""
+"""Modules whose members only say what type something has. A program is compiled so that no annotation is evaluated."""
 
 MODULES: dict[str, frozenset[str]] = {
     **ANNOTATIONS,
@@ -66,7 +66,7 @@ MODULES: dict[str, frozenset[str]] = {
         bool_ broadcast_arrays broadcast_to c_ cbrt ceil choose clip column_stack complex128 complex64 concatenate conj
         convolve copy copysign corrcoef correlate cos cosh count_nonzero cov cross cumprod cumsum deg2rad degrees
         delete diag diagonal diff digitize divide divmod dot dsplit dstack dtype e ediff1d einsum empty empty_like
-        equal exp exp2 expand_dims expm1 eye fabs fft fill_diagonal finfo fix flatnonzero flip fliplr flipud float16
+        equal errstate exp exp2 expand_dims expm1 eye fabs fft fill_diagonal finfo fix flatnonzero flip fliplr flipud float16
         float32 float64 floating floor floor_divide fmax fmin fmod full full_like gcd generic geomspace gradient
         greater greater_equal hanning heaviside histogram histogram2d hsplit hstack hypot identity iinfo imag in1d
         indices inf inner insert int16 int32 int64 int8 int_ integer interp intersect1d invert isclose isfinite isin

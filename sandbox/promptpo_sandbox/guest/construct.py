@@ -1,6 +1,7 @@
 """From a source to code, and from a module that was run to a policy."""
 
 from __future__ import annotations
+import __future__
 
 from types import CodeType
 from typing import Any
@@ -11,10 +12,18 @@ from promptpo_sandbox.guest.errors import POLICY_FILE, ContractError
 
 
 def compiled(source: str, source_bytes: int, *, gate: bool) -> CodeType | Rejected:
-    """The code of a source; see `promptpo_sandbox.gate.check.admit`."""
+    """The code of a source; see `promptpo_sandbox.gate.check.admit`.
+
+    No annotation is evaluated, as in an exported file, which says ``from __future__ import annotations``.
+    """
+    flags = __future__.annotations.compiler_flag
     try:
         tree = admit(source, source_bytes=source_bytes, gate=gate)
-        return tree if isinstance(tree, Rejected) else compile(tree, POLICY_FILE, "exec", dont_inherit=True)
+        return (
+            tree
+            if isinstance(tree, Rejected)
+            else compile(tree, POLICY_FILE, "exec", flags, dont_inherit=True)
+        )
     except SyntaxError as error:  # what only the compiler finds, such as return outside a function
         return Rejected(f"line {error.lineno}: syntax error: {error.msg}")
     except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways

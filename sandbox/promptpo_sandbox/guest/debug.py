@@ -22,11 +22,14 @@ MAX_NAME, MAX_WORD = 24, 32
 
 
 def encode_kept(policy: Any) -> bytes:
-    """Encode what is of use in a policy's ``debug``; nothing where it has none, it is too long or reading it raises."""
+    """Encode what is of use in a policy's ``debug``; nothing where it has set none itself, or it is too long.
+
+    Nothing of the policy runs for being recorded: neither a property nor ``__getattr__``.
+    """
     try:
-        kept_there = plain(getattr(policy, "debug", None))
+        kept_there = plain(object.__getattribute__(policy, "__dict__").get("debug"))
         data = encode(kept_there) if kept_there else b""
-    except BaseException:  # noqa: BLE001 - a property is the policy's own code
+    except BaseException:  # noqa: BLE001 - the value is the policy's own
         return b""
     return data if len(data) <= MAX_DEBUG_BYTES else b""
 

@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import json
 import random
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -21,6 +22,9 @@ from typing import Any
 import numpy as np
 
 from promptpo_sandbox.gate.names import ANNOTATIONS, DISTRIBUTIONS, MODULES, UFUNC_METHODS
+
+MODULE_NAME = "policy"
+"""What a program's module is called."""
 
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
 _OURS = {"looking": "promptpo_sandbox.guest.looking"}
@@ -116,6 +120,36 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
     return np.pad(array, pad_width, mode, **options)  # type: ignore[call-overload]
 
 
+class _Silence:
+    """``np.errstate``: nobody sees warnings here."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _errstate(**_: Any) -> _Silence:
+    return _Silence()
+
+
+class _Type:
+    """Every type of ``typing``, with brackets or without: it says nothing."""
+
+    __slots__ = ()
+
+    def __getitem__(self, _: Any) -> _Type:
+        return self
+
+    def __or__(self, _: Any) -> _Type:
+        return self
+
+    __ror__ = __or__
+
+
 def _loads(text: Any) -> Any:
     return json.loads(text)
 
@@ -125,13 +159,15 @@ _OWN: dict[str, dict[str, Any]] = {
         "empty": np.zeros,
         "empty_like": np.zeros_like,
         "pad": _pad,
+        "errstate": _errstate,
         "finfo": _numbers(np.finfo, "eps", "max", "min", "tiny", "resolution", "smallest_normal", "bits"),
         "iinfo": _numbers(np.iinfo, "max", "min", "bits"),
         **{name: _indexed(getattr(np, name)) for name in ("s_", "r_", "c_", "mgrid", "ogrid")},
     },
     "numpy.linalg": {"LinAlgError": ValueError},
     "json": {"loads": _loads},
-    "typing": {"NamedTuple": _NamedTuple()},
+    **{name: dict.fromkeys(members, _Type()) for name, members in ANNOTATIONS.items()},
+    "typing": {**dict.fromkeys(ANNOTATIONS["typing"], _Type()), "NamedTuple": _NamedTuple()},
 }
 """Members that are not the libraries' own: those show memory that nobody has set, or keep what is written to them."""
 
@@ -141,9 +177,8 @@ class Modules:
 
     def __init__(self) -> None:
         self._members: dict[str, dict[str, Any]] = {}
-        for name in MODULES.keys() - (ANNOTATIONS.keys() - {"typing"}):
+        for name, allowed in MODULES.items():
             module = importlib.import_module(_OURS.get(name, name))
-            allowed = {"NamedTuple"} if name == "typing" else MODULES[name]
             found = {
                 key: frozen(getattr(module, key))
                 for key in allowed
@@ -205,9 +240,9 @@ class EpisodeModules:
         found = self._shared.get(name) or self._own.get(name)
         if found is None:
             inner = {
-                part: self[f"{name}.{part}"]
-                for part in ("fft", "linalg", "random")
-                if name == "numpy" and part in self._named
+                part: self[f"{outer}.{part}"]
+                for outer, _, part in (path.rpartition(".") for path in MODULES)
+                if outer == name and part in self._named
             }
             own = self._made_for_the_episode(name)
             found = facade(self._members[name] | inner | own)
@@ -289,6 +324,8 @@ def preload() -> None:
     for name in ("unicodedata", "numpy.ma", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.polynomial"):
         importlib.import_module(name)
     dataclasses.dataclass(type("warm", (), {}))
+    sys.modules[MODULE_NAME] = types.ModuleType(MODULE_NAME)  # where dataclasses look up what ClassVar is
+    vars(sys.modules[MODULE_NAME]).update(typing=typing, ClassVar=typing.ClassVar)
     warm = np.arange(6.0)
     np.median(warm), np.percentile(warm, 50), np.unique(warm), np.einsum("i,i", warm, warm)
     np.linalg.solve(np.eye(2), np.ones(2)), np.linalg.svd(np.eye(2))

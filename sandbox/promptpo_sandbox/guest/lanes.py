@@ -16,7 +16,7 @@ import numpy as np
 from promptpo_sandbox.arrays import assembled
 from promptpo_sandbox.guest.actions import Layout, sample
 from promptpo_sandbox.guest.errors import ContractError
-from promptpo_sandbox.guest.namespace import MODULE_NAME
+from promptpo_sandbox.guest.facades import MODULE_NAME
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Lanes: TypeAlias = tuple[Array, Array, Array]

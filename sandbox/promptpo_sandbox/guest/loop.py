@@ -11,8 +11,6 @@ from time import perf_counter
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
 from promptpo_sandbox.gate.check import Rejected
 from promptpo_sandbox.guest import rewards, wire, worlds
 from promptpo_sandbox.guest.actions import sample
@@ -20,10 +18,11 @@ from promptpo_sandbox.guest.batches import ActionBatch, PlainBatch, batch_of
 from promptpo_sandbox.guest.construct import compiled, construct
 from promptpo_sandbox.guest.debug import encode_kept
 from promptpo_sandbox.guest.errors import ContractError, describe_failure, remember_source
-from promptpo_sandbox.guest.facades import EpisodeModules, Modules, names_in
+from promptpo_sandbox.guest.facades import EpisodeModules, Modules
 from promptpo_sandbox.guest.namespace import Output, restricted, unrestricted
 from promptpo_sandbox.guest.outbox import Outbox
 from promptpo_sandbox.guest.plain import decode, encode
+from promptpo_sandbox.guest.rows import Rows
 from promptpo_sandbox.guest.seen import encode_seen, watch
 from promptpo_sandbox.guest.simulating import imagine
 from promptpo_sandbox.guest.simulators import SimulatorService
@@ -85,7 +84,6 @@ class GuestLoop:
         self.modules = modules
         self.code: CodeType | None = None
         self._modules_of: dict[CodeType, Callable[[bytes], EpisodeModules]] = {}
-        self._apart = False
         self.gate = True
         self.output_limit = 0
         self.slow_seconds = SLOW_SECONDS
@@ -97,8 +95,7 @@ class GuestLoop:
         self._running: Output | None = None
         self._acts: list[Callable[[Any], Any]] = []
         self._watchful = False
-        self.row_dtype: np.dtype[Any] = np.dtype(float)
-        self.row_shape: tuple[int, ...] | None = None
+        self._rows = Rows()
         self.read_size = 65536
         self._rest = b""
         self.printed: list[tuple[Output, str]] = []
@@ -110,29 +107,17 @@ class GuestLoop:
         while True:
             kind, payload = self._receive()
             if kind == wire.STEP_FIXED:
-                self._step(self._rows(payload))
+                self._step(self._rows.read(payload, len(self.lanes)))
             elif kind == wire.STEP_PLAIN:
-                self._step(decode(payload[HEADER.size :]))
+                self._step(decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.LANES:
-                self._change_lanes(decode(payload[HEADER.size :]))
+                self._change_lanes(decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.LAYOUT:
-                name, shape = decode(payload[HEADER.size :])
-                self.row_dtype, self.row_shape = np.dtype(name), None if shape is None else tuple(shape)
+                self._rows = Rows(*decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.LOAD:
-                self._load(decode(payload[HEADER.size :]))
+                self._load(decode(payload[HEADER.size :], trusted=True))
             elif kind == wire.ASK:
-                self._answer(*decode(payload[HEADER.size :]))
-
-    def _rows(self, payload: bytes) -> list[Any]:
-        """Observations in the announced layout: ints, or arrays that a policy may write to."""
-        flat = np.frombuffer(payload, self.row_dtype, offset=HEADER.size)
-        if self.row_shape is None:
-            integers: list[Any] = flat.tolist()
-            return integers
-        if not self.row_shape:
-            return [np.array(number) for number in flat]
-        rows = flat.reshape(len(self.lanes), *self.row_shape)
-        return [row.copy() for row in rows] if self._apart else list(rows.copy())
+                self._answer(*decode(payload[HEADER.size :], trusted=True))
 
     def _receive(self) -> tuple[int, bytes]:
         """The kind of the next message and the message, header included."""
@@ -195,7 +180,6 @@ class GuestLoop:
             self._outbox.fail("rejected", code.message, code.detail)
             return
         self.code = code
-        self._apart = "base" in names_in(self.code)  # an array's base would show the other lanes' rows
         remember_source(source)
         self._acknowledge(1)
 
@@ -231,8 +215,7 @@ class GuestLoop:
             try:
                 lane.policy = construct(self._module(digest, output), params)
                 lane.act = lane.policy.act
-                if self.seen:
-                    watch(lane.policy, lane.note_seen)
+                watch(lane.policy, lane.note_seen)
             except BaseException as error:  # noqa: BLE001 - reported to the host
                 self._acknowledge(ready)
                 ready = 0
@@ -346,7 +329,7 @@ class GuestLoop:
     def _add_kept(self, lane: RunningPolicy) -> None:
         """Let a policy's action take along what it keeps in its ``debug``, and what it has perceived."""
         if self.debug:
-            seen, lane.seen = lane.seen, None
+            seen, lane.seen = lane.seen if self.seen else None, None
             for kind, data in ((wire.DEBUG, encode_kept(lane.policy)), (wire.SEEN, encode_seen(seen))):
                 if data:
                     self._outbox.add_aside(kind, data, lane.index)

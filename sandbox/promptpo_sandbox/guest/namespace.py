@@ -8,9 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from promptpo_sandbox.gate.names import BUILTINS, MODULES
-from promptpo_sandbox.guest.facades import EpisodeModules, Facade, facade
-
-MODULE_NAME = "policy"
+from promptpo_sandbox.guest.facades import MODULE_NAME, EpisodeModules, Facade, facade
 
 
 class Output:

@@ -129,18 +129,23 @@ _WRITERS: dict[type, Callable[[Any, Callable[[bytes], None], int], None]] = {
 }
 
 
-def decode(data: bytes, *, max_values: int | None = None) -> Any:
+MAX_VALUES = 1 << 22
+"""Values that bytes may hold which nobody vouches for, unless the caller knows how many there can be."""
+
+
+def decode(data: bytes, *, max_values: int = MAX_VALUES, trusted: bool = False) -> Any:
     """The value of an encoding; arrays are fresh and writable.
 
     Args:
         data: The encoding.
-        max_values: For bytes that nobody vouches for: how many values there may be, so that time and memory
-            are bounded; keys of dicts must then be text or small integers, whose hashes cannot be made to meet.
+        max_values: How many values there may be, so that time and memory are bounded; keys of dicts must be text or
+            small integers, whose hashes cannot be made to meet.
+        trusted: Whether there are no such bounds: for what this project has written itself, and nobody else could.
 
     Raises:
         PlainDataError: The bytes are not the encoding of one value, or of too many.
     """
-    reader = _Reader(data, max_values)
+    reader = _Reader(data, None if trusted else max_values)
     try:
         value = reader.value(0)
     except PlainDataError:

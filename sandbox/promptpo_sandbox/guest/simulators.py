@@ -109,8 +109,8 @@ class SimulatorService:
     def _compare(self, request: dict[str, Any]) -> str:
         """Why a policy cannot act in lanes; empty where it acts there as lone copies do."""
         vectors = request["trials"]
-        module = self._policy(request["policy"], request["source_bytes"], request["digest"])
         try:
+            module = self._policy(request["policy"], request["source_bytes"], request["digest"])
             together = LanePlayer(module, vectors, request["layouts"])
             alone = CopyPlayer(module, vectors, request["layouts"])
             lanes = self._simulator(request)

@@ -41,7 +41,7 @@ WRONG = [
     "optimize CartPole-v1 --model search --out run", "optimize CartPole-v1 --model search --track nowhere:x",
     "resume none", "resume empty", "resume run --rounds 0",
     "show none", "show empty", "show fine.py", "show run r9c9",
-    "export none", "export run r9c9", "export begun", "export run -o none/policy.py", "export run --world world.py",
+    "export none", "export run r9c9", "export begun", "export run -o none/policy.py",
     "evaluate none.py", "evaluate none.py --env CartPole-v1", "evaluate empty", "evaluate fine.py",
     "evaluate fine.py --env NoSuch-v0", "evaluate fine.py --env CartPole-v1 --episodes 0",
     "play none.py --env CartPole-v1", "play fine.py", "play fine.py --env CartPole-v1 --video film.xyz",

@@ -33,7 +33,7 @@ def test_a_class_and_a_function_in_a_module_are_built() -> None:
     """Both take keyword arguments; a horizon of the task and one of the function both hold."""
     assert make_env(Task(f"{HERE}:Lift", {"floors": 9})).unwrapped.floors == 9
     assert make_env(Task(f"{HERE}:Lift", {}, 5)).spec.max_episode_steps == 5
-    assert make_env(Task(f"{HERE}:short_lift", {"floors": 3})).spec.max_episode_steps == 7
+    assert make_env(Task(f"{HERE}:short_lift()", {"floors": 3})).spec.max_episode_steps == 7
 
 
 def test_a_class_in_a_file_is_built_once_imported_and_described(file: Any) -> None:
@@ -114,13 +114,41 @@ def test_a_wrong_wrapper_is_one_sentence(name: Any, says: str) -> None:
 def test_what_builds_no_environment_is_one_sentence(name: str, says: str) -> None:
     """Functions that return something else, and what is no function."""
     with pytest.raises(PromptPOError, match=says):
-        make_env(Task(f"{HERE}:{name}"))
+        make_env(Task(f"{HERE}:{name}()"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os:system",
+        "subprocess:Popen",
+        "subprocess:getoutput",
+        "builtins:print",
+        "functools:partial",
+        "pathlib:Path",
+        "shutil:rmtree",
+        f"{HERE}:short_lift",
+        f"{HERE}:several",
+    ],
+)
+def test_what_is_no_environment_is_not_called(name: str, tmp_path: Path) -> None:
+    """A name that somebody else wrote is no command: what is called without being an environment's class was asked for as such."""
+    marked = tmp_path / "called"
+    for kwargs in (
+        {"command": f"touch {marked}"},
+        {"args": ["touch", str(marked)]},
+        {"cmd": f"touch {marked}"},
+        {},
+    ):
+        with pytest.raises(UsageError, match="so it is not called"):
+            make_env(Task(name, kwargs))
+    assert not marked.exists()
 
 
 def test_objects_of_a_module_are_named_by_it() -> None:
     """So runs with them can be resumed and played anywhere the module is."""
     assert named(Lift) == f"{HERE}:Lift"
-    assert named(short_lift) == f"{HERE}:short_lift"
+    assert named(short_lift) == f"{HERE}:short_lift()"
     assert named("CartPole-v1") == "CartPole-v1"
 
 

@@ -293,7 +293,7 @@ def test_a_marker_in_a_policy_is_only_text(tmp_path: Path) -> None:
     """What the policy itself contains never decides where it ends."""
     source = f'x = """\n{MARKER}\n"""\n{BARE}'
     text = write(tmp_path, source, "CartPole-v1").read_text()
-    assert ast.dump(ast.parse(policy_part(text)).body[1]) == ast.dump(ast.parse(source).body[0])
+    assert ast.dump(ast.parse(policy_part(text)).body[2]) == ast.dump(ast.parse(source).body[0])
     assert task_of(text) == Task("CartPole-v1")
 
 

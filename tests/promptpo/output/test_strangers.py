@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
 import shutil
+import struct
 import time
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,13 +17,15 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
+from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import write_atomically
-from promptpo.output.exporting import gated
-from promptpo.output.world import environment_module
+from promptpo.output.exporting import gated, task_of
 from promptpo.program import Program
+from promptpo.run.artifacts import inflate
 from promptpo.run.config import load_config
 from promptpo.run.journal import Event, read_events
+from promptpo.run.origin import MAX_STRANGERS_FILE_BYTES
 from promptpo.run.state import RunState
 from promptpo.session import results
 
@@ -72,84 +78,6 @@ def test_candidates_are_called_as_files_may_be(tmp_path: Path, name: str) -> Non
     with pytest.raises(RunError, match="which is no file's name"):
         results._write_policies(run, attempts)
     assert [path.name for path in tmp_path.rglob("*")] == ["deep", "run", "policies"]
-
-
-WORLD = """
-class World:
-    def __init__(self, obs, rng):
-        self.obs = obs
-    def step(self, action):
-        return self.obs, 0.0, False
-    def sync(self, obs):
-        self.obs = obs
-"""
-
-
-@pytest.mark.parametrize(
-    ("field_name", "value"),
-    [
-        ("source", "import os" + WORLD),
-        ("start", "__import__('os').getcwd()"),
-        ("start", "np.load('x')"),
-        ("written", ["spaces.Discrete(2) if print(1) else 0", "spaces.Discrete(2)"]),
-        ("written", ["spaces.Discrete(2)", "(lambda: 0)()"]),
-    ],
-)
-def test_a_world_of_a_journal_is_no_code(field_name: str, value: Any) -> None:
-    """Spaces and starts are plain expressions, and the model has passed the gate."""
-    data = {
-        "source": WORLD,
-        "steps": 1,
-        "score": {},
-        "starts": [0],
-        "horizon": 10,
-        "written": ["spaces.Discrete(2)", "spaces.Discrete(2)"],
-        "start": "int(start)",
-    }
-    with pytest.raises(RunError):
-        environment_module({**data, field_name: value}, "X-v0")
-
-
-FULL = {
-    "source": WORLD,
-    "steps": 1,
-    "score": {"failure": "it is a test"},
-    "starts": [[0.0, 1.0]],
-    "horizon": 10,
-    "written": ["spaces.Box(-1.0, 1.0, (2,), dtype=np.float64)", "spaces.Discrete(2)"],
-    "start": "np.array(start, dtype=np.float64)",
-}
-
-
-def world_of(text: str) -> Any:
-    """The environment of an exported world, made."""
-    module: dict[str, Any] = {"__name__": "w"}
-    exec(text, module)  # noqa: S102 - what a person does with the file
-    return module["WorldEnv"]()
-
-
-def test_a_world_keeps_its_own_names() -> None:
-    """What is added to a model does not take the place of what the model calls so, and brings its own numpy."""
-    source = WORLD.replace("self.obs, 0.0", "self.obs, step(1.0) + STARTS + spaces + np")
-    own = "STARTS = 5.0\nspaces = np = 0.5\ndef step(x):\n    return 2.0 * x\n"
-    env = world_of(environment_module({**FULL, "source": own + source}, "X-v0"))
-    assert env.reset(seed=1)[0].tolist() == [0.0, 1.0]
-    assert env.step(0)[1] == 8.0
-
-
-def test_the_header_of_a_world_is_plain_text() -> None:
-    """Whatever its task is called, and whatever its docstring says by escapes."""
-    source = '"""a\\u202e\\x00\\ud800 \\"\\"\\" b"""\n' + WORLD
-    text = environment_module({**FULL, "source": source}, 'X"""\u202e\x00-v0')
-    assert not {character for character in text if not (character.isprintable() or character == "\n")}
-    assert world_of(text).reset(seed=1)
-
-
-@pytest.mark.parametrize("start", [[float("nan"), 0.0], [0.0, float("-inf")]])
-def test_a_world_starts_from_numbers(start: Any) -> None:
-    """No file is written that cannot be imported."""
-    with pytest.raises(ValueError, match="JSON"):
-        environment_module({**FULL, "starts": [start]}, "X-v0")
 
 
 @pytest.mark.parametrize(
@@ -209,3 +137,96 @@ def test_dicts_that_spread_themselves_are_read_at_once(source: str) -> None:
     began = time.process_time()
     assert not Program.parse(source + "class Policy:\n    def act(self, obs):\n        return 0\n").params
     assert time.process_time() - began < 1
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that somebody else made."""
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(RECORDED / "search", tmp_path / "stranger"))
+
+
+def change_task(run: Path, **settings: str) -> None:
+    """Have a run's configuration say something else of its environment."""
+    config = run / "config.toml"
+    text = config.read_text()
+    for name, value in settings.items():
+        text = re.sub(rf"(?m)^{name} = .*$\n?", "", text)
+        text = text.replace("[task]\n", f"[task]\n{name} = {value}\n")
+    config.write_text(text)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"env_id": '"os:system"'},
+        {"env_id": '"os:system()"'},
+        {"env_id": '"subprocess:getoutput"'},
+        {"env_id": '"./their.py:Env"'},
+        {"env_id": '"ale_py:ALE/Pong-v5"'},
+        {"wrappers": '[{name = "os:system"}]'},
+        {"wrappers": '[{name = "FlattenObservation"}]'},
+        {"variants": '[{env_kwargs = {command = "x"}}]'},
+        {"max_episode_steps": "1000000000"},
+    ],
+    ids=str,
+)
+def test_what_is_not_built_here_is_not_written_as_code_that_builds_it(
+    stranger: Path, named: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A stranger's names become a file of ours only where they are Gymnasium's own, or trusted, or replaced."""
+    change_task(stranger, **named)
+    out = Path("theirs.py")
+    assert run(["export", str(stranger), "-o", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "--trust" in said
+    assert not out.exists()
+    assert run(["evaluate", str(stranger), "--episodes", "1"]) == 2
+    assert run(["export", str(stranger), "-o", str(out), "--env", "CartPole-v1"]) == 0
+    assert task_of(out.read_text()) == Task("CartPole-v1")
+    out.unlink()
+    assert run(["export", str(stranger), "-o", str(out), "--trust"]) == 0
+
+
+@pytest.mark.parametrize("count", [2 * 10**9, 10**15])
+def test_counts_are_not_made_into_lists(stranger: Path, count: int) -> None:
+    """A result that claims more test episodes than anybody plays costs no more than one that does not."""
+    result = stranger / "result.json"
+    found = json.loads(result.read_text())
+    found["test"]["episodes"] = count
+    result.write_text(json.dumps(found))
+    began = time.process_time()
+    assert run(["export", str(stranger), "-o", "theirs.py"]) in {0, 1}
+    assert time.process_time() - began < 5
+
+
+def packed(kind: str) -> bytes:
+    """What unpacks into far more than it seems to hold."""
+    if kind == "one hash":
+        keys = (str((2**61 - 1) * (k + 1)).encode() for k in range(200_000))
+        parts = b"".join(b"I" + struct.pack("<I", len(key)) + key + b"N" for key in keys)
+        return b"d" + struct.pack("<I", 200_000) + parts
+    item = {"dicts": b"d", "lists": b"l", "tuples": b"t", "texts": b"s"}[kind] + struct.pack("<I", 0)
+    return b"l" + struct.pack("<I", 20_000_000) + item * 20_000_000
+
+
+@pytest.mark.parametrize("kind", ["one hash", "dicts", "lists", "tuples", "texts"])
+def test_packed_rollouts_are_bounded(kind: str) -> None:
+    """What a stranger packs is refused before it takes time or memory."""
+    text = base64.b85encode(zlib.compress(packed(kind))).decode()
+    began = time.process_time()
+    with pytest.raises(ValueError, match=r"key|values"):
+        inflate(text)
+    assert time.process_time() - began < 20
+
+
+def test_a_strangers_journal_is_bounded(stranger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One of any size would take as long as its author likes."""
+    with (stranger / "journal.jsonl").open("a") as file:
+        file.write("a" * (MAX_STRANGERS_FILE_BYTES + 1))
+    for command in ("show", "export", "report"):
+        assert run([command, str(stranger)]) == 1
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert "not made here" in said

@@ -11,14 +11,17 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from promptpo import api
 from promptpo.api import begun
 from promptpo.cli.app import run as command_line
 from promptpo.envs.task import Task
+from promptpo.errors import UsageError
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Budget, Config
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
+from promptpo.session.opened import described
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.task_spec import TaskSpec
 from tests.promptpo.optimizing import Model, optimize
@@ -217,3 +220,46 @@ def test_validation_episodes_are_told_as_they_are_played() -> None:
     assert (
         found.division["validation"] == (3 * 2 + 2) * 4 * 500
     )  # two of each round, and the leader from the second on
+
+
+LONG = """
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+
+class Env(gym.Env):
+    def __init__(self):
+        self.observation_space = spaces.Box(-9, 9, (2,), np.float32)
+        self.action_space = spaces.Discrete(3)
+        {limit}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.n = 0
+        return self.np_random.uniform(-1, 1, 2).astype(np.float32), {{}}
+
+    def step(self, action):
+        self.n += 1
+        return self.np_random.uniform(-1, 1, 2).astype(np.float32), 0.0, False, self.n >= 3000, {{}}
+"""
+
+
+@pytest.mark.parametrize("limit", ["self.max_steps = 3000", "pass"])
+@pytest.mark.parametrize("steps", [400, 2000, 4000])
+@pytest.mark.parametrize("read", [False, True])
+def test_looking_at_a_task_takes_a_tenth_of_the_steps(
+    tmp_path: Path, limit: str, steps: int, read: bool
+) -> None:
+    """Whatever its episodes are like, and who writes the policies."""
+    (tmp_path / "long.py").write_text(LONG.format(limit=limit))
+    config = Config(Task(f"{tmp_path / 'long.py'}:Env"), budget=Budget(steps=steps))
+    assert described(config, read=read).sample_steps <= max(100, 0.13 * steps)
+
+
+def test_no_model_is_asked_where_the_steps_pay_for_no_evaluation(tmp_path: Path) -> None:
+    """The sentence says how many would."""
+    (tmp_path / "long.py").write_text(LONG.format(limit="self.max_steps = 3000"))
+    with pytest.raises(UsageError, match=r"do not pay.*--max-steps 18000"):
+        api.optimize(f"{tmp_path / 'long.py'}:Env", llm=ScriptedLLM([]), max_steps=4000, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -218,7 +218,7 @@ def calls_outside_the_room() -> list[tuple[Path, ast.Call]]:
     """Every call in the rooms that decide and play."""
     root = Path(__file__).parents[3] / "promptpo"
     paths = [
-        path for room in ("search", "session", "telling", "world") for path in (root / room).rglob("*.py")
+        path for room in ("search", "session", "telling", "features") for path in (root / room).rglob("*.py")
     ]
     return [
         (path, node)
@@ -237,6 +237,6 @@ def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> 
         if isinstance(call.func, ast.Attribute) and call.func.attr == "add" and len(call.args) > 1
         if isinstance(call.args[0], ast.Constant)
     }
-    assert added == {"session", "stop", "imagined"}
+    assert added == {"session", "stop"}
     rolling = {path.name for path, call in calls if ast.unparse(call.func) in {"roll_out", "play_agent"}}
     assert rolling == {"given.py"}  # which only looks whether the agent can play, and steps nothing

@@ -1,10 +1,8 @@
 """The policies that results are held against, in the real sandbox."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -13,14 +11,9 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.rollouts import evaluation_of
-from promptpo.run.config import Config
-from promptpo.run.records import Played, Seeds
-from promptpo.search.context import Feature, SearchContext
-from promptpo.search.references import LEARNT_FROM, measured_at_start, programs
-from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
+from promptpo.search.references import programs
+from promptpo_sandbox import Limits, Sandbox, Trial
 from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import WEAK
 
@@ -169,49 +162,3 @@ def test_a_resumed_run_does_not_measure_again(measured: Any) -> None:
     before = len(read_run(measured.directory)["reference"])
     resume(measured.directory, llm=ScriptedLLM(Model(default=WEAK)), rounds=2)
     assert len(read_run(measured.directory)["reference"]) == before
-
-
-def test_what_random_actions_met_is_given_to_who_learns_from_it() -> None:
-    """Their training episodes are recorded and handed on; those on validation seeds and of the zero action are not."""
-    shown: list[tuple[str, Any]] = []
-    asked: dict[str, Any] = {}
-    played: dict[str, int] = {}
-
-    class Paying:
-        """Plays one step for each seed."""
-
-        journal = SimpleNamespace(find=lambda _kind, _key: None)
-
-        async def roll_out(self, _kind: str, key: str, _subject: Any, seeds: Any, **how: Any) -> Played:
-            """As asked."""
-            asked[key] = how["record"]
-            played[key] = len(seeds)
-            episodes = tuple(
-                Episode(
-                    seed, 1.0, 1, terminated=True, truncated=False, success=None, clipped=0, policy_seconds=0.0,
-                )
-                for seed in seeds
-            )  # fmt: skip
-            rollout = Rollout(episodes, None, len(episodes), "", 0.0)
-            return Played(evaluation_of(rollout, 0.0), rollout)
-
-        def told(self, key: str) -> None:
-            """Nothing is kept twice."""
-            asked[f"{key}.told"] = True
-
-    class Watching(Feature):
-        learns = True
-
-        def watch(self, name: str, _source: str, rollout: Any) -> None:
-            """Note it."""
-            shown.append((name, rollout))
-
-    config = Config(Task("Any-v0"), recipe="model")
-    spec: Any = SimpleNamespace(action_space=spaces.Discrete(2))
-    context = SearchContext(spec, config, cast("Any", Paying()), 10)
-    asyncio.run(measured_at_start(context, Watching()))
-    assert asked == {"random": True, "random.told": True, "zero": False}
-    [(name, rollout)] = shown
-    assert name == LEARNT_FROM
-    assert [one.seed for one in rollout.episodes] == list(Seeds(0).train(config.train_episodes))
-    assert played["random"] == played["zero"] == 2 * config.train_episodes

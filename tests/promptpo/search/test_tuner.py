@@ -227,26 +227,21 @@ def _tuned_in(events: Any, round_: int) -> Any:
             )
 
 
-@pytest.mark.parametrize(("model", "tuned"), [(False, ["r1c1"]), (True, ["w1c1", "r1c1"])])
-def test_what_was_tuned_in_a_world_model_is_not_tuned_beside_the_library(
-    model: bool, tuned: list[str], tmp_path: Path
-) -> None:
-    """Where program search writes; it has been tuned already, and won the race for steps with little to gain."""
+def test_what_was_tuned_before_the_first_round_is_not_tuned_again(tmp_path: Path) -> None:
+    """Its numbers were tuned where steps are free; those of the round's programs are tuned."""
     config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
     played = Evaluation("ok", (EpisodeRecord(0, 9.0, 10),), 10)
     source = TUNABLE.strip("`\n").removeprefix("python\n")
     attempts = [
-        Attempt(Candidate("w1c1", source, 0, digest="w"), played),
+        Attempt(Candidate("s1", source, 0, digest="s", tuned={"angle": (0.0, 1.0)}), played),
         Attempt(Candidate("r1c1", source.replace("angle", "other"), 1, digest="r"), played),
     ]
-    llm = ScriptedLLM([])
-    llm.language_model = model
     with Journal(tmp_path) as journal:
-        spender = Spender(llm, None, config, journal, Ledger(config.budget))
+        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         starts = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._starts(
             History(attempts), attempts, None
         )
-    assert sorted(start.id for start in starts) == sorted(tuned)
+    assert [start.id for start in starts] == ["r1c1"]
 
 
 def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: Path) -> None:

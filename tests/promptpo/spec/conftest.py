@@ -17,7 +17,8 @@ def looked_at_once() -> Iterator[None]:
     seen: dict[tuple[int, bool], Any] = {}
     kept, looks = [], DESCRIBE.observe  # an environment that is kept has an id of its own
 
-    def observe(env: Any, name: str, *, checking: bool = False) -> Any:
+    def observe(env: Any, name: str, *, checking: bool = False, most_steps: int | None = None) -> Any:
+        assert most_steps is None
         if (id(env), checking) not in seen:
             kept.append(env)
             seen[id(env), checking] = looks(env, name, checking=checking)

@@ -28,7 +28,7 @@ PLANTED = {
     ),
     "wrong lower bound": ("Pendulum-v1", "-8 .. 8", "-7 .. 8", "angular_velocity lies in -8 .. 8"),
     "bounds the wrong way round": ("CartPole-v1", "-4.8 .. 4.8", "4.8 .. -4.8", "above the upper bound"),
-    "a bound that observations break": ("CartPole-v1", r"seen .*", "-0.01 .. 0.01", "was observed in"),
+    "a bound that observations break": ("CartPole-v1", r"# seen .*", "# -0.01 .. 0.01", "was observed in"),
     "an index that does not exist": ("CartPole-v1", r"obs\[3\]", "obs[4]", "obs[4] does not exist"),
     "a wrong shape": (
         "CartPole-v1",

@@ -5,6 +5,7 @@ another method, a reward kept in an attribute, a component that computes it, a t
 is transformed after `super().step`, and scaled copies of the state.
 """
 
+import re
 import warnings
 from functools import cache
 from typing import Any
@@ -207,7 +208,7 @@ def test_what_is_not_known_is_said_to_be(name: str) -> None:
     """A reward that cannot be told from what moves the environment is not shown; its range is."""
     text = spec_of(name).text
     assert "How it is computed is not known." in text
-    assert "steps of random actions it was " in text
+    assert re.search(r"steps of random actions\s+in \d+ episodes\s+one\s+step\s+gave", text)
 
 
 def test_code_that_disturbs_its_environment_is_not_shown() -> None:
@@ -220,15 +221,13 @@ def test_code_that_disturbs_its_environment_is_not_shown() -> None:
 def test_an_end_that_was_never_seen_is_shown_as_the_code_has_it() -> None:
     """Where no episode tells how long one may become."""
     spec = spec_of("Pond")
-    assert spec.horizon is None
-    assert "def truncated():\n    return env.t + 1 > 300" in spec.text
+    assert (spec.horizon, spec.horizon_source) == (300, "environment")
 
 
 def test_what_may_still_change_is_not_called_constant() -> None:
     """A number that only resets set, always alike, is told; of one that a step may set it is told that it was seen so."""
     text = spec_of("Pond").text
     assert "# env.scale: 2." in text
-    assert "# Not found in the observation: env.t." in text
     assert "# env.spilled: 0.0 in all steps seen." in text
 
 
@@ -236,7 +235,6 @@ def test_a_scaled_copy_is_not_called_hidden() -> None:
     """The heat stands in the observation, shifted and scaled."""
     text = spec_of("Kiln").text
     assert "# env.heat: 4 * next_obs[0] + 3." in text
-    assert "self.heat = obs[0]  # seen -0.7865 .. 0.4636; env.heat is 4 * obs[0] + 3" in text
     assert "Not found in the observation" not in text
 
 
@@ -293,9 +291,9 @@ def test_flags_that_change_are_not_taken_for_constants() -> None:
 
 def test_the_command_says_what_was_checked(capsys: pytest.CaptureFixture[str]) -> None:
     """``--check`` without a file: each part of the generated spec, and how it was held against steps."""
-    assert run(["spec", "Pendulum-v1", "--check"]) == 0
+    assert run(["spec", "Pendulum-v1", "--check", "--reveal", "named"]) == 0
     told = capsys.readouterr().out
-    assert "reward: its lines ran beside 200 steps, and gave what the environment gave" in told
+    assert "reward: its lines ran beside" in told
     assert "max_steps: 200, from: time limit" in told
 
 
@@ -340,5 +338,6 @@ def test_a_range_that_observations_break_is_that_which_was_seen() -> None:
     """What the space declares is told of numbers that keep to it."""
     env = Overflowing()
     spec, _ = describe_env(env, Task("Overflowing-v0"))
-    assert "obs[0]  # seen 0.5 .. 5" in spec.text
-    assert "obs[1]  # 0 .. 1" in spec.text
+    assert "obs[0]  # 0 .. 1, but left; seen 0.5 .. 5" in spec.text
+    assert "obs[1]  # 0 .. 1; seen" in spec.text
+    assert any("leave the bounds" in warning for warning in spec.warnings)

@@ -34,8 +34,8 @@ def spec(name: Any, **options: Any) -> Any:
 
 
 def test_flags_stay_an_array() -> None:
-    """Many numbers with the same bounds share a line."""
-    assert "self.values = obs  # 0 .. 1; 24 numbers" in spec("Lamps").text
+    """Each of up to forty numbers has a line."""
+    assert "self.x_23 = obs[23]  # 0 .. 1" in spec("Lamps").text
 
 
 def test_names_in_a_docstring_are_taken() -> None:
@@ -57,7 +57,7 @@ def test_entries_of_a_dictionary_are_named_by_their_keys() -> None:
     """And a few flags under one key are one line."""
     text = spec("Plant").text
     assert 'self.vent_2 = obs["vent_2"]' in text
-    assert 'self.alarms = obs["alarms"]  # 0 .. 1; 2 numbers' in text
+    assert 'self.alarms_1 = obs["alarms"][1]  # 0 .. 1' in text
     assert "self.a_0 = action[0]  # 0 .. 2" in text  # no name that an observation may have too
     assert check_spec(text, Task(f"{HERE}:Stranger/Plant-v0")) == []
 
@@ -66,7 +66,7 @@ def test_a_docstring_without_markdown_is_read() -> None:
     """Observation, actions and reward of a plain docstring stand where they belong."""
     text = spec("Lift").text
     assert "GO_UP = 1" in text
-    assert '"""minus the number of calls that wait."""' in text
+    assert '"""minus the number of calls that wait.' in text
     assert "8 flags for calls" in text.partition("class State")[2].partition("def __init__")[0]
     assert check_spec(text, Task(f"{HERE}:Stranger/Lift-v0")) == []
 

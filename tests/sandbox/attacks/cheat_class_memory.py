@@ -1,5 +1,5 @@
 # Tries to: remember across episodes on a library class, as the first argument of a method.
-# Must be stopped by: guest: a method sets attributes of its own objects only.
+# Must be stopped by: gate: a class of a library is no value.
 
 import collections
 

@@ -18,6 +18,9 @@ class Filter:
     def value(self, new):
         self._value = float(new)
 
+    def restart(self):
+        self.value = 0
+
     @classmethod
     def from_tau(cls, tau, dt=0.05):
         return cls(dt / (tau + dt))
@@ -41,7 +44,7 @@ class Policy:
 
     def reset(self):
         for item in self.filters:
-            item.value = 0
+            item.restart()
 
     def _left(self):
         return 0

@@ -11,6 +11,10 @@ class Node:
         self.visits = 0
         self.value = 0.0
 
+    def visit(self, value):
+        self.visits += 1
+        self.value += value
+
     def ucb(self, total):
         if self.visits == 0:
             return math.inf
@@ -34,6 +38,5 @@ class Policy:
                 path.append(node)
             value = self.rng.random() + (node.action == 1)
             for n in reversed(path):
-                n.visits += 1
-                n.value += value
+                n.visit(value)
         return max(root.children, key=lambda c: c.visits).action

@@ -10,6 +10,9 @@ def _helper(x):
 class _Inner:
     _count = 0
 
+    def count(self):
+        self._count += 1
+
 
 class Policy:
     def __init__(self):
@@ -19,7 +22,7 @@ class Policy:
 
     def _secret(self, obs):
         self._n += _helper(obs[0]) + self._m
-        self._inner._count += 1
+        self._inner.count()
         return self._n
 
     def act(self, obs):

@@ -1,0 +1,389 @@
+"""The feature: before the first round a simulator is written, fitted and searched in; real episodes decide what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptpo.errors import BudgetSpentError
+from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
+from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
+from promptpo.features.simulator.records import Version
+from promptpo.features.simulator.simulators import Simulators
+from promptpo.features.simulator.steps import RealSteps
+from promptpo.program import Program
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.control import together
+from promptpo.run.journal import from_json, to_json
+from promptpo.run.records import Attempt, Candidate
+from promptpo.search.context import Feature
+from promptpo.simulator.contract import supports
+from promptpo.simulator.network import trainable
+from promptpo.simulator.search import FINAL_LANES
+from promptpo.telling import experiments, feedback
+from promptpo.telling.feedback import number
+from promptpo.telling.limits import FIRST_EXPERIMENTS
+
+if TYPE_CHECKING:
+    from promptpo.run.history import History
+    from promptpo.search.context import SearchContext
+    from promptpo.search.sampler import Sampler
+    from promptpo.simulator.contract import Simulation
+
+PROGRAM, NETWORK = "s1", "s2"
+"""Ids of the candidates that come of a simulator."""
+
+ORIGIN = "simulator"
+"""Where they come from, as `Candidate.origin` says."""
+
+DECIDING_EPISODES = 2
+"""Real episodes of each finalist."""
+
+MAX_PROGRAMS, MAX_NETWORKS = 3, 2
+"""Finalists."""
+
+SIMULATION_ERROR = {"program": 0.05, "network": 0.2}
+"""Share by which simulated returns above chance are wrong, about: real over simulated is .94 to 1.05 for programs, .77 to 1.25 for
+networks."""
+
+SHORTFALL_SHARE = 0.25
+"""A return that is less in reality by this share of what the simulator promised above chance sends it back."""
+
+PROGRAM_SHARE = 0.9
+"""A readable program that returns this share of what a network does above chance is preferred to it."""
+
+MAX_REFITS = 2
+"""Times that a simulator is fitted anew to what was found in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedPolicy:
+    """A policy that was found in a simulator, and what it returned in reality.
+
+    Attributes:
+        found: The policy.
+        real: Its real episodes.
+    """
+
+    found: TunedProgram | TrainedNetwork
+    real: Evaluation
+
+    @property
+    def kind(self) -> str:
+        """What it is: a program or a network."""
+        return "network" if isinstance(self.found, TrainedNetwork) else "program"
+
+    @property
+    def mean(self) -> float:
+        """Mean real return; what failed is worth nothing."""
+        return self.real.mean_return if self.real.outcome == "ok" else -math.inf
+
+    @property
+    def noise(self) -> float:
+        """Standard error of the mean real return, by how far simulated episodes differ."""
+        return self.found.stderr * math.sqrt(FINAL_LANES / max(1, len(self.real.episodes)))
+
+    def estimate(self, nothing: float) -> float:
+        """Expected return, by real episodes and by what the simulator promised, each as far as it can be trusted.
+
+        Args:
+            nothing: Return of policies that know nothing.
+        """
+        if not math.isfinite(self.mean):
+            return self.mean
+        trust = (SIMULATION_ERROR[self.kind] * (abs(self.found.value - nothing) + 1e-9)) ** 2
+        share = trust / (trust + self.noise**2)
+        return share * self.mean + (1 - share) * self.found.value
+
+    def disappoints(self, nothing: float) -> bool:
+        """Whether it returned less in reality than was promised, by a large share and beyond noise."""
+        missing = self.found.value - self.mean
+        large = SHORTFALL_SHARE * max(abs(self.found.value - nothing), 1e-9)
+        return missing > max(large, 2 * self.noise)
+
+
+class SimulatorSearch(Feature):
+    """Has a simulator written, and searches in it.
+
+    Args:
+        context: Of the run.
+        sampler: Measures what comes of it.
+    """
+
+    def __init__(self, context: SearchContext, sampler: Sampler) -> None:
+        self._context, self._measurer, self._journal = context, sampler.measurer, context.journal
+        self._real = RealSteps(context)
+        self._simulators = Simulators(context, self._real)
+        self._programs = ProgramSearch(context, self._simulators)
+        self._networks = NetworkTraining(
+            self._simulators, context.config.seed, context.config.switches.simulated_steps
+        )
+
+    async def before_round(self, round_: int, history: History) -> None:
+        """Before the first round: all of it."""
+        if round_ != 1:
+            return
+        begun = self._journal.find("real", "held1") is not None
+        if not begun and self._journal.find("decision", "r1.where") is not None:
+            return  # the run began without
+        spec = self._context.spec
+        reason = supports(spec.observation_space, spec.action_space)
+        if reason:
+            self._say("supports", f"no simulator: {reason.rstrip('.')}")
+            return
+        with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
+            await self._search(history)
+
+    def _say(self, key: str, text: str) -> None:
+        """Say in the journal what a step came to."""
+        self._journal.once("note", f"s.{key}", lambda: text)
+
+    async def _search(self, history: History) -> None:
+        await self._real.take_random()
+        if not self._real.held:
+            self._say("written", "no simulator: no episode of random actions could be recorded")
+            return
+        version = await self._simulators.written(history)
+        if version is None:
+            self._say(
+                "written",
+                f"no simulator: {self._simulators.declined or 'none that was written could be used'}",
+            )
+            return
+        self._say("written", self._quality(version))
+        self._journal.once("decision", "s.version0", lambda: version.key)
+        nothing = self._nothing(history)
+        programs, networks = await self._found(version, nothing, history)
+        finalists = await self._decided(version, programs, networks, nothing, history)
+        await self._recorded(finalists, programs, history)
+
+    @staticmethod
+    def _nothing(history: History) -> float:
+        """Return of policies that know nothing, the better of both."""
+        return max([one.mean_return for one in history.references.values()], default=0.0)
+
+    @staticmethod
+    def _quality(version: Version) -> str:
+        errors = version.errors
+        explained = (
+            ", ".join(f"{errors.explained(ahead):.4f}" for ahead in (1, 5, 25)) if errors else "unknown"
+        )
+        several = (
+            f"; its form is in doubt, so {len(version.vectors)} sets of numbers are searched in"
+            if len(version.vectors) > 1
+            else ""
+        )
+        return f"simulator written: explains {explained} of what happens 1, 5 and 25 steps ahead{several}"
+
+    # In the simulator
+
+    async def _found(
+        self, version: Version, nothing: float, history: History
+    ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
+        simulation = self._simulators.simulation(version)
+        untrained = trainable(simulation.observation_space, simulation.action_space)
+        if self._context.config.policy == "program":
+            untrained = "--policy program wants none"
+
+        async def written() -> list[TunedProgram]:
+            programs = await self._programs.begin(simulation, self._evidence(version, history))
+            for n, one in enumerate(programs):
+                self._say(f"{one.id}", f"{one.idea} Simulated return {number(one.value)}")
+                if not n:
+                    programs[0] = await self._programs.go_on(one, simulation, nothing)
+            return sorted(programs, key=lambda one: -one.value)
+
+        async def trained() -> list[TrainedNetwork]:
+            if untrained:
+                self._say("networks", f"no network is trained in the simulator: {untrained}")
+                return []
+            found = await self._networks.train(simulation)
+            said = ", ".join(number(one.value) for one in found) or "all of them failed"
+            self._say("networks", f"networks trained in the simulator: simulated return {said}")
+            return found
+
+        async with asyncio.TaskGroup() as group:
+            writing, training = group.create_task(written()), group.create_task(trained())
+        programs, networks = writing.result(), training.result()
+        if programs:
+            programs = await self._programs.grow(programs, simulation, nothing, next(iter(networks), None))
+            programs = await self._finished(programs, simulation)
+        return programs, networks
+
+    async def _finished(self, programs: Sequence[TunedProgram], simulation: Simulation) -> list[TunedProgram]:
+        """The finalists: the best pruned and rounded, the best rounded alone, and the next."""
+        best, *others = programs
+        jobs = [(best, True), (best, False), *((one, False) for one in others[: MAX_PROGRAMS - 2])]
+        found = await together(self._programs.finish(one, simulation, prune=prune) for one, prune in jobs)
+        return list({one.source: one for one in found}.values())
+
+    @staticmethod
+    def _evidence(version: Version, history: History) -> str:
+        """What the writer of programs is told beside the task."""
+        said = "\n".join(f"- {line}" for line in version.worlds)
+        known = experiments.section(history.experiments, FIRST_EXPERIMENTS)
+        return f"{said}\n\n{known}".strip()
+
+    # In reality
+
+    async def _decided(
+        self,
+        version: Version,
+        programs: list[TunedProgram],
+        networks: list[TrainedNetwork],
+        nothing: float,
+        history: History,
+    ) -> list[VerifiedPolicy]:
+        """Real episodes of the finalists, best first; where they disappoint, the simulator is fitted anew and the search goes on."""
+        decided: list[VerifiedPolicy] = []
+        for n in range(MAX_REFITS + 1):
+            most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
+            found: list[TunedProgram | TrainedNetwork] = [*programs[: most[0]], *networks[: most[1]]]
+            latest = await self._played(found, n)
+            decided += latest
+            decided.sort(key=lambda one: -one.estimate(nothing))
+            if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
+                break  # the best of all keeps what was promised
+            if n == MAX_REFITS or not self._room(1):
+                break
+            short = [one for one in latest if one.disappoints(nothing)]
+            version = await self._refitted(version, n + 1, short, history)
+            programs, networks = await self._gone_on(version, programs, networks, nothing, n + 1)
+        return decided
+
+    def _room(self, policies: int) -> int:
+        """Real episodes of each of so many policies that the steps pay for."""
+        each = self._real.left // max(1, policies * self._context.horizon)
+        return min(DECIDING_EPISODES, each)
+
+    async def _played(self, found: Sequence[TunedProgram | TrainedNetwork], n: int) -> list[VerifiedPolicy]:
+        """Real episodes of as many finalists as the steps pay for."""
+        count = self._journal.once("decision", f"s.finalists{n}", lambda: self._payable(len(found)))
+        episodes, policies = count["episodes"], found[: count["policies"]]
+        if not policies or not episodes:
+            return []
+        with contextlib.suppress(BudgetSpentError):
+            real = await self._real.decide(f"finalists{n}", [one.source for one in policies], episodes, n)
+            finalists = [
+                VerifiedPolicy(one, each.evaluation) for one, each in zip(policies, real, strict=True)
+            ]
+            for one in finalists:
+                promise = {
+                    "kind": one.kind,
+                    "promised": one.found.value,
+                    "earned": one.mean,
+                    "episodes": len(one.real.episodes),
+                }
+                key = f"s.{n}.{one.found.id}.{len(one.found.source)}"
+                self._journal.once("verified", key, lambda: promise)  # noqa: B023 - called at once
+                self._say(
+                    key.removeprefix("s."),
+                    f"{one.kind} {one.found.id}: simulated return {number(one.found.value)}, real {number(one.mean)} in {len(one.real.episodes)} episodes",
+                )
+            return finalists
+        return []
+
+    def _payable(self, policies: int) -> dict[str, int]:
+        """How many of some policies play how many episodes: fewer policies before fewer episodes."""
+        for count in range(policies, 0, -1):
+            if self._room(count) >= DECIDING_EPISODES:
+                return {"policies": count, "episodes": DECIDING_EPISODES}
+        return {"policies": min(policies, 1), "episodes": self._room(1)}
+
+    async def _refitted(
+        self, version: Version, n: int, short: Sequence[VerifiedPolicy], history: History
+    ) -> Version:
+        """The simulator fitted to what it promised too much of; its writer is told of the difference, too."""
+        lines = tuple(
+            f"{one.found.id}, a policy that was found in it: real {number(one.mean)}, simulated {number(one.found.value)}"
+            for one in short
+        )
+        again = await self._simulators.refitted(version, n)
+        again = again.with_worlds(lines)
+        better = await self._simulators.corrected(again, history, at_most=1)
+        chosen = better if better is not None else again
+        self._journal.once("decision", f"s.version{n}", lambda: chosen.key)
+        self._say(
+            f"refit{n}", f"reality disappointed, and the simulator was fitted anew: {self._quality(chosen)}"
+        )
+        return chosen
+
+    async def _gone_on(
+        self,
+        version: Version,
+        programs: Sequence[TunedProgram],
+        networks: Sequence[TrainedNetwork],
+        nothing: float,
+        n: int,
+    ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
+        simulation = self._simulators.simulation(version)
+        tuned = [
+            await self._programs.go_on(one, simulation, nothing, legs=1, name=f"refit{n}.")
+            for one in programs[:1]
+        ]
+        return (
+            [await self._programs.finish(one, simulation, prune=False) for one in tuned],
+            [await self._networks.go_on(one, simulation, n) for one in networks[:1]],
+        )
+
+    async def _recorded(
+        self, finalists: Sequence[VerifiedPolicy], programs: Sequence[TunedProgram], history: History
+    ) -> None:
+        """The best program as a candidate like any other; the best network for when the search is over."""
+        readable = [one.found for one in finalists if isinstance(one.found, TunedProgram)]
+        chosen = next(iter([*readable, *programs]), None)
+        if chosen is not None:
+            candidate = Candidate(PROGRAM, chosen.source, 0, origin=ORIGIN, tuned=chosen.changes)
+            prose = f"Found in a simulator, which promised {number(chosen.value)}."
+            self._measurer.recorded(await self._measurer.measure(candidate, history, prose=prose))
+        trained = [
+            one for one in finalists if isinstance(one.found, TrainedNetwork) and math.isfinite(one.mean)
+        ]
+        if trained:
+            best = trained[0]
+            data = {
+                "source": best.found.source,
+                "simulated": best.found.value,
+                "evaluation": to_json(best.real),
+            }
+            self._journal.once("decision", "s.network", lambda: data)
+
+    # When the search is over
+
+    def conclude(self, history: History) -> Mapping[str, Attempt]:
+        """Put the network beside the best program, and let it lead where it is what the user wants."""
+        data = self._journal.find("decision", "s.network")
+        if data is None:
+            return {}
+        candidate = Candidate(
+            NETWORK, data["source"], 0, digest=Program.parse(data["source"]).digest, origin=ORIGIN
+        )
+        evaluation = from_json(Evaluation, data["evaluation"])
+        prose = f"A network that was trained in a simulator, which promised {number(data['simulated'])}."
+        network = Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose)
+        if history.find(NETWORK) is None:
+            self._measurer.recorded(network)
+        program = next((one for one in history.ranked() if one.id != NETWORK), None)
+        if self._network_leads(history, program, network):
+            name = f"product.{program.id if program else ''}.{self._context.config.policy}"
+            self._journal.once("lead", name, lambda: {"leader": NETWORK, "change": ""})
+        elif program is not None and history.leader_id == NETWORK:
+            name = f"product.{NETWORK}.{program.id}.{self._context.config.policy}"
+            self._journal.once("lead", name, lambda: {"leader": program.id, "change": ""})
+        return {"network": network} | ({"program": program} if program is not None else {})
+
+    def _network_leads(self, history: History, program: Attempt | None, network: Attempt) -> bool:
+        """Whether the network is to be the best of the run, as the user says or by what both have returned."""
+        wanted = self._context.config.policy
+        if program is None or wanted == "network":
+            return True
+        if wanted == "program":
+            return False
+        nothing = self._nothing(history)
+        share = 1.0 if wanted == "any" else PROGRAM_SHARE
+        theirs = network.evaluation.mean_return - nothing
+        return history.evidence(program).mean_return - nothing < share * theirs

@@ -1,0 +1,87 @@
+"""Small networks that learn in a simulator, where their packages are installed: a yardstick, and a product of its own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptpo.run.control import together
+from promptpo.simulator.network import NetworkResult, TrainNetwork
+from promptpo.telling.feedback import number
+from promptpo_sandbox.simulators import SimulatorFailedError
+
+if TYPE_CHECKING:
+    from promptpo.features.simulator.simulators import Simulators
+    from promptpo.simulator.contract import Simulation
+
+SEEDS = 2
+"""Networks that are trained."""
+
+STEPS, MORE_STEPS = 1.5, 0.5
+"""Simulated steps of each, and after a simulator was fitted anew, in those of one start of a program's tuning."""
+
+BEHIND_SHARE = 0.1
+"""A network that is behind the best by more than this share of its return has not converged, and is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedNetwork:
+    """A network that was trained in a simulator.
+
+    Attributes:
+        id: Its name in the journal.
+        source: A policy module with its weights.
+        value: Mean simulated return.
+        stderr: Its standard error.
+        state: To go on from.
+    """
+
+    id: str
+    source: str
+    value: float
+    stderr: float
+    state: str
+
+    @property
+    def line(self) -> str:
+        """What a writer of programs is told of it."""
+        return (
+            f"A network of two layers, trained in the same simulator by PPO. Simulated return {number(self.value)} ± "
+            f"{number(self.stderr)}: so much is possible."
+        )
+
+
+class NetworkTraining:
+    """Trains networks in a simulator.
+
+    Args:
+        simulators: Does the work.
+        seed: Of the run.
+        steps: Simulated ones of one start of a program's tuning.
+    """
+
+    def __init__(self, simulators: Simulators, seed: int, steps: int) -> None:
+        self._simulators, self._seed, self._steps = simulators, seed, steps
+
+    async def train(self, simulation: Simulation) -> list[TrainedNetwork]:
+        """The networks that have converged, best first."""
+        steps = round(STEPS * self._steps)
+        works = (TrainNetwork(simulation, self._seed + n, steps) for n in range(1, SEEDS + 1))
+        trained = await together(self._trained(f"n{n}", work) for n, work in enumerate(works, 1))
+        found = sorted((one for one in trained if one is not None), key=lambda one: -one.value)
+        return [one for one in found if one.value >= found[0].value - BEHIND_SHARE * abs(found[0].value)]
+
+    async def go_on(self, network: TrainedNetwork, simulation: Simulation, n: int) -> TrainedNetwork:
+        """The same after more steps in a simulator that was fitted anew."""
+        work = TrainNetwork(simulation, self._seed + n, round(MORE_STEPS * self._steps), network.state)
+        return await self._trained(f"{network.id}.refit{n}", work) or network
+
+    async def _trained(self, key: str, work: TrainNetwork) -> TrainedNetwork | None:
+        try:
+            found = await self._simulators.work(key, work, NetworkResult)
+        except SimulatorFailedError:
+            return None
+        if not math.isfinite(found.value):
+            return None
+        return TrainedNetwork(key.partition(".")[0], found.source, found.value, found.stderr, found.state)

@@ -1,0 +1,303 @@
+"""Programs for a simulator: written in several forms, tuned on free steps, grown, pruned, rounded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.features.simulator import prompts
+from promptpo.llm.base import Message
+from promptpo.program import Program, answers
+from promptpo.run.control import together
+from promptpo.search.programs.library import structures_for, write_program
+from promptpo.simulator.finish import Prune, PruneResult, Round, RoundResult
+from promptpo.simulator.play import Play, SimulatedEpisodes
+from promptpo.simulator.search import Search, SearchResult
+from promptpo.telling import prompting
+from promptpo.telling.feedback import number
+from promptpo_sandbox.simulators import SimulatorFailedError
+
+if TYPE_CHECKING:
+    from promptpo.features.simulator.networks import TrainedNetwork
+    from promptpo.features.simulator.simulators import Simulators
+    from promptpo.search.context import SearchContext
+    from promptpo.simulator.contract import Simulation
+    from promptpo.simulator.search import SearchState
+
+STRUCTURES = 3
+"""Forms that one request asks for."""
+
+FIRST_STARTS = 3
+"""Starts of each form, of as many simulated steps as the recipe says; after these the order of forms is final or nearly so."""
+
+TRIAL_LANES, TRIAL_STEPS = 9, 50
+"""Short episodes that show whether a program runs at all."""
+
+LEG, MAX_LEGS = 3, 4
+"""The best goes on by legs of so many times as many simulated steps, while it gains."""
+
+LEG_GAIN = 0.02
+"""A leg that gains less than this share of what is above doing nothing is the last."""
+
+LEAST_WIDTH = 0.05
+"""Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
+
+MAX_GROWTHS = 2
+"""Times that a model is asked to make the best program better."""
+
+
+@dataclass(frozen=True, slots=True)
+class TunedProgram:
+    """A program with numbers that were tuned in a simulator.
+
+    Attributes:
+        id: Its name in the journal.
+        source: The module.
+        value: Mean simulated return.
+        stderr: Its standard error.
+        state: To go on from; None where it was pruned or rounded.
+        moved: What became of its numbers, in lines.
+        begun: The module as it was written.
+    """
+
+    id: str
+    source: str
+    value: float
+    stderr: float
+    state: SearchState | None = None
+    moved: tuple[str, ...] = ()
+    begun: str = ""
+
+    @property
+    def changes(self) -> dict[str, tuple[float, float]]:
+        """What tuning made of the numbers that it came with."""
+        before, after = Program.parse(self.begun).params, Program.parse(self.source).params
+        return {name: (before[name][0], after[name][0]) for name in after if name in before}
+
+    @property
+    def idea(self) -> str:
+        """The first sentence of its docstring."""
+        return (
+            Program.parse(self.source).docstring.strip().partition("\n")[0][:200]
+            or "a program without a docstring"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTrial:
+    """Whether a program runs in a simulator.
+
+    Attributes:
+        what: What it did wrong, after its name; empty where nothing.
+        problem: A sentence about it.
+        detail: The traceback.
+    """
+
+    what: str = ""
+    problem: str = ""
+    detail: str = ""
+
+
+class ProgramSearch:
+    """Searches for readable programs in a simulator.
+
+    Args:
+        context: Of the run.
+        simulators: Does the work.
+    """
+
+    def __init__(self, context: SearchContext, simulators: Simulators) -> None:
+        self._context, self._spender, self._simulators = context, context.spender, simulators
+        self._system, self._seed = prompts.policies_system(context), context.config.seed
+        self._steps = context.config.switches.simulated_steps
+
+    async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
+        """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
+        if self._context.learns:
+            text = await self._ask("s.structures", prompts.structures_request(evidence))
+            sources = answers.every(text, class_name="Policy")[:STRUCTURES]
+        else:
+            sources = self._library()
+        found = await together(
+            self._tuned(f"p{n}", source, simulation) for n, source in enumerate(sources, 1)
+        )
+        return sorted((one for one in found if one is not None), key=lambda one: -one.value)
+
+    def _library(self) -> tuple[str, ...]:
+        """Programs of the library, where no model writes any."""
+        spec = self._context.spec
+        spaces = spec.observation_space, spec.action_space
+        genomes = [one for one in structures_for(*spaces) if one.structure != "table"]
+        return tuple(write_program(one, *spaces, seen=spec.firsts) for one in genomes[:STRUCTURES])
+
+    async def _tuned(
+        self, key: str, source: str, simulation: Simulation, begun: SearchState | None = None
+    ) -> TunedProgram | None:
+        """A program with tuned numbers; one that fails, or cannot play side by side with itself, is repaired once.
+
+        Args:
+            key: Its name.
+            source: The module.
+            simulation: Where.
+            begun: Where the search for the program that it was grown from has come to; None where it was not.
+        """
+        trial = await self._tried(f"{key}.trial", source, simulation)
+        if trial.problem:
+            question = prompting.render(
+                "repair",
+                subject="program",
+                what=trial.what,
+                source=source.strip(),
+                error=trial.problem,
+                detail=trial.detail,
+            )
+            answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
+            source = source if answer.problem else answer.source
+        search = Search(
+            simulation, source, self._seed, self._steps, FIRST_STARTS, widths=_widths(source, begun)
+        )
+        found = await self._search(key, search)
+        if found is None or not math.isfinite(found.value):
+            return None
+        return self._program(key, found, source)
+
+    async def _tried(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
+        """A few short episodes with the numbers as they were written."""
+
+        async def play() -> ProgramTrial:
+            work = Play(simulation, source, lanes=TRIAL_LANES, seed=self._seed, horizon=TRIAL_STEPS)
+            try:
+                found: SimulatedEpisodes = await self._spender.executor.simulate(work)
+            except SimulatorFailedError:
+                return ProgramTrial()
+            if found.failure is not None:
+                return ProgramTrial(
+                    "failed in the simulator", found.failure.message, found.failure.detail[:2000].strip()
+                )
+            one_by_one = "can only play one episode after the other, not many side by side"
+            return ProgramTrial(one_by_one, found.why_alone) if found.why_alone else ProgramTrial()
+
+        return await self._simulators.once(key, play, ProgramTrial)
+
+    @staticmethod
+    def _program(key: str, found: SearchResult, begun: str) -> TunedProgram:
+        ranges = Program.parse(found.source).params
+        moved = tuple(
+            f"{one.name}: {number(one.begin)} became {number(one.value)} within {number(ranges[one.name][1])} .. {number(ranges[one.name][2])}, {one.note}"
+            for one in found.moved
+            if one.note
+        )
+        return TunedProgram(key, found.source, found.value, found.stderr, found.state, moved, begun)
+
+    async def _search(self, key: str, work: Search) -> SearchResult | None:
+        try:
+            return await self._simulators.work(key, work, SearchResult)
+        except SimulatorFailedError:
+            return None
+
+    async def go_on(
+        self,
+        program: TunedProgram,
+        simulation: Simulation,
+        nothing: float,
+        *,
+        legs: int = MAX_LEGS,
+        name: str = "on",
+    ) -> TunedProgram:
+        """A program with numbers that are tuned on, while that gains.
+
+        Args:
+            program: To begin with.
+            simulation: Where.
+            nothing: What doing nothing returns, or acting at random.
+            legs: At most.
+            name: Of the occasion, in the journal.
+        """
+        for leg in range(1, legs + 1):
+            if program.state is None:
+                break
+            steps = LEG * self._steps
+            work = Search(simulation, program.source, self._seed + leg, steps, 1, resume=(program.state,))
+            found = await self._search(f"{program.id}.{name}{leg}", work)
+            if found is None or found.failure is not None:
+                break
+            gain = found.value - program.value
+            if gain > 0 or name != "on":
+                program = replace(self._program(program.id, found, program.begun), moved=program.moved)
+            if gain < max(LEG_GAIN * abs(program.value - nothing), 2 * found.stderr):
+                break
+        return program
+
+    async def grow(
+        self,
+        ranked: Sequence[TunedProgram],
+        simulation: Simulation,
+        nothing: float,
+        network: TrainedNetwork | None,
+    ) -> list[TunedProgram]:
+        """The programs with what the model makes of the best of them, best first."""
+        programs = list(ranked)
+        for n in range(1, MAX_GROWTHS + 1):
+            best = programs[0]
+            question = prompts.growth_request(
+                results=[
+                    f"{one.idea} Simulated return {number(one.value)} ± {number(one.stderr)}."
+                    for one in programs
+                ],
+                code=best.source,
+                behaviour=await self._simulators.behaviour(
+                    f"{best.id}.behaviour{n}", simulation, best.source
+                ),
+                moved=best.moved,
+                network=network.line if network is not None and network.value > best.value else "",
+            )
+            text = await self._ask(f"s.grow{n}", question)
+            answer = answers.extract(text, class_name="Policy")
+            if answer.problem:
+                break
+            grown = await self._tuned(f"g{n}", answer.source, simulation, best.state)
+            if grown is None:
+                continue
+            grown = await self.go_on(grown, simulation, nothing)
+            programs = sorted([*programs, grown], key=lambda one: -one.value)
+        return programs
+
+    async def finish(self, program: TunedProgram, simulation: Simulation, *, prune: bool) -> TunedProgram:
+        """A program without what it does not need, its numbers rounded; as it was where that costs too much."""
+        source, work = program.source, self._simulators.work
+        try:
+            if prune:
+                key, job = f"{program.id}.pruned", Prune(simulation, source, self._seed)
+                source = (await work(key, job, PruneResult)).source
+            rounded = await work(
+                f"{program.id}.rounded.{prune}", Round(simulation, source, self._seed), RoundResult
+            )
+        except SimulatorFailedError:
+            return program
+        return replace(program, source=rounded.source, value=rounded.value, stderr=rounded.stderr)
+
+    async def _ask(self, key: str, question: str) -> str:
+        """The answer; empty where there is none."""
+        if not self._context.learns:
+            return ""
+        try:
+            completion = await self._spender.ask(
+                key, "simulator", [Message("user", question)], system=self._system
+            )
+        except (ProviderError, BudgetSpentError):
+            return ""
+        return completion.text
+
+
+def _widths(source: str, begun: SearchState | None) -> dict[str, float]:
+    """First spreads of the numbers that were tuned already: as far as the search for them has come."""
+    ranges = Program.parse(source).params
+    known = begun.widths if begun is not None else {}
+    return {
+        name: max(known[name], LEAST_WIDTH * (high - low))
+        for name, (_, low, high) in ranges.items()
+        if name in known
+    }

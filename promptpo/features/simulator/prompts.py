@@ -1,0 +1,208 @@
+"""The requests for a simulator and for policies that are tuned in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.spec.reading import names_of
+from promptpo.telling import experiments, prompting
+from promptpo.telling.feedback import number
+from promptpo.telling.limits import FIRST_EXPERIMENTS
+from promptpo.telling.step_table import cell
+
+if TYPE_CHECKING:
+    from promptpo.features.simulator.records import Version
+    from promptpo.run.history import History
+    from promptpo.search.context import SearchContext
+    from promptpo.simulator.fit import FittedNumber
+    from promptpo_sandbox import Recorded
+
+MAX_ROWS, MAX_ENDING_ROWS = 40, 12
+"""Recorded steps that the request for a simulator shows."""
+
+MAX_ROW_NUMBERS = 40
+"""Numbers of an observation that a row shows."""
+
+
+def _goal(context: SearchContext) -> str:
+    success = "the share of episodes that succeed, then " if context.spec.reports_success else ""
+    return f"{success}the sum of rewards"
+
+
+def simulator_system(context: SearchContext) -> str:
+    """The system prompt of requests for a simulator: the task and the contract."""
+    spec = context.spec
+    return prompting.render(
+        "simulator_system",
+        spec=spec.text,
+        source=context.config.reveal == "source",
+        body="BODY = " in spec.text,
+        horizon=context.horizon,
+        goal=_goal(context),
+        obs_lanes=in_lanes(spec.observation_space),
+        action_lanes=in_lanes(spec.action_space),
+    )
+
+
+def in_lanes(space: spaces.Space[Any]) -> str:
+    """The form of n observations or actions side by side."""
+    if isinstance(space, spaces.Discrete):
+        return "an int array [n]"
+    shape = ", ".join(map(str, space.shape or ()))
+    kind = "int" if np.issubdtype(space.dtype, np.integer) else "float"
+    return f"a {kind} array [n, {shape}]".replace("a int", "an int")
+
+
+def simulator_request(
+    context: SearchContext, episodes: Sequence[Recorded], history: History, repairs: int
+) -> str:
+    """The first request for a simulator."""
+    names = names_of(context.spec.text)
+    acting = [one for one in episodes if np.ptp(np.asarray(one.actions, float)) > 0] or episodes
+    longest = max(acting, key=len)
+    ended = [len(one) for one in episodes if one.terminated]
+    ending = next((one for one in episodes if one.terminated and one is not longest), None)
+    return prompting.render(
+        "simulator",
+        steps=sum(map(len, episodes)),
+        count=f"{len(episodes)} episode{'s' * (len(episodes) != 1)}",
+        ended=", ".join(map(str, ended[:20])),
+        rows=rows(longest, range(min(len(longest), MAX_ROWS)), names),
+        ending=rows(ending, range(max(0, len(ending) - MAX_ENDING_ROWS), len(ending)), names)
+        if ending
+        else "",
+        experiments=experiments.section(history.experiments, FIRST_EXPERIMENTS),
+        repairs="once" if repairs == 1 else f"{repairs} times",
+    )
+
+
+def rows(episode: Recorded, steps: Sequence[int], names: Mapping[str, str]) -> str:
+    """Some steps of an episode as a table, the state that the last of them led to included."""
+    seen = np.asarray([_flat(one) for one in episode.observations])[:, :MAX_ROW_NUMBERS]
+    done = np.asarray([_flat(one) for one in episode.actions])
+    columns = [names.get(f"obs[{i}]", f"obs[{i}]") for i in range(seen.shape[1])]
+    columns += [names.get(f"action[{i}]", f"action[{i}]") for i in range(done.shape[1])]
+    lines = ["|".join(["step", *columns, "reward"])]
+    lines += [
+        "|".join([str(t), *map(_cell, seen[t]), *map(_cell, done[t]), cell(episode.rewards[t])])
+        for t in steps
+    ]
+    after = steps[-1] + 1
+    lines.append("|".join([str(after), *map(_cell, seen[after])]) + ("|terminated" * episode.terminated))
+    return "\n".join(lines)
+
+
+def _flat(value: Any) -> Any:
+    return np.asarray(value, float).ravel()
+
+
+def _cell(value: float) -> str:
+    """A number with five digits, which is what formulas are told apart by."""
+    return f"{value:.5g}"
+
+
+def repair_request(context: SearchContext, version: Version, *, earlier: str, left: int) -> str:
+    """The request to correct a simulator, with all that is known of it."""
+    return prompting.render(
+        "simulator_repair",
+        code=version.source.strip(),
+        problems=version.problems,
+        detail=version.detail[:3000].strip(),
+        remarks=version.remarks,
+        numbers=numbers_table(version.numbers),
+        errors=version.errors.as_text(observation_names(context)) if version.errors else "",
+        worlds="\n".join(f"- {line}" for line in version.worlds),
+        earlier=earlier,
+        left="no correction is left" if left == 1 else f"{left - 1} more",
+    )
+
+
+def observation_names(context: SearchContext) -> list[str]:
+    """Names of the numbers of an observation, as the spec has them."""
+    names, space = names_of(context.spec.text), context.spec.observation_space
+    if not isinstance(space, spaces.Box):
+        return []
+    return [names.get(f"obs[{i}]", "") for i in range(int(np.prod(space.shape)))]
+
+
+def numbers_table(numbers: Sequence[FittedNumber]) -> str:
+    """The fitted numbers beside what was stated, in a table."""
+    if not numbers:
+        return ""
+    lines = ["number|stated|fitted|error|low|high|"]
+    for one in numbers:
+        said = "not touched by these steps" if not one.touched else ""
+        said = said or ("contradicts what was stated" if one.doubtful else "")
+        said = said or ("at its bound" if one.at_bound else "")
+        lines.append(
+            "|".join(
+                [one.name, *(number(x) for x in (one.prior, one.value, one.error, one.low, one.high)), said]
+            )
+        )
+    return "\n".join(lines)
+
+
+def policies_system(context: SearchContext) -> str:
+    """The system prompt of requests for policies that are tuned in a simulator."""
+    spec = context.spec
+    return prompting.render(
+        "simulated_system",
+        spec=spec.text,
+        source=context.config.reveal == "source",
+        horizon=context.horizon,
+        goal=_goal(context),
+        observation=_seen_by_policy(spec.observation_space),
+        action=_returned_by_policy(spec.action_space),
+        example=_example(spec.action_space),
+    )
+
+
+def _seen_by_policy(space: spaces.Space[Any]) -> str:
+    if isinstance(space, spaces.Discrete):
+        return f"a number from {int(space.start)} to {int(space.start + space.n - 1)}"
+    shape = space.shape or ()
+    if len(shape) == 1:
+        return f"`obs[0]` to `obs[{shape[0] - 1}]` are numbers"
+    return f"an array of shape {shape}; its entries, such as `obs{[0] * len(shape)}`, are numbers"
+
+
+def _returned_by_policy(space: spaces.Space[Any]) -> str:
+    if isinstance(space, spaces.Discrete):
+        return f"a whole number from {int(space.start)} to {int(space.start + space.n - 1)}"
+    count = int(np.prod(space.shape or (1,)))
+    return f"a list of {count} number{'s' * (count != 1)}, in the order of the actions, clipped into their bounds afterwards; a list, for `np.array` cannot mix numbers and arrays"
+
+
+def _example(space: spaces.Space[Any]) -> str:
+    if isinstance(space, spaces.Discrete):
+        return "np.where(push > 0.0, 1, 0)"
+    count = int(np.prod(space.shape or (1,)))
+    return "[" + ", ".join(["push"] + ["-push"] * (min(count, 3) - 1)) + (", ..." * (count > 3)) + "]"  # noqa: PLR2004
+
+
+def structures_request(evidence: str) -> str:
+    """The request for programs of different kinds."""
+    return prompting.render("simulated_structures", evidence=evidence)
+
+
+def growth_request(
+    *,
+    results: Sequence[str],
+    code: str,
+    behaviour: str,
+    moved: Sequence[str],
+    network: str = "",
+) -> str:
+    """The request to grow the best program, or to change its form."""
+    return prompting.render(
+        "simulated_growth",
+        results=results,
+        code=code.strip(),
+        behaviour=behaviour,
+        moved=moved,
+        network=network,
+    )

@@ -1,0 +1,53 @@
+"""Values that the search in a simulator keeps in the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from promptpo.simulator.errors import ErrorTable
+from promptpo.simulator.fit import FittedNumber
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A simulator and what is known of it.
+
+    Attributes:
+        source: The module.
+        key: Its name in the journal.
+        call: Journal key of the answer that it came with.
+        vectors: Its fitted numbers; several where its form is in doubt.
+        problems: Why it cannot be used; empty where it can.
+        detail: The traceback of a problem.
+        remarks: What was seen of it that is no problem.
+        numbers: Its numbers with their errors.
+        errors: Of its predictions on steps that it was not fitted to.
+        worlds: What the same policies return in both worlds, in words.
+        z: The largest difference between the worlds in standard errors.
+        steps: Simulated ones that this took.
+    """
+
+    source: str
+    key: str
+    call: str
+    vectors: tuple[dict[str, float], ...] = ()
+    problems: tuple[str, ...] = ()
+    detail: str = ""
+    remarks: tuple[str, ...] = ()
+    numbers: tuple[FittedNumber, ...] = ()
+    errors: ErrorTable | None = None
+    worlds: tuple[str, ...] = ()
+    z: float = 0.0
+    steps: int = 0
+
+    @property
+    def quality(self) -> float:
+        """Sort key, larger is better: what it explains 1, 5 and 25 steps ahead, in the mean."""
+        if self.problems or self.errors is None:
+            return -float("inf")
+        return sum(max(-1.0, self.errors.explained(ahead)) for ahead in (1, 5, 25)) / 3
+
+    def with_worlds(self, lines: Sequence[str]) -> Version:
+        """The same with more that is known of policies in both worlds."""
+        return replace(self, worlds=(*self.worlds, *lines))

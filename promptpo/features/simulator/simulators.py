@@ -1,0 +1,244 @@
+"""A simulator as it is written, checked, fitted and corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.features.simulator import prompts
+from promptpo.features.simulator.records import Version
+from promptpo.llm.base import Message
+from promptpo.program import Program, answers
+from promptpo.search.references import programs
+from promptpo.simulator.behaviour import describe_behaviour
+from promptpo.simulator.check import Check, CheckReport
+from promptpo.simulator.contract import Simulation
+from promptpo.simulator.fit import Fit, FitResult
+from promptpo.simulator.formulas.writer import write_formulas
+from promptpo.simulator.play import Play, SimulatedEpisodes, compare_worlds
+from promptpo.telling import experiments
+from promptpo_sandbox.simulators import SimulatorFailedError
+
+if TYPE_CHECKING:
+    from promptpo.features.simulator.steps import RealSteps
+    from promptpo.rollouts.jobs import SandboxWork
+    from promptpo.run.history import History
+    from promptpo.search.context import SearchContext
+
+T = TypeVar("T")
+
+MAX_REPAIRS = 3
+"""Corrections of a simulator that a model is asked for."""
+
+SHOWN_LANES = 4
+"""Simulated episodes that a writer of programs is told of."""
+
+COMPARED_LANES = 32
+"""Simulated episodes that are held against real ones."""
+
+ENSEMBLE = 4
+"""Vectors of numbers that are searched in at once where reality has shown that the form is in doubt."""
+
+KEEP = "KEEP:"
+"""How an answer begins that sees nothing worth changing."""
+
+
+class Simulators:
+    """Has simulators written, and works in them, each piece of work once in a run.
+
+    Args:
+        context: Of the run.
+        real: Real steps.
+    """
+
+    def __init__(self, context: SearchContext, real: RealSteps) -> None:
+        self._context, self._spender, self._journal = context, context.spender, context.journal
+        self._real, self._seed = real, context.config.seed
+        self._spaces = (context.spec.observation_space, context.spec.action_space)
+        self._system = prompts.simulator_system(context)
+        self.declined = ""
+        self._asked = 0
+
+    @property
+    def repairs_left(self) -> int:
+        """Corrections that may still be asked for."""
+        return 1 + MAX_REPAIRS - self._asked
+
+    async def work(self, key: str, work: SandboxWork, of: type[T]) -> T:
+        """The result of some work in a simulator, from the journal where it is there.
+
+        Raises:
+            SimulatorFailedError: The simulator failed.
+        """
+
+        async def done() -> T:
+            found: T = await self._spender.executor.simulate(work)
+            return found
+
+        return await self.once(key, done, of)
+
+    async def once(self, key: str, compute: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        """The result of some work, from the journal where it is there."""
+        found: T = await self._journal.once_async("simulated", key, compute, of)
+        return found
+
+    def simulation(self, version: Version) -> Simulation:
+        """A version as something to work in."""
+        plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
+        return plain.with_vectors(version.vectors)
+
+    async def written(self, history: History) -> Version | None:
+        """The best simulator that the model writes; None where it declines, or none can be used."""
+        episodes = self._real.held
+        if not self._context.learns:
+            return await self._learnt(history)
+        question = prompts.simulator_request(self._context, episodes, history, MAX_REPAIRS)
+        text = await self._ask(question)
+        if text is None:
+            return None
+        answer = answers.extract(text, class_name="Simulator")
+        if answer.problem:
+            self.declined = experiments.refusal(text) or f"the answer {answer.problem}"
+            return None
+        version = await self._tested(answer.source, history)
+        return await self.corrected(version, history)
+
+    async def _learnt(self, history: History) -> Version | None:
+        """A simulator of formulas that are learnt from the real steps; None where none can be used."""
+        source = write_formulas(self._real.held, *self._spaces)
+        if not source:
+            self.declined = "program search learns no formulas of such observations or actions"
+            return None
+        self._asked = 1
+        version = await self._tested(source, history)
+        return None if version.problems else version
+
+    async def corrected(
+        self, version: Version, history: History, *, at_most: int = MAX_REPAIRS
+    ) -> Version | None:
+        """The best of a version and its corrections; None where none can be used.
+
+        Args:
+            version: To begin with.
+            history: Returns of policies in reality.
+            at_most: So many corrections.
+        """
+        best = version
+        for _ in range(min(at_most, self.repairs_left) if self._context.learns else 0):
+            latest = version
+            earlier = (
+                ""
+                if latest is best or best.problems
+                else f"it explains {best.quality:.4f} of 1, this one {latest.quality:.4f}"
+            )
+            question = prompts.repair_request(self._context, latest, earlier=earlier, left=self.repairs_left)
+            text = await self._ask(question)
+            if text is None or (KEEP in text and not latest.problems):
+                break
+            answer = answers.extract(text, class_name="Simulator")
+            if answer.problem or Program.parse(answer.source).digest == Program.parse(latest.source).digest:
+                break
+            version = await self._tested(answer.source, history)
+            best = max(best, version, key=lambda one: one.quality)
+        return None if best.problems else best
+
+    async def _ask(self, question: str) -> str | None:
+        self._asked += 1
+        try:
+            completion = await self._spender.ask(
+                f"s.write{self._asked}", "simulator", [Message("user", question)], system=self._system
+            )
+        except (ProviderError, BudgetSpentError):
+            return None
+        return completion.text
+
+    async def _tested(self, source: str, history: History) -> Version:
+        """What checking and fitting say of a simulator; recorded before it is used."""
+        key, call = f"s{self._asked}", f"s.write{self._asked}"
+
+        async def test() -> Version:
+            try:
+                return await self.compared(await self._fitted(Version(source, key, call)), history)
+            except SimulatorFailedError as error:
+                return Version(source, key, call, problems=(str(error),), detail=error.failure.detail)
+
+        found: Version = await self._journal.once_async("simulator", key, test, Version)
+        return found
+
+    async def behaviour(self, key: str, simulation: Simulation, source: str) -> str:
+        """What a policy does in a simulator, in figures."""
+
+        async def describe() -> str:
+            work = Play(simulation, source, lanes=SHOWN_LANES, seed=self._seed, record=SHOWN_LANES)
+            try:
+                played: SimulatedEpisodes = await self._spender.executor.simulate(work)
+            except SimulatorFailedError:
+                return ""
+            names = prompts.observation_names(self._context)
+            return describe_behaviour(played.trajectories, self._spaces[1], names)
+
+        return await self.once(key, describe, str)
+
+    async def refitted(self, version: Version, n: int) -> Version:
+        """A version fitted anew, to the steps of what was found in it, too."""
+
+        async def test() -> Version:
+            try:
+                return await self._fitted(replace(version, key=f"refit{n}"), doubt=True)
+            except SimulatorFailedError:
+                return replace(version, key=f"refit{n}")
+
+        found: Version = await self._journal.once_async("simulator", f"refit{n}", test, Version)
+        return found
+
+    async def _fitted(self, version: Version, *, doubt: bool = False) -> Version:
+        execute = self._spender.executor.simulate
+        plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
+        episodes = self._real.held + self._real.deciding
+        check: CheckReport = await execute(Check(plain, episodes, self._seed))
+        if not check.ok:
+            return replace(version, problems=check.problems, remarks=check.remarks)
+        fit: FitResult = await execute(Fit(plain, episodes, self._seed))
+        found = replace(
+            version,
+            problems=(),
+            remarks=check.remarks,
+            vectors=fit.vectors[:1],
+            numbers=fit.numbers,
+            errors=fit.after,
+            steps=fit.simulated_steps,
+        )
+        if doubt:
+            several: FitResult = await execute(Fit(plain, episodes, self._seed, ensemble=ENSEMBLE))
+            found = replace(found, vectors=several.vectors, steps=found.steps + several.simulated_steps)
+        return found
+
+    async def compared(self, version: Version, history: History) -> Version:
+        """A version with what policies that were played for real return in it."""
+        if version.problems:
+            return version
+        simulation = self.simulation(replace(version, vectors=version.vectors[:1]))
+        real: dict[str, tuple[str, Sequence[float], int]] = {}
+        if self._real.returns:
+            real["random actions, held"] = (
+                self._real.held_source,
+                self._real.returns,
+                self._real.episode_steps,
+            )
+        for name, source in programs(self._spaces[1]).items():
+            if name in history.references:
+                real[f"{name} actions"] = (source, history.references[name].returns, self._context.horizon)
+        lines, largest, steps = [], 0.0, 0
+        for name, (source, returns, horizon) in real.items():
+            work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=horizon)
+            played: SimulatedEpisodes = await self._spender.executor.simulate(work)
+            steps += played.simulated_steps
+            worlds = compare_worlds(returns, played.returns[0])
+            largest = max(largest, abs(worlds.z))
+            lines.append(
+                f"{name}: real {worlds.real:.5g} in {len(returns)} episodes, simulated {worlds.simulated:.5g} "
+                f"(difference {worlds.z:+.1f} standard errors)"
+            )
+        return replace(version, worlds=tuple(lines), z=largest, steps=version.steps + steps)

@@ -1,0 +1,155 @@
+"""Real steps of a simulator's making: random actions to fit it to, and episodes that decide between what was found in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from promptpo.program import Program
+from promptpo.rollouts import Job, evaluation_of
+from promptpo.run.artifacts import inflate
+from promptpo.run.budget import units
+from promptpo.run.journal import evaluation_in, to_json
+from promptpo.search.references import zero_policy
+from promptpo.simulator.data import held_random_policy, recorded_episodes
+from promptpo_sandbox import Recorded, Rollout, Trial
+
+if TYPE_CHECKING:
+    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.search.context import SearchContext
+
+WANTED_STEPS, LEARNT_STEPS = 300, 600
+"""Steps of random actions that a simulator's numbers are fitted to first, and that its formulas are learnt from where no model
+writes them; 200 fit numbers as well as 1,700."""
+
+FIRST_EPISODES, MAX_EPISODES, MAX_BATCHES = 4, 60, 4
+"""Episodes come in batches, each as large as the ones before make likely to suffice."""
+
+EPISODE_STEPS = 100
+"""Longest of these episodes: several beginnings tell more than one long fall."""
+
+HELD_SEEDS, DECIDING_SEEDS = 700_000, 710_000
+"""Episodes that are learnt from, and those that decide, use training seeds from here on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """Real episodes of one policy that was found in a simulator.
+
+    Attributes:
+        evaluation: What they returned.
+        episodes: Their steps, to fit to.
+    """
+
+    evaluation: Evaluation
+    episodes: tuple[Recorded, ...]
+
+
+class RealSteps:
+    """Takes real steps for the simulator, each once in a run, and keeps them to fit to.
+
+    Args:
+        context: Of the run.
+
+    Attributes:
+        held: Episodes of random actions.
+        deciding: Episodes of policies that were found in a simulator.
+        returns: What the episodes of random actions returned.
+    """
+
+    def __init__(self, context: SearchContext) -> None:
+        self._context, self._spender = context, context.spender
+        self._spaces = (context.spec.observation_space, context.spec.action_space)
+        self.held: tuple[Recorded, ...] = ()
+        self.deciding: tuple[Recorded, ...] = ()
+        self.returns: tuple[float, ...] = ()
+
+    @property
+    def episode_steps(self) -> int:
+        """Longest episode of random actions."""
+        return min(self._context.horizon, EPISODE_STEPS)
+
+    @property
+    def held_source(self) -> str:
+        """The policy that takes random actions."""
+        return held_random_policy(self._spaces[1])
+
+    @property
+    def left(self) -> int:
+        """Steps that may still be taken, so that whatever is found can be tried as a candidate, too."""
+        config, ledger = self._context.config, self._spender.ledger
+        part = units("simulator", config.budget.steps, 1) - ledger.taken["simulator"]
+        total = ledger.steps_left()
+        if total is not None:
+            part = min(part, total - config.train_episodes * self._context.horizon)
+        return max(0, part)
+
+    async def take_random(self) -> None:
+        """Take random actions, until there are enough steps, and none in one episode: some tasks end at once under random ones.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+        """
+        taken, episodes = 0, FIRST_EPISODES
+        wanted = WANTED_STEPS if self._context.learns else LEARNT_STEPS
+        for n in range(MAX_BATCHES):
+            seeds = self._context.seeds.train(episodes, start=HELD_SEEDS + 1000 * n)
+            sources = [self.held_source] if n else [self.held_source, zero_policy(self._spaces[1])]
+            rollouts = await self._play(f"held{n + 1}", sources, seeds, self.episode_steps, last=1)
+            for rollout in rollouts:
+                self.held += recorded_episodes(rollout, *self._spaces)
+                taken += rollout.steps
+            self.returns += tuple(one.return_ for one in rollouts[0].episodes if one.failure is None)
+            if taken >= wanted or not rollouts[0].steps:
+                break
+            length = taken / max(1, len(self.held))
+            episodes = min(MAX_EPISODES, math.ceil((wanted - taken) / max(1.0, length)))
+
+    async def decide(self, key: str, sources: Sequence[str], episodes: int, n: int) -> list[Deciding]:
+        """Play real episodes, the same for each policy.
+
+        Args:
+            key: Their name in the journal.
+            sources: The policies.
+            episodes: Of each.
+            n: Counts the occasions, so that seeds are new.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+        """
+        seeds = self._context.seeds.train(episodes, start=DECIDING_SEEDS + 100 * n)
+        rollouts = await self._play(key, sources, seeds, self._context.horizon)
+        event: Any = self._spender.journal.find("real", key)
+        evaluations = [evaluation_in(one) for one in event["evaluations"]]
+        found = [
+            Deciding(evaluation, recorded_episodes(rollout, *self._spaces))
+            for evaluation, rollout in zip(evaluations, rollouts, strict=True)
+        ]
+        for one in found:
+            self.deciding += one.episodes
+        return found
+
+    async def _play(
+        self, key: str, sources: Sequence[str], seeds: Sequence[int], horizon: int, last: int | None = None
+    ) -> list[Rollout]:
+        """Play each policy; a second one only on so many of the seeds."""
+        jobs = [
+            Job(
+                source,
+                tuple(
+                    Trial(seed, Program.parse(source).values, horizon)
+                    for seed in seeds[: last if n else None]
+                ),
+                record=True,
+                stop_on_failure=False,
+            )
+            for n, source in enumerate(sources)
+        ]
+
+        def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
+            return {"evaluations": [{"evaluation": to_json(evaluation_of(one))} for one in rollouts]}
+
+        data = await self._spender.play("real", key, jobs, note=note)
+        return inflate(data["rollouts"])

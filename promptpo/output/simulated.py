@@ -1,0 +1,101 @@
+"""What the simulator of a run was and brought: for its result, for `show`, for the report, and as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from promptpo.files import Json
+from promptpo.output.sentences import sentence
+
+if TYPE_CHECKING:
+    from promptpo.run.state import RunState
+
+SIMULATOR = "simulator.py"
+"""The simulator as a Gymnasium environment and a vectorised one, in the directory of a run."""
+
+MAX_ROWS = 12
+"""Errors that are told."""
+
+WORDS = {"program": "the readable program", "network": "the network"}
+
+
+def simulator_of(state: RunState) -> Json | None:
+    """The simulator that was searched in last, as the journal has it; None where there is none."""
+    chosen = [data for key, data in state.told["decision"].items() if key.startswith("s.version")]
+    return state.told["simulator"].get(chosen[-1]) if chosen else None
+
+
+def said(state: RunState) -> list[str]:
+    """What the steps of the search in a simulator came to, in lines."""
+    return [str(text) for key, text in state.told["note"].items() if key.startswith("s.")]
+
+
+def imagined_steps(state: RunState) -> int:
+    """Simulated steps of a run."""
+    found = [data for data in state.told["simulated"].values() if isinstance(data, dict)]
+    worked = sum(int(data.get("simulated_steps", 0)) for data in found)
+    return worked + sum(int(data.get("steps", 0)) for data in state.told["simulator"].values())
+
+
+def content_of(state: RunState) -> dict[str, Any]:
+    """What ``result.json`` says of a run's simulator; nothing where none was asked for."""
+    if not said(state):
+        return {}
+    data = simulator_of(state)
+    rows = [
+        {**row, "explained": 1.0 - (row["rmse"] / row["scale"]) ** 2}
+        for row in ((data or {}).get("errors") or {}).get("rows", ())
+        if row["scale"] > 0
+    ]
+    return {
+        "simulator": {
+            "written": data is not None,
+            "file": SIMULATOR if data is not None else None,
+            "steps": {"real": state.ledger.taken["simulator"], "simulated": imagined_steps(state)},
+            "numbers": list((data or {}).get("numbers", ())),
+            "errors": sorted(rows, key=lambda row: row["explained"]),
+            "policies": [{"policy": key, **one} for key, one in state.told["verified"].items()],
+            "notes": said(state),
+        }
+    }
+
+
+def lines_of(state: RunState) -> list[str]:
+    """The simulator of a run as `show` tells it; nothing where none was asked for."""
+    if not said(state):
+        return []
+    real, simulated = state.ledger.taken["simulator"], imagined_steps(state)
+    return [
+        f"Simulator: {simulated:,} simulated steps, which cost none of the environment; {real:,} real ones to fit and verify it",
+        *(f"  {text}" for text in said(state)),
+    ]
+
+
+def product_lines(data: Json) -> list[str]:
+    """The program and the network of a run side by side, best.py first; nothing where there are not both."""
+    products: Mapping[str, Any] = data.get("products") or {}
+    if len(products) < 2:  # noqa: PLR2004 - one of each
+        return []
+    ranked = sorted(products.items(), key=lambda item: not item[1]["best"])
+    told = [
+        f"{WORDS.get(name, name)} ({one['file']}{', which best.py is' if one['best'] else ''}) {sentence('score', one['test']) or 'was not tested'}"
+        for name, one in ranked
+    ]
+    return [f"Held-out return: {'; '.join(told)}."]
+
+
+def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:
+    """The simulator as a module with environments; empty where there is none."""
+    from promptpo.output.exporting import gated
+    from promptpo.simulator.contract import Simulation
+    from promptpo.simulator.export import environment_file
+
+    data = simulator_of(state)
+    if data is None:
+        return ""
+    gated(data["source"])
+    simulation = Simulation.of(data["source"], spaces[0], spaces[1], horizon).with_vectors(
+        data["vectors"][:1]
+    )
+    return environment_file(simulation, state.config.task.name)

@@ -1,0 +1,153 @@
+"""A simulator as a file of its own: a Gymnasium environment and a vectorised one that need numpy and gymnasium."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.simulator.contract import Simulation
+
+_WRAPPERS = '''
+
+import gymnasium
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+OBSERVATION_SPACE = {observation}
+ACTION_SPACE = {action}
+MAX_EPISODE_STEPS = {horizon}
+NUMBERS = {numbers}
+
+
+def replace_lanes(old, new, lanes):
+    """Put some lanes of new arrays into old ones, by name; arrays that hold no lanes are the same in both."""
+    for name, value in list(old.items()):
+        other = new.get(name)
+        if isinstance(value, np.ndarray) and value.ndim and len(value) == len(lanes) and value.shape == np.shape(other):
+            old[name] = np.where(lanes.reshape(-1, *[1] * (value.ndim - 1)), other, value)
+        elif isinstance(value, dict) and isinstance(other, dict):
+            replace_lanes(value, other, lanes)
+
+
+class SimulatedVectorEnv(VectorEnv):
+    """Copies of the simulated task side by side; a copy whose episode is over begins anew in the same step."""
+
+    metadata = {{"autoreset_mode": AutoresetMode.SAME_STEP}}
+
+    def __init__(self, num_envs=1):
+        self.num_envs = num_envs
+        self.single_observation_space, self.single_action_space = OBSERVATION_SPACE, ACTION_SPACE
+        self.observation_space = batch_space(OBSERVATION_SPACE, num_envs)
+        self.action_space = batch_space(ACTION_SPACE, num_envs)
+        self.simulator = None
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.simulator, obs = self._begin()
+        self.steps = np.zeros(self.num_envs, int)
+        return obs, {{}}
+
+    def step(self, actions):
+        actions = np.asarray(actions)
+        if isinstance(ACTION_SPACE, spaces.Box):
+            actions = np.clip(actions, ACTION_SPACE.low, ACTION_SPACE.high)
+        obs, reward, terminated = self.simulator.step(actions)
+        n = self.num_envs
+        obs, terminated = self._typed(obs), np.broadcast_to(terminated, (n,)).astype(bool)
+        self.steps += 1
+        truncated = ~terminated & (self.steps >= MAX_EPISODE_STEPS)
+        over, info = terminated | truncated, {{}}
+        if over.any():
+            final = np.full(n, None, object)
+            for lane in np.flatnonzero(over):
+                final[lane] = obs[lane]
+            info = {{"final_obs": final, "_final_obs": over}}
+            other, fresh = self._begin()
+            replace_lanes(vars(self.simulator), vars(other), over)
+            obs = np.where(over.reshape(-1, *[1] * (obs.ndim - 1)), fresh, obs)
+            self.steps[over] = 0
+        return obs, np.broadcast_to(reward, (n,)).astype(float), terminated, truncated, info
+
+    def _begin(self):
+        simulator = Simulator(NUMBERS, np.random.default_rng(self.np_random.integers(2**63)))
+        return simulator, self._typed(simulator.reset(self.num_envs))
+
+    def _typed(self, rows):
+        return np.array(rows, OBSERVATION_SPACE.dtype).reshape(self.num_envs, *OBSERVATION_SPACE.shape)
+
+
+class SimulatedEnv(gymnasium.Env):
+    """The simulated task."""
+
+    observation_space, action_space = OBSERVATION_SPACE, ACTION_SPACE
+
+    def __init__(self):
+        self.simulator = None
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if self.simulator is None or seed is not None:
+            self.simulator = Simulator(NUMBERS, np.random.default_rng(self.np_random.integers(2**63)))
+        self.steps = 0
+        return self._typed(self.simulator.reset(1)), {{}}
+
+    def step(self, action):
+        action = np.asarray(action)
+        if isinstance(ACTION_SPACE, spaces.Box):
+            action = np.clip(action, ACTION_SPACE.low, ACTION_SPACE.high)
+        obs, reward, terminated = self.simulator.step(action[None])
+        self.steps += 1
+        over = bool(np.ravel(terminated)[0])
+        late = not over and self.steps >= MAX_EPISODE_STEPS
+        return self._typed(obs), float(np.ravel(reward)[0]), over, late, {{}}
+
+    def _typed(self, obs):
+        row = np.asarray(obs)[0]
+        return int(row) if isinstance(OBSERVATION_SPACE, spaces.Discrete) else row.astype(OBSERVATION_SPACE.dtype)
+
+
+gymnasium.register({env_id!r}, entry_point=SimulatedEnv, vector_entry_point=SimulatedVectorEnv)
+'''
+
+
+def environment_file(simulation: Simulation, env_id: str) -> str:
+    """Return a module that registers the simulator as a Gymnasium environment, plain and vectorised.
+
+    Args:
+        simulation: The simulator; its first vector is used.
+        env_id: What the environment is registered as.
+    """
+    program = simulation.program
+    return f"{program.source.rstrip()}\n" + _WRAPPERS.format(
+        observation=space_expression(simulation.observation_space),
+        action=space_expression(simulation.action_space),
+        horizon=simulation.horizon,
+        numbers=program.given() if simulation.vectors else "{}",
+        env_id=env_id,
+    )
+
+
+def space_expression(space: Any) -> str:
+    """Return the expression that makes a space, with ``np`` and ``spaces``."""
+    if isinstance(space, spaces.Discrete):
+        return f"spaces.Discrete({int(space.n)}, start={int(space.start)})"
+    kind, shape = f"np.{np.dtype(space.dtype).name}", tuple(space.shape)
+    if isinstance(space, spaces.MultiBinary):
+        return f"spaces.MultiBinary({list(shape)})"
+    if isinstance(space, spaces.MultiDiscrete):
+        start = np.asarray(space.start).tolist()
+        return f"spaces.MultiDiscrete({np.asarray(space.nvec).tolist()}, dtype={kind}, start={start})"
+    low, high = (_bound(bound, shape) for bound in (space.low, space.high))
+    return f"spaces.Box({low}, {high}, dtype={kind}, shape={shape})"
+
+
+def _bound(bound: Any, shape: tuple[int, ...]) -> str:
+    """A box's bounds: one number where they are all the same."""
+    values = np.asarray(bound).ravel()
+    if values.size and (values == values[0]).all():
+        return repr(values[0].item()).replace("inf", "np.inf")
+    text = repr(np.asarray(bound, float).tolist()).replace("inf", "np.inf")
+    return f"np.array({text}).reshape({shape})"

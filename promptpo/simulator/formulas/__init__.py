@@ -1,0 +1,1 @@
+"""Simulators of learnt formulas, for runs without a language model."""

@@ -1,0 +1,144 @@
+"""Recorded steps as rows of numbers, their names in a simulator's module, and thresholds that end episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo_sandbox import Recorded
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+CIRCLE_TOLERANCE = 1e-3
+"""Deviation from the unit circle up to which two numbers are an angle's cosine and sine."""
+
+MAX_RULES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class NumberNames:
+    """Names of the numbers of a formula.
+
+    Attributes:
+        seen: Of the observation's entries.
+        angles: (place of the cosine, place of the sine) to the name of the angle.
+        actions: Of what stands for the action.
+        switches: Places, among all of these, of numbers that are 0 or 1 and exclude each other.
+    """
+
+    seen: tuple[str, ...]
+    angles: dict[tuple[int, int], str] = field(default_factory=dict)
+    actions: tuple[str, ...] = ()
+    switches: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepRows:
+    """Recorded steps as rows.
+
+    Attributes:
+        before: Observations before each step.
+        action: Numbers that stand for the action.
+        after: Observations after it.
+        rewards: One each.
+        ended: Whether the step ended its episode.
+    """
+
+    before: Floats
+    action: Floats
+    after: Floats
+    rewards: Floats
+    ended: Any
+
+
+def step_rows(action_space: Any, episodes: Sequence[Recorded]) -> StepRows:
+    """Return the steps of some episodes; a discrete action becomes numbers that are 0 or 1."""
+    seen = [np.asarray(episode.observations, float) for episode in episodes]
+    before, after = np.concatenate([rows[:-1] for rows in seen]), np.concatenate([rows[1:] for rows in seen])
+    ended = np.zeros(len(before), bool)
+    ended[np.cumsum([len(episode) for episode in episodes]) - 1] = [
+        episode.terminated for episode in episodes
+    ]
+    actions = np.concatenate([episode.actions for episode in episodes])
+    if isinstance(action_space, spaces.Box):
+        numbers = (
+            np.clip(actions, action_space.low, action_space.high).reshape(len(actions), -1).astype(float)
+        )
+    else:
+        numbers = (actions.reshape(-1, 1) == np.array(choices(action_space))).astype(float)
+    return StepRows(before, numbers, after, np.concatenate([episode.rewards for episode in episodes]), ended)
+
+
+def choices(space: Any) -> list[int]:
+    """Values of a discrete action but the first."""
+    return [int(space.start + value) for value in range(1, int(space.n))]
+
+
+def number_names(rows: StepRows, action_space: Any) -> NumberNames:
+    """Return names for the numbers of some steps; two numbers that stay on the unit circle are an angle."""
+    count = rows.before.shape[1]
+    angles: dict[tuple[int, int], str] = {}
+    used: set[int] = set()
+    for i, j in combinations(range(count), 2):
+        pair = rows.before[:, [i, j]]
+        round_ = np.abs((pair**2).sum(axis=1) - 1.0).max() < CIRCLE_TOLERANCE
+        if round_ and min(np.ptp(pair, axis=0)) > CIRCLE_TOLERANCE and not used & {i, j}:
+            angles[i, j] = f"angle{len(angles)}"
+            used |= {i, j}
+    seen = tuple(f"x{i}" for i in range(count))
+    if isinstance(action_space, spaces.Box):
+        return NumberNames(seen, angles, tuple(f"u{i}" for i in range(rows.action.shape[1])))
+    actions = tuple(f"do{value}" for value in choices(action_space))
+    return NumberNames(seen, angles, actions, tuple(range(count, count + len(actions))))
+
+
+def angle_of(rows: Floats, cosine: int, sine: int) -> Floats:
+    """Angle whose cosine and sine stand in two columns."""
+    return np.asarray(np.arctan2(rows[:, sine], rows[:, cosine]))
+
+
+@dataclass(frozen=True, slots=True)
+class EndingThreshold:
+    """A threshold beyond which episodes end: values of one column above or below a level."""
+
+    place: int
+    above: bool
+    level: float
+
+    def code(self, names: Sequence[str]) -> str:
+        """The condition as an expression."""
+        return f"({names[self.place]} {'>' if self.above else '<'} {self.level:.9g})"
+
+
+def find_endings(numbers: Floats, ended: Any) -> list[EndingThreshold]:
+    """Return thresholds that no other step passes, each the one that explains most of the endings that are left.
+
+    Args:
+        numbers: Observations after each step.
+        ended: Whether the step ended its episode.
+    """
+    rules: list[EndingThreshold] = []
+    others, left = numbers[~ended], ended.copy()
+    while left.any() and len(others) and len(rules) < MAX_RULES:
+        found = [_best_threshold(numbers[left], others, sign) for sign in (1.0, -1.0)]
+        count, place, level = max(found)
+        if not count:
+            break
+        above = found[0] == max(found)
+        rules.append(EndingThreshold(place, above, level if above else -level))
+        left &= ~(numbers[:, place] > level) if above else ~(-numbers[:, place] > level)
+    return rules
+
+
+def _best_threshold(ends: Floats, others: Floats, sign: float) -> tuple[int, int, float]:
+    """(endings that it explains, column, level) of the best threshold, for the columns times a sign."""
+    most = (sign * others).max(axis=0)
+    beyond = sign * ends > most
+    place = int(beyond.sum(axis=0).argmax())
+    column = sign * ends[beyond[:, place], place]
+    return len(column), place, float((most[place] + column.min()) / 2) if len(column) else 0.0

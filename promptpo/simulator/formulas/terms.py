@@ -1,0 +1,172 @@
+"""Sparse formulas: products of a few numbers, chosen one after the other while they explain what others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import comb
+from typing import Any
+
+import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+MOST_TERMS = 500
+"""Products to choose from."""
+
+MOST_CHOSEN = 40
+DEEPEST = 4
+GAIN = 1e-3
+"""A product that lowers the error by less than this share is none that is needed."""
+
+PATIENCE = 4
+SIMPLER = 0.7
+"""Products of more numbers are taken where they leave less than this share of what simpler ones leave."""
+
+ENOUGH = 1e-7
+"""A formula that leaves less of the variance unexplained is not improved upon."""
+
+NOTHING, NEGLIGIBLE = 1e-9, 1e-6
+EXACT = 1e-10
+"""A share of the variance that is left for rounding."""
+
+BLOCK = 10
+"""Consecutive steps that are put together into the part that chooses how long a formula is."""
+
+Term = tuple[int, ...]
+"""The places of the factors of a product; () is the constant 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparseFormula:
+    """A sum of weighted products.
+
+    Attributes:
+        terms: The products.
+        weights: One for each.
+        explained: Share of the variance that it explains where it was not fitted.
+    """
+
+    terms: tuple[Term, ...]
+    weights: tuple[float, ...]
+    explained: float
+
+    def __call__(self, numbers: Floats) -> Floats:
+        """Its value for each row of numbers."""
+        total = np.zeros(len(numbers))
+        for term, weight in zip(self.terms, self.weights, strict=True):
+            total = total + weight * product(numbers, term)
+        return total
+
+    def code(self, names: Sequence[str]) -> str:
+        """The formula as a Python expression."""
+        parts = [
+            " * ".join([f"{weight:.7g}", *(names[i] for i in term)])
+            for term, weight in zip(self.terms, self.weights, strict=True)
+        ]
+        return " + ".join(parts).replace("+ -", "- ") or "0.0"
+
+
+def product(numbers: Floats, term: Term) -> Floats:
+    """The value of one product for each row."""
+    value = np.ones(len(numbers))
+    for place in term:
+        value = value * numbers[:, place]
+    return value
+
+
+def candidates(count: int, switches: Sequence[int] = ()) -> list[Term]:
+    """The products of so many numbers that are worth a look, the constant first.
+
+    Args:
+        count: How many numbers there are.
+        switches: Numbers that are 0 or 1, of which one is 1 at most: they multiply others, not each other.
+    """
+    degree = max((d for d in range(1, DEEPEST + 1) if comb(count + d, d) <= MOST_TERMS), default=1)
+    found: list[Term] = [()]
+    for d in range(1, degree + 1):
+        found += [
+            term
+            for term in combinations_with_replacement(range(count), d)
+            if sum(place in switches for place in term) <= 1
+        ]
+    return found
+
+
+class TermLibrary:
+    """All products of some rows of numbers, worked out once for several formulas.
+
+    Args:
+        numbers: One row each.
+        terms: The products.
+    """
+
+    def __init__(self, numbers: Floats, terms: Sequence[Term]) -> None:
+        values = np.stack([product(numbers, term) for term in terms], axis=1)
+        size = np.sqrt(np.mean(values**2, axis=0))
+        useful = size > NOTHING**2
+        self.terms = [term for term, use in zip(terms, useful, strict=True) if use]
+        self._size, self._values = size[useful], values[:, useful] / size[useful]
+        chosen = (np.arange(len(numbers)) // BLOCK) % 4 == 3  # noqa: PLR2004
+        self._judged = chosen if chosen.any() and not chosen.all() else np.zeros(len(numbers), bool)
+
+    def fit(self, target: Floats, rows: Any = None) -> SparseFormula:
+        """The simplest formula that predicts a target as well as others do: of products of few numbers if that will do.
+
+        Args:
+            target: One number for each row.
+            rows: Which rows count; all by default.
+        """
+        rows = np.ones(len(target), bool) if rows is None else rows
+        best: SparseFormula | None = None
+        for degree in range(1, 1 + max(map(len, self.terms))):
+            places = np.array([i for i, term in enumerate(self.terms) if len(term) <= degree])
+            found = self._pursued(target, rows, places)
+            left = 1.0 - found.explained
+            if best is None or left < SIMPLER * (1.0 - best.explained):
+                best = found
+            if 1.0 - best.explained < ENOUGH:
+                break
+        assert best is not None  # noqa: S101 - there is a first degree
+        return best
+
+    def _pursued(self, target: Floats, rows: Any, places: Any) -> SparseFormula:
+        """Products of some places, one after the other while they help (orthogonal matching pursuit)."""
+        judged, used = self._judged & rows, ~self._judged & rows
+        table = self._values[:, places]
+        if not judged.any() or not used.any():
+            judged = used = rows
+        values, wanted, checked, truth = table[used], target[used], table[judged], target[judged]
+        variance = max(float(np.var(truth)), float(np.var(wanted)), 1e-300)
+        chosen: list[int] = [0]
+        residual = wanted - wanted.mean()
+        best = (float(np.mean((truth - wanted.mean()) ** 2)), [0])
+        idle = 0
+        while len(chosen) < min(MOST_CHOSEN, len(wanted) // 8) and best[0] > EXACT * variance:
+            gains = np.abs(values.T @ residual)
+            gains[chosen] = 0.0
+            place = int(np.argmax(gains))
+            if gains[place] <= NOTHING * len(wanted) ** 0.5 * float(np.linalg.norm(wanted)):
+                break
+            chosen.append(place)
+            weights = np.linalg.lstsq(values[:, chosen], wanted, rcond=1e-10)[0]
+            residual = wanted - values[:, chosen] @ weights
+            error = float(np.mean((truth - checked[:, chosen] @ weights) ** 2))
+            idle += 1
+            if error < (1 - GAIN) * best[0]:
+                best, idle = (error, list(chosen)), 0
+            elif idle >= PATIENCE:
+                break
+        return self._final(target, rows, [int(places[place]) for place in best[1]], 1.0 - best[0] / variance)
+
+    def _final(self, target: Floats, rows: Any, chosen: Sequence[int], explained: float) -> SparseFormula:
+        """The chosen products fitted to all rows that count, without those that come to nothing."""
+        weights = np.linalg.lstsq(self._values[rows][:, list(chosen)], target[rows], rcond=1e-10)[0]
+        size = float(np.sqrt(np.mean(target[rows] ** 2)))
+        kept = [
+            (self.terms[place], float(weight / self._size[place]))
+            for place, weight in zip(chosen, weights, strict=True)
+            if abs(weight) > NEGLIGIBLE * size
+        ]
+        return SparseFormula(tuple(t for t, _ in kept), tuple(w for _, w in kept), explained)

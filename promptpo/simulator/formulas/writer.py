@@ -1,0 +1,157 @@
+"""A simulator of short formulas: how each number of an observation changes, fitted to recorded steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.simulator.formulas.rows import (
+    Floats,
+    NumberNames,
+    StepRows,
+    angle_of,
+    choices,
+    find_endings,
+    number_names,
+    step_rows,
+)
+from promptpo.simulator.formulas.terms import TermLibrary, candidates
+from promptpo_sandbox import Recorded
+
+MAX_NUMBERS = 60
+MIN_STEPS, MAX_STEPS = 20, 4000
+"""Steps that formulas are fitted to; more are sampled evenly."""
+
+MAX_STARTS = 64
+"""Initial observations that episodes of the simulator begin with."""
+
+MARGIN = 0.5
+"""Predictions may leave what was observed by this share of its span."""
+
+FREE_SHARE, BOUND_TOLERANCE = 0.3, 1e-6
+"""Steps that end at a bound of the space, within this share of it, are not fitted to where so many at least end elsewhere."""
+
+_MODULE = '''"""How each number of the observation changes in one step: formulas fitted to recorded steps."""
+import numpy as np
+
+STARTS = np.array({starts})
+
+
+class Simulator:
+    def __init__(self, params, rng):
+        self.rng = rng
+
+    def reset(self, n):
+        self.x = STARTS[self.rng.integers(0, len(STARTS), n)]
+        return self.x.astype(np.{kind})
+
+    def set(self, obs):
+        self.x = obs.astype(float)
+
+    def step(self, actions):
+        nought = np.zeros(len(actions))
+{body}
+        return self.x.astype(np.{kind}), reward, terminated
+'''
+
+
+def suits_formulas(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> bool:
+    """Whether observations are a list of not too many numbers, and actions become numbers too."""
+    if not isinstance(observation_space, spaces.Box) or len(observation_space.shape) != 1:
+        return False
+    floats = isinstance(action_space, spaces.Box) and np.issubdtype(action_space.dtype or float, np.floating)
+    few = isinstance(action_space, spaces.Discrete) and action_space.n <= MAX_NUMBERS
+    return observation_space.shape[0] <= MAX_NUMBERS and (floats or few)
+
+
+def write_formulas(
+    episodes: Sequence[Recorded], observation_space: spaces.Space[Any], action_space: spaces.Space[Any]
+) -> str:
+    """Return a simulator's module of formulas that are fitted to episodes; empty where none can be written."""
+    if not suits_formulas(observation_space, action_space) or sum(map(len, episodes)) < MIN_STEPS:
+        return ""
+    rows = step_rows(action_space, episodes)
+    names = number_names(rows, action_space)
+    even = np.linspace(0, len(rows.before) - 1, MAX_STEPS).round().astype(int)
+    chosen = np.union1d(even, np.flatnonzero(rows.ended))
+    after = [f"y{i}" for i in range(len(names.seen))]
+    rules = [rule.code(after) for rule in find_endings(rows.after, rows.ended)]
+    lines = [
+        f"{_listed(names.seen)} = self.x.T",
+        *_read_actions(action_space, names),
+        *_moves(rows, names, observation_space, chosen),
+        f"terminated = {' | '.join(rules) or 'nought > 0'}",
+        *_reward(rows, names, chosen),
+        f"self.x = np.stack([{_listed(after)}], axis=1)",
+    ]
+    starts = np.stack([episode.observations[0] for episode in episodes[:MAX_STARTS]]).astype(float)
+    return _MODULE.format(
+        starts=np.round(starts, 6).tolist(),
+        body="\n".join(f"        {line}" for line in lines),
+        kind=np.dtype(observation_space.dtype or float).name,
+    )
+
+
+def _read_actions(space: Any, names: NumberNames) -> list[str]:
+    """Lines that assign the actions' names."""
+    if not isinstance(space, spaces.Box):
+        pairs = zip(names.actions, choices(space), strict=True)
+        return [f"{name} = (actions == {value}).astype(float)" for name, value in pairs]
+    return [f"{_listed(names.actions)} = actions.reshape(len(actions), -1).T.astype(float)"]
+
+
+def _moves(rows: StepRows, names: NumberNames, space: Any, chosen: Any) -> Iterator[str]:
+    """Lines that assign the next observation to y0, y1 and so on."""
+    seen = np.concatenate([rows.before, rows.after])
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    room = MARGIN * np.maximum(high - low, 1e-9)
+    low, high = np.maximum(low - room, space.low), np.minimum(high + room, space.high)
+    bounds = (np.isclose(rows.after, bound, rtol=BOUND_TOLERANCE) for bound in (space.low, space.high))
+    free = ~np.logical_or(*bounds).any(axis=1)
+    table = np.concatenate([rows.before, rows.action], axis=1)[chosen]
+    library = TermLibrary(table, candidates(table.shape[1], names.switches))
+    called = [*names.seen, *names.actions]
+
+    def moved(first: str, change: Floats) -> str:
+        formula = library.fit(change[chosen], free[chosen] if free.mean() > FREE_SHARE else None)
+        return f"{first} + {formula.code(called)}".replace("+ -", "- ")
+
+    for (i, j), angle in names.angles.items():
+        turned = angle_of(rows.after, i, j) - angle_of(rows.before, i, j)
+        yield f"{angle} = np.arctan2(x{j}, x{i})"
+        yield f"turned = {moved(angle, (turned + np.pi) % (2 * np.pi) - np.pi)}"
+        yield f"y{i}, y{j} = np.cos(turned), np.sin(turned)"
+    paired = {place for pair in names.angles for place in pair}
+    for i, name in enumerate(names.seen):
+        if i not in paired:
+            change = rows.after[:, i] - rows.before[:, i]
+            formula = moved(name, change) if np.any(change[chosen]) else name
+            yield f"y{i} = np.clip({formula}, {low[i]:.7g}, {high[i]:.7g})"
+
+
+def _reward(rows: StepRows, names: NumberNames, chosen: Any) -> list[str]:
+    """Lines that assign the reward: a formula of what was before, the action, the angles and what is after."""
+    angles = [angle_of(rows.before, i, j)[:, None] for i, j in names.angles]
+    table = np.concatenate([rows.before, rows.action, *angles, rows.after], axis=1)
+    after = [f"y{i}" for i in range(len(names.seen))]
+    called = [*names.seen, *names.actions, *names.angles.values(), *after]
+    going = chosen[~rows.ended[chosen]]
+    going = going if len(going) else chosen
+    formula = TermLibrary(table[going], candidates(table.shape[1], names.switches)).fit(rows.rewards[going])
+    low, high = float(rows.rewards.min()), float(rows.rewards.max())
+    least = low - MARGIN * (high - low)
+    lines = [
+        f"reward = np.clip(nought + {formula.code(called)}, {least:.9g}, {high:.9g})".replace("+ -", "- ")
+    ]
+    if rows.ended.any():
+        extra = float((rows.rewards - formula(table))[rows.ended].mean())
+        lines.append(f"reward = reward + {extra:.9g} * terminated")
+    return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names with a comma behind each."""
+    return "".join(f"{name}, " for name in names).strip()

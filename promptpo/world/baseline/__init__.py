@@ -1,1 +1,0 @@
-"""World models written without a language model: short formulas for how numbers move."""

@@ -1,0 +1,91 @@
+"""Training that begins in the simulator of a run and goes on in the real environment."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("stable_baselines3")
+
+import promptpo
+from promptpo.envs.task import Task
+from promptpo.errors import NoSuchRunError
+from promptpo.llm.base import ALL_PURPOSES
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo_baselines.progress import Display
+from promptpo_baselines.refine.start import prior_of
+from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.simulated import simulation_of
+from promptpo_baselines.training import train
+from tests.promptpo.features.pendulums import LINEAR, SIMULATOR
+
+SMALL = (
+    "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true, policy_kwargs: 'dict(net_arch=[8])'}"
+)
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose model wrote a simulator, and no programs for it."""
+    answers = {"s.write1": SIMULATOR, "s.write2": "KEEP: it is right", "s.structures": "none"}
+    model = ScriptedLLM(
+        lambda request: answers.get(request.key, LINEAR), purposes=ALL_PURPOSES - {"probe", "feedback"}
+    )
+    few: dict[str, Any] = {
+        "rounds": 1,
+        "candidates": 1,
+        "episodes": 1,
+        "validation_episodes": 1,
+        "test_episodes": 1,
+    }
+    out = tmp_path_factory.mktemp("simulated") / "run"
+    promptpo.optimize(
+        "Pendulum-v1",
+        llm=model,
+        out=out,
+        simulate=True,
+        policy="program",
+        max_steps=3_000,
+        tune="none",
+        jobs=1,
+        **few,
+    )
+    return out
+
+
+def settings(folder: Path, run: Path, **changes: Any) -> TrainingSettings:
+    """Of a run of a second."""
+    (folder / "small.yml").write_text(SMALL)
+    made = TrainingSettings(
+        "ppo", Task("Pendulum-v1"), steps=256, hyperparameters=str(folder / "small.yml"), eval_every=256,
+        validation_episodes=1, test_episodes=1, simulator=str(run), simulated_steps=512,
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def test_a_learner_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> None:
+    """Simulated steps are told and not counted as real ones; the network is another one than without."""
+    found = train(settings(tmp_path, simulated), tmp_path / "with", resume=False, display=Display())
+    assert found["steps"]["train"] == 256
+    assert found["simulated_steps"] == 512
+    without = settings(tmp_path, simulated, simulator=None)
+    plain = train(without, tmp_path / "without", resume=False, display=Display())
+    assert "simulated_steps" not in plain
+    assert plain["test"]["returns"] != found["test"]["returns"]
+
+
+def test_refining_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> None:
+    """The program acts in the simulator, too."""
+    (tmp_path / "program.py").write_text(LINEAR.removeprefix("```python\n").removesuffix("```"))
+    task, given = prior_of(tmp_path / "program.py", Task("Pendulum-v1"), scale=1.0)
+    wanted = settings(tmp_path, simulated, task=task, prior=given)
+    found = train(wanted, tmp_path / "out", resume=False, display=Display())
+    assert found["simulated_steps"] == 512
+    assert found["program"]["episodes"] >= 2
+
+
+def test_a_run_without_a_simulator_is_refused(tmp_path: Path) -> None:
+    """The sentence names the run and says how to make one."""
+    with pytest.raises(NoSuchRunError, match=r"--simulate|not a run"):
+        simulation_of(tmp_path, Task("Pendulum-v1"))

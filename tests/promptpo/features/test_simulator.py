@@ -1,0 +1,153 @@
+"""A simulator that a model writes: fitted, searched in, verified by real episodes, resumed without repeating anything."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpo
+from promptpo.cli.show import overview
+from promptpo.features.simulator import networks, programs
+from promptpo.llm.base import ALL_PURPOSES, Request
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.journal import JOURNAL, read_events
+from tests.promptpo.features.pendulums import ANSWERS, LINEAR
+from tests.promptpo.optimizing import read_run
+
+PURPOSES = ALL_PURPOSES - {"probe", "feedback"}
+
+
+class Model:
+    """Answers by the key of the call; policies are a linear law."""
+
+    def __init__(self, **answers: str) -> None:
+        self.answers, self.requests = {**ANSWERS, **answers}, list[Request]()
+
+    def __call__(self, request: Request) -> str:
+        """Answer."""
+        self.requests.append(request)
+        return self.answers.get(request.key, LINEAR)
+
+    @property
+    def keys(self) -> list[str]:
+        """Calls in order."""
+        return [request.key for request in self.requests]
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches that take seconds."""
+    monkeypatch.setattr(programs, "MAX_LEGS", 1)
+
+
+def run(model: Model, out: Path, **more: Any) -> Any:
+    """A short run on a pendulum."""
+    few = {
+        "rounds": 1,
+        "candidates": 1,
+        "episodes": 2,
+        "validation_episodes": 2,
+        "test_episodes": 3,
+        "jobs": 2,
+    }
+    return promptpo.optimize(
+        "Pendulum-v1",
+        llm=ScriptedLLM(model, purposes=PURPOSES),
+        out=out,
+        **{
+            "simulate": True,
+            "recipe_options": {"simulated_steps": 40_000},
+            "max_steps": 12_000,
+            "tune": "none",
+            "policy": "program",
+            **few,
+            **more,
+        },
+    )
+
+
+def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
+    """The mass is fitted, a program is tuned inside, real episodes confirm it, and the result tells of all of it."""
+    model = Model()
+    found = run(model, tmp_path / "run")
+    assert model.keys[:4] == ["s.write1", "s.write2", "s.structures", "s.grow1"]
+    events = read_run(found.directory)
+    numbers = {one["name"]: one for one in events["simulator"][0].data["numbers"]}
+    assert numbers["mass"]["value"] == pytest.approx(1.0, rel=0.05)
+    assert numbers["unused"]["value"] == pytest.approx(1.0, rel=0.05)
+    assert found.data["best"]["candidate"] == "s1"
+    assert found.mean_return > -400
+    simulated = found.data["simulator"]
+    assert simulated["steps"]["real"] <= 500 + (3 + 1 + 1) * 2 * 200
+    assert simulated["steps"]["simulated"] > 100_000
+    assert all(abs(one["earned"] - one["promised"]) < 500 for one in simulated["policies"])
+    assert "--policy program wants none" in overview(found.directory)
+    assert (found.directory / "simulator.py").exists()
+
+
+@pytest.mark.slow
+def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
+    """One more round asks for its own policy and for nothing of the simulator's."""
+    first = run(Model(), tmp_path / "run")
+    before = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
+    again = Model()
+    promptpo.resume(first.directory, llm=ScriptedLLM(again, purposes=PURPOSES), rounds=2)
+    after = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
+    assert not [key for key in again.keys if key.startswith("s.")]
+    kinds = {"real", "simulator", "simulated", "verified", "note"}
+    assert [one for one in after if one[0] in kinds] == [one for one in before if one[0] in kinds]
+
+
+def test_a_model_may_decline(tmp_path: Path) -> None:
+    """The reason is said, and the run goes on as without."""
+    model = Model(**{"s.write1": "NONE: the rules are secret"})
+    found = run(model, tmp_path / "run", max_steps=4_000)
+    assert "the rules are secret" in overview(found.directory)
+    assert model.keys[1:] == ["r1.c1"]
+    assert found.data["best"]["candidate"] == "r1c1"
+
+
+def test_a_broken_simulator_is_corrected_or_dropped(tmp_path: Path) -> None:
+    """What fails its checks is told; after three corrections the run goes on without."""
+    broken = "```python\nclass Simulator:\n    def reset(self, n):\n        return undefined\n```"
+    answers = {f"s.write{n}": broken.replace("undefined", f"undefined{n}") for n in range(1, 5)}
+    model = Model(**answers)
+    found = run(model, tmp_path / "run", max_steps=4_000)
+    assert model.keys[:4] == ["s.write1", "s.write2", "s.write3", "s.write4"]
+    assert "undefined1" in model.requests[1].messages[-1].content
+    assert found.data["best"]["candidate"] == "r1c1"
+
+
+@pytest.mark.slow
+def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are tested and written; --policy decides which is best.py."""
+    monkeypatch.setattr(networks, "SEEDS", 1)
+    found = run(Model(), tmp_path / "run", policy="network")
+    products = found.data["products"]
+    assert set(products) == {"program", "network"}
+    assert products["network"]["best"]
+    assert found.data["best"]["candidate"] == "s2"
+    for name in products:
+        assert products[name]["test"]["episodes"] == 3
+        assert (found.directory / f"{name}.py").exists()
+
+
+@pytest.mark.slow
+def test_without_a_language_model_formulas_are_learnt(tmp_path: Path) -> None:
+    """A few hundred real steps of a pole give formulas in which a program of the library is tuned until it balances."""
+    found = promptpo.optimize(
+        "CartPole-v1",
+        model="search",
+        out=tmp_path / "run",
+        simulate=True,
+        policy="program",
+        recipe_options={"simulated_steps": 60_000},
+        max_steps=6_000,
+        rounds=1,
+        candidates=1,
+        test_episodes=5,
+        jobs=2,
+    )
+    assert found.data["best"]["candidate"] == "s1"
+    assert found.mean_return > 400
+    assert found.data["searched_steps"] < 6_000

@@ -1,0 +1,246 @@
+"""The engine on real steps: checks, fits, errors by situation, searches, networks, formulas, exported environments."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from promptpo.program import Program
+from promptpo.rollouts.jobs import SandboxWork, Settings
+from promptpo.simulator.behaviour import describe_behaviour
+from promptpo.simulator.check import Check
+from promptpo.simulator.contract import Simulation, supports
+from promptpo.simulator.data import cut_windows, held_random_policy, recorded_episodes
+from promptpo.simulator.export import environment_file
+from promptpo.simulator.finish import Prune, Round
+from promptpo.simulator.fit import Fit, ScoreSimulator
+from promptpo.simulator.formulas.writer import write_formulas
+from promptpo.simulator.network import TrainNetwork
+from promptpo.simulator.play import Play, compare_worlds
+from promptpo.simulator.search import Search
+from promptpo_sandbox import Recorded, Sandbox, Trial, check_source
+from tests.promptpo.simulator.sources import GRID, PENDULUM, QUEUE, SWING_UP
+
+VALUES = {"g": 10.0, "m": 1.0, "unused": 3.0}
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    """A sandbox for the module."""
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+def played(box: Sandbox, env_id: str, steps: int) -> tuple[Recorded, ...]:
+    """Real episodes of held random actions."""
+    env = gymnasium.make(env_id)
+    episodes: list[Recorded] = []
+    while sum(map(len, episodes)) < steps:
+        policy = held_random_policy(env.action_space)
+        rollout = box.rollout(policy, [env], [Trial(len(episodes))], record=True)
+        assert rollout.failure is None
+        episodes += recorded_episodes(rollout, env.observation_space, env.action_space)
+    return tuple(episodes)
+
+
+@pytest.fixture(scope="module")
+def real(box: Sandbox) -> tuple[Recorded, ...]:
+    """Real steps of the pendulum."""
+    return played(box, "Pendulum-v1", 400)
+
+
+def pendulum(source: str = PENDULUM) -> Simulation:
+    """The pendulum's simulator as it is written: with wrong numbers."""
+    env = gymnasium.make("Pendulum-v1")
+    return Simulation.of(source, env.observation_space, env.action_space, 200)
+
+
+def fitted() -> Simulation:
+    """The same with the real numbers."""
+    return pendulum().with_vectors([VALUES])
+
+
+def test_a_fit_finds_the_numbers_that_the_data_touch(box: Sandbox, real: tuple[Recorded, ...]) -> None:
+    """They are close, with small errors; what nothing shows keeps its prior, and errors fall on held-out steps."""
+    found = Fit(pendulum(), real, ensemble=3).run(box)
+    numbers = {number.name: number for number in found.numbers}
+    assert numbers["g"].value == pytest.approx(10.0, abs=0.02)
+    assert numbers["m"].value == pytest.approx(1.0, abs=0.005)
+    assert numbers["g"].touched
+    assert not numbers["unused"].touched
+    assert numbers["unused"].value == 3.0
+    assert len(found.vectors) == 3
+    assert found.after.explained(25) > 0.999 > found.before.explained(25)
+    assert "obs[2] speed" in found.after.as_text(["cosine", "sine", "speed"])
+
+
+def test_a_wrong_formula_shows_in_the_numbers_and_the_errors(
+    box: Sandbox, real: tuple[Recorded, ...]
+) -> None:
+    """Without the motor the gravity cannot be right, and some situation is worse than the whole."""
+    wrong = pendulum(PENDULUM.replace("+ 3.0 * u / self.p", "+ 0.0 * u / self.p"))
+    found = Fit(wrong, real).run(box)
+    speed = [row for row in found.after.rows if row.coordinate == "obs[2]" and row.ahead == 1]
+    assert min(row.explained for row in speed) < 0.99
+    assert {row.situation for row in speed} > {"all", "sudden change"}
+
+
+def test_windows_never_cross_an_episodes_end(box: Sandbox) -> None:
+    """What follows an end is not valid, and an end is known in all windows that reach it."""
+    episodes = played(box, "CartPole-v1", 100)
+    windows = cut_windows(episodes, 25)
+    last = np.cumsum([len(episode) for episode in episodes]) - 1
+    assert windows.valid[0].all()
+    assert not windows.valid[1, last].any()
+    assert windows.ended[0, last].all()
+    assert len(windows) == sum(map(len, episodes))
+
+
+def test_checks_say_what_must_be_repaired_and_what_is_odd(box: Sandbox, real: tuple[Recorded, ...]) -> None:
+    """Mixed lanes are a problem; other initial states and gained energy are remarks."""
+    assert Check(pendulum(), real).run(box).ok
+    mixed = pendulum(PENDULUM.replace("self.th = self.th +", "self.th = self.th + self.w.mean() +"))
+    report = Check(mixed, real).run(box)
+    assert any("lane" in problem for problem in report.problems)
+    odd = PENDULUM.replace("self.rng.uniform(-1, 1, n)", "self.rng.uniform(5, 7, n)")
+    odd = odd.replace("np.clip(self.w + 0.05 * push, -8, 8)", "1.02 * self.w + 0.05 * push")
+    remarks = " ".join(Check(pendulum(odd), real).run(box).remarks)
+    assert "initial states" in remarks
+    assert "energy" in remarks
+
+
+def test_numbers_are_found_in_the_simulator_and_hold_for_real(box: Sandbox) -> None:
+    """The same seed gives the same result, what was found holds in the environment, and pruning and rounding keep it."""
+    search = Search(fitted(), SWING_UP, steps=60_000, starts=2, seed=1)
+    found = search.run(box)
+    assert found.why_alone == ""
+    assert found.value > Play(fitted(), SWING_UP).run(box).mean() + 60
+    assert {moved.name for moved in found.moved} == set(Program.parse(SWING_UP).params)
+    again = search.run(box)
+    assert (again.source, again.value) == (found.source, found.value)
+    pruned = Prune(fitted(), found.source).run(box)
+    assert "idle" in pruned.dropped
+    rounded = Round(fitted(), pruned.source).run(box)
+    assert rounded.value > pruned.value - 0.05 * abs(pruned.value)
+    assert all(float(f"{v:.5g}") == v for v in (Program.parse(rounded.source).values or {}).values())
+    simulated = Play(fitted(), rounded.source, lanes=64, record=2, seed=5).run(box)
+    trials = [Trial(10_000 + i, Program.parse(rounded.source).values) for i in range(20)]
+    rollout = box.rollout(rounded.source, [gymnasium.make("Pendulum-v1")], trials, clip_actions=True)
+    comparison = compare_worlds([e.return_ for e in rollout.episodes], simulated.returns[0])
+    assert abs(comparison.z) < 3.5
+    assert "action[0]" in describe_behaviour(
+        simulated.trajectories, gymnasium.make("Pendulum-v1").action_space
+    )
+    assert found.state is not None
+    longer = Search(fitted(), SWING_UP, steps=20_000, starts=1, resume=(found.state,)).run(box)
+    assert longer.value > found.value - 60
+
+
+def test_a_program_without_numbers_or_one_that_fails_is_told(box: Sandbox) -> None:
+    """Neither is an error of the simulator."""
+    plain = "class Policy:\n    def act(self, obs):\n        return [0 * obs[0]]\n"
+    assert np.isfinite(Search(fitted(), plain).run(box).value)
+    failing = SWING_UP.replace("return [up", "return undefined + [up")
+    found = Search(fitted(), failing, steps=5000).run(box)
+    assert found.value == -np.inf
+    assert found.failure is not None
+    assert "undefined" in found.failure.message
+
+
+def test_a_stochastic_simulator_is_fitted_by_its_means(box: Sandbox) -> None:
+    """Arrivals of a queue: the rate of the real ones, which differs from the one that was written."""
+    spaces = gymnasium.spaces.Box(0, np.inf, (1,)), gymnasium.spaces.Discrete(5)
+    rng = np.random.default_rng(0)
+    waiting, rows, actions = 0.0, [0.0], []
+    for _ in range(400):
+        actions.append(int(rng.integers(0, 5)))
+        waiting = max(waiting - actions[-1], 0) + rng.poisson(1.5)
+        rows.append(waiting)
+    rewards = -np.array(rows[1:]) - 0.5 * np.array(actions)
+    episode = Recorded(np.array(rows, np.float32)[:, None], np.array(actions), rewards, terminated=False)
+    simulation = Simulation.of(QUEUE, *spaces, 100)
+    (rate,) = Fit(simulation, (episode,)).run(box).numbers
+    assert rate.value == pytest.approx(1.5, abs=0.3)
+    assert Check(simulation, (episode,)).run(box).random
+
+
+def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -> None:
+    """A corridor with two actions, for which observations are one of eight states; training goes on from its state."""
+    spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
+    simulation = Simulation.of(GRID, *spaces, 30)
+    found = TrainNetwork(simulation, steps=50_000).run(box)
+    assert found.value == pytest.approx(5.5, abs=1.0)
+    assert check_source(found.source) is None
+    again = TrainNetwork(simulation, steps=8192, resume=found.state).run(box)
+    assert again.value == pytest.approx(5.5, abs=1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("env_id", "steps"), [("CartPole-v1", 600), ("Pendulum-v1", 1000), ("MountainCar-v0", 1600)]
+)
+def test_formulas_are_simulators(box: Sandbox, env_id: str, steps: int) -> None:
+    """A few episodes of random actions suffice for simple mechanics, and the module passes gate and checks."""
+    env = gymnasium.make(env_id)
+    episodes = played(box, env_id, steps)
+    source = write_formulas(episodes, env.observation_space, env.action_space)
+    simulation = Simulation.of(source, env.observation_space, env.action_space, 200)
+    assert Check(simulation, episodes).run(box).ok
+    table = ScoreSimulator(simulation, played(box, env_id, steps)).run(box)
+    assert table.explained(1) > 0.95
+    assert table.explained(25) > 0.9
+
+
+def test_the_exported_file_is_an_environment(tmp_path: Path) -> None:
+    """It passes Gymnasium's own check, alone and vectorised; it needs nothing of ours."""
+    path = tmp_path / "simulated.py"
+    path.write_text(environment_file(fitted(), "Simulated/Pendulum-v0"))
+    spec = importlib.util.spec_from_file_location("simulated", path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    assert "promptpo" not in path.read_text()
+    spec.loader.exec_module(module)  # our own text, of a simulator that this test wrote
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(gymnasium.make("Simulated/Pendulum-v0").unwrapped, skip_render_check=True)
+    lanes: Any = gymnasium.make_vec(
+        "Simulated/Pendulum-v0", num_envs=5, vectorization_mode="vector_entry_point"
+    )
+    lanes.reset(seed=3)
+    for step in range(1, 201):
+        obs, _, _, truncated, info = lanes.step(np.zeros((5, 1), np.float32))
+        assert truncated.all() == (step == 200)
+    assert obs.shape == (5, 3)
+    assert info["_final_obs"].all()
+
+
+def test_spaces_without_lanes_have_a_reason() -> None:
+    """Said in a sentence."""
+    assert supports(gymnasium.spaces.Text(3), gymnasium.spaces.Discrete(2))
+    assert supports(gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(2)) == ""
+
+
+def test_workers_run_it_and_results_can_be_recorded(real: tuple[Recorded, ...]) -> None:
+    """Through an executor, as any other work; results go to JSON and back."""
+    import asyncio
+
+    from promptpo.envs.task import Task
+    from promptpo.rollouts.local import LocalExecutor
+    from promptpo.run.journal import to_json
+    from promptpo.simulator.fit import FitResult
+    from promptpo_sandbox import Limits
+
+    executor = LocalExecutor(Settings(Task("Pendulum-v1"), Limits()), 1)
+    work: SandboxWork = Fit(pendulum(), real, windows=40)
+    try:
+        found = asyncio.run(executor.simulate(work))
+    finally:
+        executor.close()
+    assert isinstance(found, FitResult)
+    assert to_json(found)["vectors"][0]["unused"] == 3.0

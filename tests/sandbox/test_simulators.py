@@ -1,0 +1,217 @@
+"""Simulators in the guest: lanes that are independent, policies that act in them, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo_sandbox import Sandbox, SimulatorFailedError
+from promptpo_sandbox.simulators import LanePlay, Simulated, SimulatorGuest, unsupported
+from tests.promptpo.simulator.sources import GRID, PENDULUM, QUEUE, SWING_UP
+
+PENDULUM_SPACES = (
+    spaces.Box(np.array([-1, -1, -8], np.float32), np.array([1, 1, 8], np.float32)),
+    spaces.Box(-2, 2, (1,)),
+)
+VALUES = {"g": 10.0, "m": 1.0, "unused": 0.0}
+CANDIDATES = [{"kp": kp, "kd": 1.0, "near": 0.8, "k": 0.5, "idle": 0.0} for kp in (5.0, 15.0, -5.0)]
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    """A sandbox for the module."""
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+def pendulum(source: str = PENDULUM, vectors: Any = (VALUES,)) -> Simulated:
+    """The pendulum, or a variant of it."""
+    return Simulated(source, tuple(vectors), *PENDULUM_SPACES)
+
+
+def variant(old: str, new: str) -> str:
+    """The pendulum's source with a change."""
+    assert old in PENDULUM
+    return PENDULUM.replace(old, new)
+
+
+def examined(box: Sandbox, source: str) -> dict[str, Any]:
+    """Facts about a variant of the pendulum."""
+    rng = np.random.default_rng(0)
+    starts = rng.uniform(-1, 1, (64, 3)).astype(np.float32)
+    actions = rng.uniform(-2, 2, (12, 64, 1)).astype(np.float32)
+    with SimulatorGuest(box, pendulum(source)) as guest:
+        return guest.examine(np.concatenate([starts] * 4), np.concatenate([actions] * 4, axis=1))
+
+
+def test_a_sound_simulator_passes(box: Sandbox) -> None:
+    """Its lanes can be permuted, dropped and started anew, and one lane alone moves as it does among 256."""
+    facts = examined(box, PENDULUM)
+    assert not any(
+        facts[name] for name in ("random", "mixed", "alone", "dropped", "restarted", "shared", "broken")
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fact"),
+    [
+        ("np.clip(self.w + 0.05 * push, -8, 8)", "self.w + 0.05 * push + 0.1 * np.roll(self.w, 1)", "mixed"),
+        ("np.clip(self.w + 0.05 * push, -8, 8)", "self.w + 0.05 * push - self.w.mean()", "alone"),
+        ("u = actions[:, 0].astype(float)", "u = actions[:, 0].astype(float); self.t = getattr(self, 't', 0) + 1", "shared"),
+        ("self.th = self.th + 0.05 * self.w", "self.th = self.th + self.rng.normal(0, 1, len(u))", "random"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_lanes_is_seen(box: Sandbox, old: str, new: str, fact: str) -> None:
+    """Lanes that influence each other, numbers that belong to all of them, random steps."""
+    if "getattr" in new:
+        old, new = "self.th, self.w = np.arctan2", "self.t = 0\n        self.th, self.w = np.arctan2"
+        source = variant(old, new).replace("        angle =", "        self.t = self.t + 1\n        angle =")
+        source = source.replace("def reset(self, n):", "def reset(self, n):\n        self.t = 0")
+    else:
+        source = variant(old, new)
+    assert examined(box, source)[fact]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("class Simulator", "class Simulation", "defines no class Simulator"),
+        ("def set(self", "def put(self", "no method set"),
+        ("return self.obs(), -cost, np.zeros(len(u), bool)", "return self.obs(), -cost", "return (obs, reward, terminated)"),
+        ("return self.obs(), -cost, np.zeros(len(u), bool)", "return self.obs()[:, :2], -cost, False", "shape (4, 3)"),
+        ("return self.obs(), -cost, np.zeros(len(u), bool)", "return self.obs(), 'much', False", "as the reward"),
+        ("u = actions[:, 0].astype(float)", "u = actions[:, 7].astype(float)", "IndexError"),
+        ("import numpy as np", "import numpy as np\nimport os", "os"),
+    ],
+)  # fmt: skip
+def test_a_broken_contract_is_said(box: Sandbox, old: str, new: str, told: str) -> None:
+    """What is wrong, in a sentence for whoever wrote it."""
+    with (
+        pytest.raises(SimulatorFailedError) as failed,
+        SimulatorGuest(box, pendulum(variant(old, new))) as guest,
+    ):
+        guest.predict([VALUES], np.zeros((4, 3), np.float32), np.zeros((1, 4, 1), np.float32), [1])
+    assert told in str(failed.value)
+
+
+def test_predictions_follow_the_windows_and_the_vectors(box: Sandbox) -> None:
+    """Each vector predicts each window as a plain loop would."""
+    starts = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, -1.0]], np.float32)
+    actions = np.ones((3, 2, 1), np.float32)
+    with SimulatorGuest(box, pendulum()) as guest:
+        obs, rewards, ended = guest.predict([VALUES, VALUES | {"g": 0.0}], starts, actions, [1, 3])
+    assert obs.shape == (2, 2, 2, 3)
+    assert rewards.shape == ended.shape == (2, 2, 2)
+    assert obs[0, 0, 1, 2] == pytest.approx(-1.0 + 0.05 * (15.0 + 3.0), abs=1e-5)
+    assert obs[1, 1, 0, 2] == pytest.approx(0.5 + 3 * 0.05 * 3.0, abs=1e-5)
+
+
+def test_a_policy_in_lanes_returns_what_lone_copies_do(box: Sandbox) -> None:
+    """The same text for all lanes, with parameters of their own; all candidates meet the same initial states."""
+    with SimulatorGuest(box, pendulum()) as guest:
+        assert guest.why_alone(SWING_UP, CANDIDATES * 3) == ""
+        together, alone = (
+            guest.play(LanePlay(SWING_UP, CANDIDATES, 5, 80, together=way, record=2)) for way in (True, False)
+        )
+        again = guest.play(LanePlay(SWING_UP, CANDIDATES[:1] * 3, 5, 80, together=True))
+    assert together.returns.shape == (3, 5)
+    assert np.allclose(together.returns, alone.returns)
+    assert np.allclose(again.returns[0], again.returns[2])
+    assert np.allclose(again.returns[0], together.returns[0])
+    assert together.episodes[0].observations.shape == (81, 3)
+    assert together.episodes[0].rewards.sum() == pytest.approx(together.returns[0, 0])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if obs[0] > 0:\n            return [1.0]\n        return [-1.0]",
+        "return [float(obs[0])]",
+        "self.n = getattr(self, 'n', 0)\n        return [obs[0] * 0 + np.random.default_rng(1).normal()]",
+        "return [obs[0] - obs[0].mean()]",
+    ],
+)
+def test_a_policy_that_cannot_act_in_lanes_is_found(box: Sandbox, body: str) -> None:
+    """It branches, converts, draws or mixes: it is run copy by copy then."""
+    source = f"import numpy as np\n\n\nclass Policy:\n    def act(self, obs):\n        {body}\n"
+    if "getattr" in body:
+        source = source.replace("self.n = getattr(self, 'n', 0)\n        ", "").replace(
+            "default_rng(1)", "default_rng()"
+        )
+    with SimulatorGuest(box, pendulum()) as guest:
+        assert guest.why_alone(source, [None] * 4)
+        played = guest.play(LanePlay(source, [None], 4, 10, together=False))
+    assert played.sound.all() or played.failure is not None
+
+
+def test_a_failing_policy_is_no_failure_of_the_simulator(box: Sandbox) -> None:
+    """Lanes in which it fails end there, and the failure is told."""
+    source = "class Policy:\n    def act(self, obs):\n        return [1.0 / (obs[2] * 0)]\n"
+    with SimulatorGuest(box, pendulum()) as guest:
+        for together in (True, False):
+            played = guest.play(LanePlay(source, [None], 4, 10, together=together))
+            assert not played.sound.any()
+            assert played.failure is not None
+        rejected = guest.play(LanePlay("import os", [None], 4, 10, together=True))
+    assert rejected.failure is not None
+    assert rejected.failure.kind == "rejected"
+
+
+def test_lanes_that_break_end_and_are_counted(box: Sandbox) -> None:
+    """NaN in one lane ends that lane alone."""
+    source = variant("return self.obs(), -cost", "return self.obs(), np.where(self.w > 1, np.nan, -cost)")
+    with SimulatorGuest(box, pendulum(source)) as guest:
+        played = guest.play(LanePlay(SWING_UP, CANDIDATES[:1], 32, 60, together=True))
+    assert 0 < played.terminated.sum() <= 32
+    assert played.broken >= played.terminated.sum()
+    assert np.isfinite(played.returns).all()
+
+
+def test_an_ensemble_shares_out_the_lanes(box: Sandbox) -> None:
+    """Every candidate meets every vector."""
+    light, heavy = VALUES | {"m": 0.5}, VALUES | {"m": 2.0}
+    with SimulatorGuest(box, pendulum(vectors=(light, heavy))) as guest:
+        both = guest.play(LanePlay(SWING_UP, CANDIDATES[:1] * 2, 4, 50, together=True))
+    assert np.allclose(both.returns[0], both.returns[1])
+    assert len(np.unique(both.returns[0].round(6))) == 4
+
+
+def test_a_learner_gets_batches_with_restarts(box: Sandbox) -> None:
+    """Lanes whose episodes are over begin anew by themselves; the others go on."""
+    with SimulatorGuest(box, Simulated(GRID, (), spaces.Discrete(8), spaces.Discrete(2))) as guest:
+        obs = guest.start(16, 5, seed=1)
+        assert set(obs.tolist()) <= {0, 1, 2, 3}
+        ages = np.zeros(16, int)
+        for _ in range(12):
+            before, after, reward, terminated, truncated = guest.advance(np.ones(16, int))
+            ages += 1
+            over = terminated | truncated
+            assert (truncated == (~terminated & (ages == 5))).all()
+            assert (reward[terminated] == 10.0).all()
+            assert (before[terminated] == 7).all()
+            assert (after[~over] == before[~over]).all()
+            assert (after[over] < 4).all()
+            ages[over] = 0
+
+
+def test_random_simulators_repeat_by_their_seed(box: Sandbox) -> None:
+    """The seed decides all random numbers."""
+    queue = Simulated(QUEUE, ({"rate": 2.0},), spaces.Box(0, np.inf, (1,)), spaces.Discrete(5))
+    source = "class Policy:\n    def act(self, obs):\n        return 2 + 0 * obs[0].astype(int)\n"
+    with SimulatorGuest(box, queue) as guest:
+        first, second, other = (
+            guest.play(LanePlay(source, [None], 8, 30, together=True, seed=seed)).returns
+            for seed in (1, 1, 2)
+        )
+    assert (first == second).all()
+    assert (first != other).any()
+
+
+def test_spaces_that_do_not_fit_into_lanes_are_refused() -> None:
+    """With a reason."""
+    assert unsupported(spaces.Dict(a=spaces.Discrete(2)))
+    assert not unsupported(spaces.MultiBinary(3))

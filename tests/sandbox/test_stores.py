@@ -1,0 +1,220 @@
+"""What a program may store: attributes of its own objects, and none that a value of a library has."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from promptpo_sandbox import Sandbox, Trial, check_source
+from promptpo_sandbox.gate.attributes import SURE_SELF_ONLY
+from tests.sandbox.environments import WalkEnv
+from tests.sandbox.reachable import exposed, is_restricted, real, results, values, walk
+
+HEAD = """import collections
+import random
+import numpy as np
+class Own:
+    def __init__(self): self.x = 0
+x = np.zeros(3)
+"""
+VERBS = (
+    "{0}.{1} = 1",
+    "{0}.{1} += 1",
+    "{0}.{1}: int = 1",
+    "y = {0}.{1} = 1",
+    "y, *{0}.{1} = 1, 2",
+    "[y, ({0}.{1}, z)] = 1, (2, 3)",
+    "for {0}.{1} in [1]: pass",
+    "for y, {0}.{1} in [(1, 2)]: pass",
+    "[0 for {0}.{1} in [1]]",
+    "del {0}.{1}",
+    "with np.errstate() as {0}.{1}: pass",
+    "with np.errstate(), np.errstate() as {0}.{1}: pass",
+    "setattr({0}, '{1}', 1)",
+    "f = lambda: setattr({0}, '{1}', 1)",
+)
+"""Every way to set an attribute, but for the walrus and import, which take no attribute."""
+OBJECTS = ("x", "x[0]", "[x][0]", "x.dtype", "np.zeros(3)", "(lambda: x)()", "Own().x", "(y := x)")
+SURROUNDINGS = (
+    "{0}",
+    "W = '{1}'\n{0}",
+    "{1} = 1\n{0}",
+    "def f(x, {1}=1):\n    {0}",
+    "def f(self, x):\n    {0}",
+    "class A:\n    def f(self, x):\n        {0}",
+    "class A:\n    {1} = 1\n    def f(self, x):\n        self.{1} = 2\n        {0}",
+    "class A:\n    def f(x):\n        x = [1]\n        {0}",
+    "class A:\n    @staticmethod\n    def f(x):\n        {0}",
+    "class A:\n    def f(x, y=[x]):\n        def g(x):\n            {0}",
+    "class A:\n    def f(x):\n        def g():\n            global x\n            {0}",
+)
+
+
+def types_within_reach() -> set[type]:
+    """The types of all that a program can get hold of, results of calls included, and those that it can name."""
+    named = [(path, value) for path, value in exposed(real) if not is_restricted(path)]
+    found = [value for _, value in walk([*named, *values(), *results()])[1].values()]
+    kinds = {type(value) for value in found} | {value for value in found if isinstance(value, type)}
+    return {
+        kind
+        for kind in kinds
+        if not kind.__module__.startswith("tests.") and not issubclass(kind, types.ModuleType)
+    }
+
+
+def settable(kind: type) -> Iterator[str]:
+    """The names of a type's slots that something can be stored in, as far as can be told without a value."""
+    for name in dir(kind):
+        slot = inspect.getattr_static(kind, name)
+        stored = isinstance(slot, types.MemberDescriptorType | types.GetSetDescriptorType) or (
+            isinstance(slot, property) and slot.fset is not None
+        )
+        if stored and not name.startswith("__"):
+            yield name
+
+
+SLOTS = sorted({name for kind in types_within_reach() for name in settable(kind)})
+
+
+def refusal(source: str) -> str:
+    """The sentence about a source; empty where it may run."""
+    failure = check_source(HEAD + source + "\n")
+    return "" if failure is None else failure.message
+
+
+def test_there_are_slots_to_try() -> None:
+    """Of arrays, dtypes, exceptions, containers and flags."""
+    assert {"strides", "shape", "dtype", "names", "flat", "real", "args", "value", "default_factory"} <= {
+        *SLOTS
+    }
+    assert len(SLOTS) > 60
+
+
+@pytest.mark.parametrize("name", SLOTS)
+def test_no_slot_of_a_library_is_stored(name: str) -> None:
+    """By no verb, in no object that is not surely the program's own, whatever else it says."""
+    for verb in VERBS:
+        assert refusal(verb.format("x", name)), verb
+    for thing, around in itertools.product(OBJECTS, SURROUNDINGS):
+        assert refusal(around.format(VERBS[0].format(thing, name), name)), (thing, around)
+
+
+@pytest.mark.parametrize("name", sorted(SURE_SELF_ONLY))
+def test_no_method_is_lent_to_an_array(name: str) -> None:
+    """A method that sets an array's layout on `self` is refused where a program could call it with something else."""
+    own = f"class A:\n    def f(self, v):\n        self.{name} = v\n    def g(self, h):\n        self.f(1)\n"
+    assert refusal(own) == ""
+    for lent in (
+        "A.f(x, 1)",
+        "[A][0].f(x, 1)",
+        "(lambda k: k.f)(A)(x, 1)",
+        "getattr(A, 'f')(x, 1)",
+        "list(map(A.f, [x], [1]))",
+        "A().f(1)",
+    ):
+        assert refusal(own + lent), lent
+    inside = f"class A:\n    def f(self, v):\n        self.{name} = v\n    held = [f]\nA.held[0](x, 1)"
+    assert refusal(inside)
+    made = f"class A:\n    def __init__(self):\n        self.{name} = 1\nA.__init__(x)"
+    assert refusal(made)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "class A:\n    def f(self):\n        self.x, self.count = 1, 2\n        self.total += 1",
+        "class A:\n    def f(me):\n        def g():\n            me.value = 1",
+        "class A:\n    pass\na = A()\na.data = 1\nA.size = 3",
+        "class A:\n    children = ()\ndef f(node):\n    node.parent = None\n    node.children[0].visits += 1",
+        "class A:\n    def f(self):\n        self.strides = 2\n    def act(self, obs):\n        self.f()",
+    ],
+)
+def test_own_objects_are_stored_in(own: str) -> None:
+    """In `self` anything but what leads out; elsewhere names that no library has."""
+    assert refusal(own) == ""
+
+
+def changeable(value: Any) -> bool:
+    """Whether something of a library, which is shared by all, has attributes that could be set."""
+    try:
+        value.mark = 1
+    except (AttributeError, TypeError):
+        return False
+    del value.mark
+    return not isinstance(value, types.FunctionType | np.ufunc | type(np.mean) | type(np.random.default_rng))
+
+
+CHANGEABLE = sorted(path for path, value in exposed(real) if changeable(value))
+
+
+@pytest.mark.parametrize("path", CHANGEABLE)
+def test_what_could_be_changed_is_no_value(path: str) -> None:
+    """A class of a library, or an object of one, has no other name: nothing of it is replaced, whoever imports the file."""
+    assert is_restricted(path)
+    head = HEAD + "import functools\nimport numpy.linalg\n"
+    for use in (
+        "K = {0}\nK.most = 1",
+        "f({0})",
+        "[{0}]",
+        "def f(k={0}): k.x = 1",
+        "Own.f({0})",
+        "lambda: {0}",
+        "K = {0} or 1",
+    ):
+        failure = check_source(f"{head}def f(k): pass\n" + use.format(path))
+        assert failure is not None, use
+
+
+UNREADABLE = ["base", "data", "flags", "view", "_iter", "_field_defaults", "_make", "func", "type"]
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_text_unlocks_no_name(name: str) -> None:
+    """Only a form that takes a text makes an attribute of it."""
+    for text in (
+        f"W = '{name}'",
+        f"{name} = 1",
+        f"def f({name}): pass",
+        f"f = dict({name}=1)",
+        f"W = 'x {name}'",
+        f"class A:\n    def f(self):\n        {name} = 2",
+    ):
+        assert refusal(f"{text}\nx.{name}"), text
+        assert refusal(f"{text}\ngetattr(x, '{name}')"), text
+
+
+def test_underscores_are_read_from_self_alone() -> None:
+    """What a library keeps for itself begins so."""
+    own = "class A:\n    def __init__(self):\n        self._x = 1\n    def f(self, other):\n        return {0}._x\n"
+    assert refusal(own.format("self")) == ""
+    for other in ("other", "x", "self.x", "[self][0]"):
+        assert refusal(own.format(other)), other
+
+
+OBSERVING = """
+class Policy:
+    def act(self, obs):
+        {0}
+        return obs * 0 + obs.sum()
+"""
+
+
+@pytest.mark.parametrize("line", ["obs.base", "obs[:] = 9.0", "obs.fill(9.0)", "pass"])
+def test_observations_of_lanes_share_no_memory(box: Sandbox, line: str) -> None:
+    """What one lane does with its own observation reaches no other, with one lane or with four."""
+    source = f"class Base:\n    base = 1\n{OBSERVING.format(line)}"
+    seeds = [Trial(seed, horizon=4) for seed in range(4)]
+    one, four = (
+        [
+            (e.return_, e.steps)
+            for e in box.rollout(source, [WalkEnv() for _ in range(n)], seeds, clip_actions=True).episodes
+        ]
+        for n in (1, 4)
+    )
+    assert one == four

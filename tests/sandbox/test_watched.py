@@ -1,0 +1,103 @@
+"""A policy cannot tell whether its episodes are recorded: returns are the same for every value of `record`, in any number of lanes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptpo_sandbox import Record, Sandbox, Trial
+from tests.sandbox.canaries import Canaries, CanaryEnv
+from tests.sandbox.test_lanes import PROGRAMS, lanes_box, returns
+
+__all__ = ["lanes_box"]
+
+RECORDS: tuple[Record, ...] = (False, True, "seen", "info")
+TRIALS = [Trial(seed) for seed in (1, 2, 3)]
+
+
+def play(box: Sandbox, source: str, record: Record, lanes: int) -> dict[int, object]:
+    """What came of each seed."""
+    envs = [CanaryEnv() for _ in range(lanes)]
+    return returns(box.rollout(source, envs, TRIALS, record=record, stop_on_failure=False))
+
+
+@pytest.mark.parametrize("path", PROGRAMS)
+def test_recording_changes_nothing(path: Path, lanes_box: Sandbox, canaries: Canaries) -> None:
+    """Of what any program does, hostile or not."""
+    source = canaries.arm(path.read_text())
+    plain = play(lanes_box, source, False, 1)
+    for record in RECORDS[1:]:
+        assert play(lanes_box, source, record, 2) == plain, record
+
+
+POLICY = """
+class Value:
+    def __init__(self):
+        self.n = 0
+    def __len__(self):
+        self.n += 1
+        return 1
+    def __iter__(self):
+        self.n += 1
+        return iter([])
+    def __repr__(self):
+        self.n += 1
+        return ""
+VALUE = Value()
+{0}
+class Policy:
+    def __init__(self):
+        self.seen = 0
+    {1}
+    def act(self, obs):
+        {2}
+        return ({3}) % 3
+"""
+PERCEIVE = "def perceive(self, obs):\n        return {0}"
+WAYS = {
+    "a property": (
+        "",
+        "@property\n    def debug(self):\n        self.seen += 1\n        return {}",
+        "",
+        "self.seen",
+    ),
+    "a value that counts": ("", "", "self.debug = {'a': VALUE}", "VALUE.n"),
+    "a dict with a key that counts": ("", "", "self.debug = {VALUE: 1}", "VALUE.n"),
+    "a value of its own kind": ("", "", "self.debug = VALUE", "VALUE.n"),
+    "an attribute of the class": ("", "debug = VALUE", "", "VALUE.n"),
+    "a caught lookup": (
+        "",
+        "",
+        "self.debug = {'a': 1}; self.debug = dict(self.debug, b=2)",
+        "len(self.debug)",
+    ),
+    "what it perceives": ("", PERCEIVE.format("{'a': VALUE}"), "self.perceive(obs)", "VALUE.n"),
+    "what it perceives as a list": ("", PERCEIVE.format("{'a': [VALUE]}"), "self.perceive(obs)", "VALUE.n"),
+    "whether perceive is its own": (
+        "",
+        PERCEIVE.format("{}") + "\n    original = perceive",
+        "x = self.perceive(obs)",
+        "int(Policy.perceive is Policy.original)",
+    ),
+    "whether the class has it": ("", PERCEIVE.format("{}"), "", "len(repr(Policy.perceive)) > 10"),
+    "how deep it may go": (
+        "def deep(n):\n    try:\n        return deep(n + 1)\n    except RecursionError:\n        return n",
+        PERCEIVE.format("{'n': deep(0)}"),
+        "self.seen = self.perceive(obs)['n']",
+        "self.seen",
+    ),
+}
+"""How a policy could learn that somebody reads what it keeps: definitions, a member, what `act` does, what it then returns."""
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_nothing_tells_a_policy_that_it_is_recorded(way: tuple[str, ...], lanes_box: Sandbox) -> None:
+    """Neither what is read of it, nor what is put around it."""
+    source = POLICY.format(*way)
+    found = {
+        (record, lanes): play(lanes_box, source, record, lanes) for record in RECORDS for lanes in (1, 3)
+    }
+    first = found[False, 1]
+    assert [one for one in first.values() if not (isinstance(one, tuple) and one[2] is None)] == []
+    assert all(other == first for other in found.values()), found
