@@ -42,7 +42,7 @@ class Runs(list[RunLine]):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class RunComparison:
     """Runs beside each other, in pairs with the first.
 
     Attributes:
@@ -132,7 +132,7 @@ def list_runs(folder: StrPath = ".") -> Runs:
     return Runs(lines, damaged)
 
 
-def compare(*runs: StrPath | RunResult | BaselineResult) -> Comparison:
+def compare(*runs: StrPath | RunResult | BaselineResult) -> RunComparison:
     """Compare the held-out returns of runs: each with the first, over the test seeds that both have played.
 
     Args:
@@ -145,7 +145,7 @@ def compare(*runs: StrPath | RunResult | BaselineResult) -> Comparison:
     if len(runs) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise UsageError("compare takes two runs or more.")
     places = (run.directory if isinstance(run, RunResult | BaselineResult) else Path(run) for run in runs)
-    return Comparison(Runs(map(read_line, places)))
+    return RunComparison(Runs(map(read_line, places)))
 
 
 def baseline(
