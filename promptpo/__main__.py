@@ -1,25 +1,33 @@
 """``python -m promptpo`` and the ``promptpo`` command."""
 
+import signal
 import sys
 
-from promptpo.last_words import OVER, note, watch
+from promptpo.last_words import OVER, leave, note, watch
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
     watch()
     try:
+        from promptpo.run.control import obey_interrupts, terminate
+
+        obey_interrupts()
+        signal.signal(signal.SIGTERM, terminate)
         from promptpo.cli.app import run
 
         code = run(sys.argv[1:])
-    except (Exception, KeyboardInterrupt) as stop:  # before there is a command that could say more
-        if KeyboardInterrupt.__name__ not in repr(stop):  # compiled code makes an error of its own of Ctrl-C
-            raise
-        print("promptpo: stopped.", file=sys.stderr)
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 1
+    except (Exception, KeyboardInterrupt) as stop:  # noqa: BLE001 - before there is a command that could say more
         code = 130
-    finally:
-        note(OVER)
-    sys.exit(code)
+        if isinstance(stop, KeyboardInterrupt) or KeyboardInterrupt.__name__ in repr(stop):
+            print("promptpo: stopped.", file=sys.stderr)  # compiled code makes an error of its own of Ctrl-C
+        else:
+            sys.excepthook(*sys.exc_info())
+            code = 1
+    note(OVER)
+    leave(code)
 
 
 if __name__ == "__main__":

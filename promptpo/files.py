@@ -164,13 +164,17 @@ def file_name(name: object) -> str:
     return name
 
 
+FOLDER_MODE = 0o700
+"""Of the folders of a run: what was said and paid is for who began it, until that person says otherwise."""
+
+
 def make_folder(path: Path) -> None:
     """Make a folder of a run, or find it there; a link to one is none.
 
     Raises:
         OSError: It cannot be made.
     """
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     if path.is_symlink():
         raise NotADirectoryError(errno.ENOTDIR, "it is a link", str(path))
 

@@ -1,17 +1,28 @@
-"""What a process cannot say itself: that compiled code, ``os._exit`` or somebody else has ended it."""
+"""The end of a process: at once when its work is done; and told by another one where it cannot say itself what ended it."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import faulthandler
 import os
 import re
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import NoReturn
 
 from promptpo.errors import place_among
 
-OVER = "over"
+OVER, EXITED = "over", "exited"
+LEAVE_SECONDS = 10.0
+"""For what is registered to run at the end of a process."""
+
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
+_GROUP = re.compile(r"\x01([+-])(\d+)\n")
 _pipes: list[int] = []
+_exit = os._exit
 
 
 def watch() -> None:
@@ -22,6 +33,7 @@ def watch() -> None:
         faulthandler.enable(write, all_threads=False)
         _pipes.append(write)
         note("")
+        watch_exits(write)
         return
     try:
         os.setsid()  # Ctrl-C is not for it
@@ -29,7 +41,9 @@ def watch() -> None:
             with contextlib.suppress(OSError):  # some are started without standard input or output
                 os.close(other)
         with os.fdopen(read, "rb") as pipe:
-            then, _, left = pipe.read().decode("utf-8", "replace").rpartition("\0")[2].partition("\n")
+            notes = pipe.read().decode("utf-8", "replace")
+        then, _, left = _GROUP.sub("", notes).rpartition("\0")[2].partition("\n")
+        _end_groups(notes)
         if then != OVER:
             goes_on = f" What was done is kept; go on with: {then}" if then else ""
             os.write(2, f"promptpo: stopped {cause(left)}.{goes_on}\n".encode())
@@ -37,16 +51,97 @@ def watch() -> None:
         os._exit(0)
 
 
+def watch_exits(pipe: int) -> None:
+    """Let ``os._exit``, by which simulators end the process that they are in, leave its place, and never status 0."""
+    watched = os.getpid()
+
+    def leave_at_once(status: int) -> NoReturn:
+        if os.getpid() == watched:
+            with contextlib.suppress(OSError):
+                os.write(pipe, f"{EXITED}\n".encode())
+                faulthandler.dump_traceback(pipe, all_threads=False)
+            end_children()
+        _exit(status or (1 if os.getpid() == watched else 0))
+
+    os._exit = leave_at_once
+
+
+def _end_groups(notes: str) -> None:
+    """End the process groups that were noted and not taken back."""
+    groups: dict[str, None] = {}
+    for sign, group in _GROUP.findall(notes):
+        groups[group] = None
+        if sign == "-":
+            del groups[group]
+    for group in groups:
+        end_group(int(group))
+
+
+def end_group(group: int) -> None:
+    """End all processes of a group, if there are any."""
+    with contextlib.suppress(OSError):
+        os.killpg(group, signal.SIGKILL)
+
+
 def note(then: str) -> None:
     """Name the command that goes on from here; `OVER` where there is nothing to say of the end."""
+    _write(f"\0{then}\n")
+
+
+def note_group(group: int, *, over: bool = False) -> None:
+    """Have a process group ended with this process, however that ends; `over` where it has been already."""
+    _write(f"\1{'-' if over else '+'}{group}\n")
+
+
+def _write(text: str) -> None:
     for pipe in _pipes:
         with contextlib.suppress(OSError):  # who would say it may have been killed itself
-            os.write(pipe, f"\0{then}\n".encode())
+            os.write(pipe, text.encode())
+
+
+def leave(code: int, *, group: bool = False) -> NoReturn:
+    """End this process: what is registered for its end is done, and threads that an environment left are not waited for.
+
+    Args:
+        code: Exit status.
+        group: End the whole process group, which is this process's own.
+    """
+    late = threading.Timer(LEAVE_SECONDS, _exit, [code])
+    late.daemon = True
+    late.start()
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # whoever read it may be gone
+            stream.flush()
+    if group:
+        end_group(os.getpid())
+    end_children()
+    _exit(code)
+
+
+def end_children() -> None:
+    """End the processes that were started from here in this process's group, as simulators are; Linux tells which."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # processes come and go
+            parent, group = stat.read_text().rpartition(")")[2].split()[1:3]
+            if int(group) == os.getpgrp():
+                parents[int(stat.parent.name)] = int(parent)
+    ours = {os.getpid()}
+    while found := {child for child, parent in parents.items() if parent in ours} - ours:
+        ours |= found
+    for child in ours - {os.getpid()}:
+        with contextlib.suppress(OSError):
+            if "resource_tracker" not in Path(f"/proc/{child}/cmdline").read_text():  # it has work left
+                os.kill(child, signal.SIGKILL)
 
 
 def cause(left: str) -> str:
     """What ended a process, by what its fault handler has left."""
+    if left.startswith(EXITED):
+        return f"by os._exit in code that it called{place_among(_FRAME.findall(left))}"
     fault = re.match("Fatal Python error: (.+)", left)
     if fault is None:
-        return "from outside, or by os._exit in code that it called"
+        return "from outside"
     return f"by a fault in compiled code, {fault[1].lower()}{place_among(_FRAME.findall(left))}"

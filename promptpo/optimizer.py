@@ -62,7 +62,7 @@ async def optimize(
     # also what is beyond a loop that was ended early
     history = RunState.of(context.config, context.journal.events).history
     context.journal.follow(history.add)
-    history.promote(context.journal)
+    history.announce_leader(context.journal)
     products = loop.sampler.features.conclude(history)
     if fault is not None and history.best() is None:
         raise fault

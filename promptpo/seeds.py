@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.api import asked_for, changed, continued, default_directory, shown
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import Json, StrPath, file_name, read_json, write_atomically
+from promptpo.files import FOLDER_MODE, Json, StrPath, file_name, read_json, write_atomically
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.runs import read_line
@@ -151,7 +151,7 @@ def begin_seeds(
             "or name another folder by --out."
         )
     Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     content = {"seeds": list(range(config.seed, config.seed + seeds)), "config": text}
     write_atomically(directory / SEEDS, json.dumps(content, indent=2) + "\n")
     return _work(directory, config, watched, llm, {})

@@ -1,1 +1,1 @@
-"""What policies written by a language model are compared with: PPO, TRPO, SAC, and a language model as the network."""
+"""Methods to compare with: PPO, TRPO, SAC and others, ICPI, and language models as agents and as networks."""

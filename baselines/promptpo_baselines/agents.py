@@ -1,4 +1,4 @@
-"""What acts: trained agents with all that stands between them and an observation, and two that need no training."""
+"""Agents that act on observations: trained ones with their preprocessing, and two that need no training."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TrainedAgent:
 
     def act(self, observations: Sequence[Any], *, deterministic: bool = True) -> Sequence[Any]:
         """One action for each flat observation."""
-        batch: Any = np.stack([np.asarray(one) for one in observations])
+        batch: Any = np.stack([np.asarray(observation) for observation in observations])
         for stage in self.stages:
             batch = stage(batch)
         actions = self.model.predict(batch, deterministic=deterministic)[0]

@@ -44,7 +44,7 @@ _BY_SETTING = {"clip_range": "ppo", "cg_max_steps": "trpo"}
 """Of those whose policies are the same, what only one has; the third is A2C."""
 
 
-def called(name: str) -> str:
+def display_name(name: str) -> str:
     """An algorithm's name as its authors write it."""
     return {"crossq": "CrossQ", "qrdqn": "QR-DQN"}.get(name, name.upper())
 
@@ -54,7 +54,7 @@ def in_words(name: Algorithm) -> str:
     library = "stable-baselines3" if name in SB3 else "sb3-contrib"
     limits = {"continuous": CONTINUOUS_ONLY, "discrete": DISCRETE_ONLY}
     kinds = [f", for {kind} actions" for kind, names in limits.items() if name in names]
-    return f"{called(name)} of {library}{''.join(kinds)}"
+    return f"{display_name(name)} of {library}{''.join(kinds)}"
 
 
 def algorithm_class(name: str) -> type[BaseAlgorithm]:

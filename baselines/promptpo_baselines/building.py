@@ -14,7 +14,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
 
 from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo_baselines.agents import TrainedAgent
-from promptpo_baselines.algorithms import CONTINUOUS_ONLY, DISCRETE_ONLY, algorithm_class, called
+from promptpo_baselines.algorithms import CONTINUOUS_ONLY, DISCRETE_ONLY, algorithm_class, display_name
 from promptpo_baselines.environments import AnySpace, policy_name, training_envs
 from promptpo_baselines.hyperparameters import ON_POLICY, Hyperparameters, resolve
 from promptpo_baselines.rollout_buffers import SlicedRolloutBuffer
@@ -54,14 +54,14 @@ def build_envs(
         options = dict(row.normalize)
         if settings.language is not None and settings.language["state"] == "raw":
             options["norm_obs"] = False
-        envs = _normalized(envs, saved and saved / NORMALIZERS[0], options)
+        envs = _normalize(envs, saved and saved / NORMALIZERS[0], options)
     if settings.language is not None:
         from promptpo_baselines.llm_policy.observations import with_language
 
         envs, features = with_language(envs, settings)
         if features is not None:
             options = {"norm_reward": False, "norm_obs_keys": [features]}
-            envs = _normalized(envs, saved and saved / NORMALIZERS[1], options)
+            envs = _normalize(envs, saved and saved / NORMALIZERS[1], options)
     return envs
 
 
@@ -118,7 +118,7 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
         own = DISCRETE_ONLY
     if settings.algorithm not in (*ON_POLICY, *own):
         raise UnsupportedSpaceError(
-            f"{called(settings.algorithm)} has no policy for the actions of {settings.task.name}, {space}: take one of "
+            f"{display_name(settings.algorithm)} has no policy for the actions of {settings.task.name}, {space}: take one of "
             f"{', '.join([*ON_POLICY, *own])}."
         )
 
@@ -173,7 +173,7 @@ def load_normalizer(path: Path) -> VecNormalize:
     return loaded
 
 
-def _normalized(envs: VecEnv, saved: Path | None, options: dict[str, Any]) -> VecNormalize:
+def _normalize(envs: VecEnv, saved: Path | None, options: dict[str, Any]) -> VecNormalize:
     if saved is not None:
         return VecNormalize.load(str(saved), envs)
     if not isinstance(envs.observation_space, spaces.Box | spaces.Dict):

@@ -15,7 +15,7 @@ from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import TestedFlags
 from promptpo.errors import UsageError
-from promptpo_baselines.algorithms import ALGORITHMS, Algorithm, called, in_words
+from promptpo_baselines.algorithms import ALGORITHMS, Algorithm, display_name, in_words
 from promptpo_baselines.flags import MaxSeconds, PlaceFlags, ScoringFlags, TrainingFlags
 from promptpo_baselines.icpi_commands import icpi
 from promptpo_baselines.llm_agent.cli import llm_agent
@@ -102,7 +102,7 @@ def _trainer(algorithm: Algorithm) -> Callable[..., None]:
         from promptpo_baselines.extras import BASELINES, SEARCHING, require
         from promptpo_baselines.settings import TrainingSettings
 
-        require({**BASELINES, **(SEARCHING if search else {})}, what=called(algorithm))
+        require({**BASELINES, **(SEARCHING if search else {})}, what=display_name(algorithm))
         settings = TrainingSettings(algorithm, task.task(env_id), search=search, **vars(training))
         run_training(settings, place, max_seconds)
 

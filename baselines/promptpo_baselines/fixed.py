@@ -16,7 +16,7 @@ from promptpo_baselines.agents import Actor, RandomAgent, ZeroAgent
 from promptpo_baselines.environments import make_flat_env
 from promptpo_baselines.evaluation import Evaluator
 from promptpo_baselines.flags import ScoringFlags
-from promptpo_baselines.results import fixed_result, read_result
+from promptpo_baselines.results import build_untrained_result, read_result
 
 
 def run_fixed(
@@ -55,6 +55,6 @@ def run_fixed(
     finally:
         evaluator.close()
         env.close()
-    content = fixed_result(method, task, scoring.seed, validation, tests)
+    content = build_untrained_result(method, task, scoring.seed, validation, tests)
     write_result(directory, content)
     return content

@@ -14,6 +14,7 @@ import typer
 from promptpo.cli.arguments import AsJson, Quiet, Trust
 from promptpo.cli.document import print_json
 from promptpo.errors import UsageError
+from promptpo.llm.credentials import strip_credentials
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -99,7 +100,13 @@ class ModelFlags:
             "exec:COMMAND; icpi takes oracle too."
         ),
     ] = None
-    base_url: Annotated[str | None, typer.Option(help="Address of the server, usually ending in /v1.")] = None
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of the server, usually ending in /v1.",
+            callback=lambda address: address and strip_credentials(address),
+        ),
+    ] = None
     max_calls: Annotated[int | None, typer.Option(min=1, help="Language-model calls.")] = None
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Input plus output tokens.")] = None
     max_usd: Annotated[float | None, typer.Option(min=0, help="Money, for models whose price is known.")] = (
@@ -231,7 +238,7 @@ class PlaceFlags(Place):
 
 
 def _summary(content: Mapping[str, Any], directory: Path, *more: str) -> list[str]:
-    """What a run came to, or why it stopped before that, in a few lines; `more` stands behind its scores."""
+    """Summarise a run, or why it stopped early, in a few lines; `more` follows its scores."""
     from promptpo.output.outcome import came_out, spent_steps
 
     test, llm = content.get("test") or {}, content.get("llm") or {}

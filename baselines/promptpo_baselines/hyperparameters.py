@@ -31,7 +31,7 @@ BUFFER_SIZE, ROLLOUT = 1_000_000, 2048
 """What the library's learners take where a row does not say: transitions of a buffer, steps of a rollout."""
 BATCH = {"ppo": 64, "trpo": 128}
 """Observations of a minibatch there."""
-ENOUGH = 0.95
+MIN_ROLLOUT_SHARE = 0.95
 """Of the steps, as many as rollouts of the row's length may take."""
 SMALLEST = 2
 """Steps of a rollout at least: advantages are normalised, which takes two."""
@@ -60,7 +60,7 @@ class Hyperparameters:
 
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments for the algorithm, with schedules and activations as objects."""
-        found = {name: _scheduled(name, value) for name, value in self.values.items()}
+        found = {name: _parse_schedule(name, value) for name, value in self.values.items()}
         policy = dict(found.pop("policy_kwargs", {}))
         if "activation_fn" in policy:
             policy["activation_fn"] = activation(policy["activation_fn"])
@@ -109,7 +109,7 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
     return found
 
 
-def fitted(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> Hyperparameters:
+def fit_to_budget(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> Hyperparameters:
     """The row for a run of so many steps.
 
     Learners from the policy's own steps get rollouts as long as the row says, or shorter where these would leave much of
@@ -139,7 +139,7 @@ def fitted(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> 
     lengths = {full, *range(whole, full, whole)}
     length = max(
         (n for n in lengths if n <= left),
-        key=lambda n: (min(left // n * n, ENOUGH * left), n),
+        key=lambda n: (min(left // n * n, MIN_ROLLOUT_SHARE * left), n),
         default=left if left > 0 else full,
     )
     return replace(row, values={**row.values, "n_steps": length})
@@ -177,7 +177,7 @@ def _row(task: Task, path: Path, origin: str) -> Hyperparameters | None:
     """The task's row in a file; None where there is none."""
     rows = read_rows(path)
     name = row_for(task, rows) or DEFAULT
-    return _checked(rows[name], f"{origin}, row {name}") if name in rows else None
+    return _check(rows[name], f"{origin}, row {name}") if name in rows else None
 
 
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:
@@ -212,7 +212,7 @@ def row_for(task: Task, rows: Mapping[str, Any]) -> str | None:
     return older.get(max((v for v in older if v < int(version)), default=-1))
 
 
-def _checked(row: Mapping[str, Any], source: str) -> Hyperparameters:
+def _check(row: Mapping[str, Any], source: str) -> Hyperparameters:
     values = {key: _read(key, value) for key, value in row.items() if key not in IGNORED}
     n_envs, normalize = values.pop("n_envs", None), values.pop("normalize", None)
     if n_envs is not None and not (isinstance(n_envs, int) and n_envs >= 1):
@@ -236,7 +236,7 @@ def _read(key: str, value: Any) -> Any:
         return value
 
 
-def _scheduled(name: str, value: Any) -> Any:
+def _parse_schedule(name: str, value: Any) -> Any:
     if not isinstance(value, str) or name not in SCHEDULED:
         return value
     match = SCHEDULE.fullmatch(value)

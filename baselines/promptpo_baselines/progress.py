@@ -1,4 +1,4 @@
-"""What a person sees of a training run: a line for each evaluation, and a bar below them on a terminal."""
+"""The display of a training run: one line per evaluation, and a progress bar below them on a terminal."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Display:
         self._bar = Progress(console=console, transient=True, disable=quiet or not console.is_terminal)
         self._task = self._bar.add_task("training", total=None)
 
-    def started(self, title: str, steps: int, total: int) -> None:
+    def on_start(self, title: str, steps: int, total: int) -> None:
         """Training begins, or goes on after `steps`."""
         after = f", going on from the checkpoint after {steps}, with new episodes" if steps else ""
         self.line(f"{title}: {total} steps{after}")
         self._bar.start()
         self._bar.update(self._task, total=total, completed=steps)
 
-    def stepped(self, steps: int) -> None:
+    def on_step(self, steps: int) -> None:
         """So many training steps are done."""
         self._bar.update(self._task, completed=steps)
 
-    def evaluated(self, point: Mapping[str, Any]) -> None:
+    def on_evaluation(self, point: Mapping[str, Any]) -> None:
         """An evaluation is done."""
         success, mean = point.get("success_rate"), point["mean_return"]
         tail = f", success {success:.0%}" if success is not None else ""

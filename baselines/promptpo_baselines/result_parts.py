@@ -1,4 +1,4 @@
-"""What ``result.json`` of every baseline has, in the format of ``promptpo optimize``."""
+"""Parts of ``result.json`` that all baselines share, in the format of ``promptpo optimize``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from promptpo.envs.task import Task
+from promptpo.llm.credentials import hide_credentials
 from promptpo.output.report import scored, versions
 from promptpo.output.report.result import setting
 from promptpo.rollouts.evaluation import Evaluation
@@ -15,7 +16,7 @@ FORMAT = 1
 
 
 def head(method: str, task: Task, seed: int) -> dict[str, Any]:
-    """What was done, on what, by which command and versions."""
+    """Describe the run: method, task, command and versions."""
     return {
         "format": FORMAT,
         "method": method,
@@ -23,7 +24,7 @@ def head(method: str, task: Task, seed: int) -> dict[str, Any]:
         "max_episode_steps": task.max_episode_steps,
         "seed": seed,
         "versions": versions(),
-        "command": shlex.join(sys.argv),
+        "command": hide_credentials(shlex.join(sys.argv)),
     }
 
 

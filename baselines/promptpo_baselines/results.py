@@ -50,7 +50,7 @@ def curve_point(record: Record, evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def trained_result(
+def build_training_result(
     settings: TrainingSettings,
     row: Hyperparameters,
     record: Record,
@@ -76,7 +76,7 @@ def trained_result(
     after = {"steps": last["steps"], "validation": _validation(last)}
     spent = {"train": record.steps, "validation": record.validation_steps}
     return {
-        **_scored("llm-policy" if language else settings.algorithm, settings.task, settings.seed, tests),
+        **_score("llm-policy" if language else settings.algorithm, settings.task, settings.seed, tests),
         "algorithm": settings.algorithm,
         "reported": "the best agent on validation seeds",
         "hyperparameters": row.as_json(),
@@ -103,12 +103,12 @@ def trained_result(
     }
 
 
-def fixed_result(
+def build_untrained_result(
     method: str, task: Task, seed: int, validation: Evaluation, tests: Sequence[Evaluation]
 ) -> dict[str, Any]:
     """The result of a method that does not learn."""
     return {
-        **_scored(method, task, seed, tests),
+        **_score(method, task, seed, tests),
         "best": {"steps": 0},
         "validation": scores_of(task, validation),
         "steps": steps_of(validation=validation.steps, test=_steps(tests)),
@@ -118,7 +118,7 @@ def fixed_result(
     }
 
 
-def _scored(method: str, task: Task, seed: int, tests: Sequence[Evaluation]) -> dict[str, Any]:
+def _score(method: str, task: Task, seed: int, tests: Sequence[Evaluation]) -> dict[str, Any]:
     return {**head(method, task, seed), "test": scores_of(task, *tests), "llm": NO_MODEL}
 
 
@@ -128,8 +128,8 @@ def _validation(point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _steps(played: Sequence[Evaluation]) -> int:
-    return sum(one.steps for one in played)
+    return sum(evaluation.steps for evaluation in played)
 
 
 def _seconds(played: Sequence[Evaluation]) -> float:
-    return sum(one.seconds for one in played)
+    return sum(evaluation.seconds for evaluation in played)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import UsageError
 from promptpo_baselines.building import build_envs, build_model
-from promptpo_baselines.hyperparameters import ROWS, Hyperparameters, fitted, read_rows, whole_steps
+from promptpo_baselines.hyperparameters import ROWS, Hyperparameters, fit_to_budget, read_rows, whole_steps
 from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import optuna
 
 TRIALS = "search.log"
-SHARE = 0.5
+TRIALS_STEP_SHARE = 0.5
 """Of all steps, those of the trials together, at most."""
 FEWEST = 200
 """Steps of a trial, at least."""
@@ -89,25 +89,25 @@ def _steps_each(settings: TrainingSettings) -> int:
     Raises:
         UsageError: They are too few.
     """
-    each = int(settings.steps * SHARE) // settings.search
+    each = int(settings.steps * TRIALS_STEP_SHARE) // settings.search
     if each < FEWEST:
         raise UsageError(
             f"--search {settings.search} takes half of --steps, {FEWEST} a trial at least: give --steps "
-            f"{int(settings.search * FEWEST / SHARE):,} or more."
+            f"{int(settings.search * FEWEST / TRIALS_STEP_SHARE):,} or more."
         )
     return each
 
 
 def _trial(settings: TrainingSettings, row: Hyperparameters, number: int, each: int) -> tuple[float, int]:
     """Mean return of the second half of a short training's episodes, NaN where none ended; and the steps that it took."""
-    short = fitted(row, settings.algorithm, each)
+    short = fit_to_budget(row, settings.algorithm, each)
     envs = build_envs(settings, short, steps_taken=number * each, saved=None)
     try:
         model = build_model(settings, short, envs).learn(whole_steps(short, settings.algorithm, each))
         played = [returns[len(returns) // 2 :] for returns in envs.env_method("get_episode_rewards")]
     finally:
         envs.close()
-    returns = [one for of_env in played for one in of_env]
+    returns = [score for of_env in played for score in of_env]
     return statistics.fmean(returns) if returns else float("nan"), int(model.num_timesteps)
 
 

@@ -1,4 +1,4 @@
-"""What the commands that train share. Importing this imports nothing heavy."""
+"""Code shared by the commands that train. Importing it imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Seeds
-from promptpo_baselines.algorithms import called
+from promptpo_baselines.algorithms import display_name
 from promptpo_baselines.building import (
     agent_of,
     build_envs,
@@ -23,10 +23,10 @@ from promptpo_baselines.building import (
 )
 from promptpo_baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
 from promptpo_baselines.evaluation import Evaluator
-from promptpo_baselines.hyperparameters import ON_POLICY, fitted, whole_steps
+from promptpo_baselines.hyperparameters import ON_POLICY, fit_to_budget, whole_steps
 from promptpo_baselines.play import load_agent
 from promptpo_baselines.progress import Display
-from promptpo_baselines.results import curve_point, trained_result
+from promptpo_baselines.results import build_training_result, curve_point
 from promptpo_baselines.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class TrainingRun:
             row, searched = search(settings, row, directory, display)
             self.searched, settings = searched, replace(settings, steps=settings.steps - searched["steps"])
         self.settings = settings
-        self.row = fitted(row, settings.algorithm, settings.steps, self.record.steps)
+        self.row = fit_to_budget(row, settings.algorithm, settings.steps, self.record.steps)
         self.on_policy = settings.algorithm in ON_POLICY
         self.envs = self._envs(saved)
         self.model = self._model(saved)
@@ -96,7 +96,7 @@ class TrainingRun:
     @property
     def called(self) -> str:
         """What is done, in words."""
-        return f"{called(self.settings.algorithm)} on {self.settings.task.name}"
+        return f"{display_name(self.settings.algorithm)} on {self.settings.task.name}"
 
     @property
     def interrupted(self) -> str:
@@ -115,7 +115,7 @@ class TrainingRun:
         """
         settings, record = self.settings, self.record
         planned = self.last_step
-        self.display.started(
+        self.display.on_start(
             f"{self.called}, seed {settings.seed} ({self.row.source})", record.steps, planned
         )
         if planned != settings.steps:
@@ -133,7 +133,7 @@ class TrainingRun:
         tests = [play(self.seeds.test(n))]
         if settings.task.held_out:
             tests.append(play(self.seeds.held_out(n)))
-        return trained_result(
+        return build_training_result(
             settings,
             self.row,
             record,
@@ -155,14 +155,14 @@ class TrainingRun:
         )
 
     def _callbacks(self) -> list[BaseCallback]:
-        """What watches learning, in this order."""
+        """Return the callbacks that watch learning, in order."""
         return [_Watcher(self)]
 
     def look(self) -> None:
         """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
         record, now = self.record, self._count()
         seeds = self.seeds.validation(self.settings.validation_episodes)
-        evaluation = self._validated(seeds)
+        evaluation = self._validate(seeds)
         record.validation_steps += evaluation.steps
         point = curve_point(record, evaluation)
         record.curve.append(point)
@@ -170,7 +170,7 @@ class TrainingRun:
         if is_best:
             record.best = point
         self._checkpoint(is_best=is_best)
-        self.display.evaluated(point)
+        self.display.on_evaluation(point)
         self._since = time.monotonic()
         record.evaluation_seconds += self._since - now
 
@@ -198,7 +198,7 @@ class TrainingRun:
         """Whether a look replaces the best; ties go to what was trained longer."""
         return rank >= best
 
-    def _validated(self, seeds: Sequence[int]) -> Evaluation:
+    def _validate(self, seeds: Sequence[int]) -> Evaluation:
         """The agent as it is now, on validation seeds."""
         return self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
 
@@ -250,5 +250,5 @@ class _Watcher(BaseCallback):
             episode = info.get("episode")
             if episode is not None:
                 self._run.record.episodes.append((self.num_timesteps, float(episode["r"]), int(episode["l"])))
-        self._run.display.stepped(self.num_timesteps)
+        self._run.display.on_step(self.num_timesteps)
         return self._run.on_policy or self.num_timesteps < self._run.last_step

@@ -110,7 +110,7 @@ def report(benchmark: Benchmark) -> None:
 
 
 def _recordings(rows: Sequence[FinishedCell]) -> dict[str, bytes]:
-    """What language models said in finished runs, where it was not a recording already.
+    """Collect the language models' answers in finished runs, unless they were a recording already.
 
     Named so that ``--models "replay:FOLDER/{task}--{method}--seed-{seed}.jsonl.xz"`` hears all of one model again.
     """

@@ -52,19 +52,19 @@ def benchmark(
     if suite == "list":
         _list(as_json=as_json)
         return
-    asked = _asked(suite, compared, cell, kept)
+    asked = _build_benchmark(suite, compared, cell, kept)
     if work.dry_run:
         _show_estimate(asked, work.jobs, as_json=as_json)
         return
-    failures = _worked(asked, work)
+    failures = _run_missing(asked, work)
     page = asked.root / "report.html"
     if as_json:
-        print_json({"out": str(asked.root), "report": str(page), **_told(asked, failures)}, indent=2)
+        print_json({"out": str(asked.root), "report": str(page), **_as_json(asked, failures)}, indent=2)
     else:
         print(page)
 
 
-def _worked(asked: Benchmark, work: WorkFlags) -> Sequence[FailedCell]:
+def _run_missing(asked: Benchmark, work: WorkFlags) -> Sequence[FailedCell]:
     """Run what is missing, or only write the report; what has failed."""
     from promptpo_benchmarks.benchmark import report, run
     from promptpo_benchmarks.runner.processes import read_failures
@@ -85,14 +85,14 @@ def _worked(asked: Benchmark, work: WorkFlags) -> Sequence[FailedCell]:
     return failures
 
 
-def _told(asked: Benchmark, failures: Sequence[FailedCell]) -> dict[str, Any]:
+def _as_json(asked: Benchmark, failures: Sequence[FailedCell]) -> dict[str, Any]:
     """Finished runs as results.csv has them, and those that failed."""
     from promptpo_benchmarks.statistics.rows import read_csv
 
     return {"runs": read_csv(asked.root), "failed": [asdict(failure) for failure in failures]}
 
 
-def _asked(suite: str, compared: ComparedFlags, cell: CellFlags, kept: KeptFlags) -> Benchmark:
+def _build_benchmark(suite: str, compared: ComparedFlags, cell: CellFlags, kept: KeptFlags) -> Benchmark:
     from promptpo.llm.choose import choose as choose_model
     from promptpo_benchmarks.benchmark import Benchmark
     from promptpo_benchmarks.runner.methods import CellBudget, choose
@@ -132,8 +132,8 @@ def _list(*, as_json: bool) -> None:
         suites = [load_suite(name) for name in suite_names()]
         print_json(
             [
-                {"suite": one.name, "title": one.title, "tasks": [t.label for t in one.tasks]}
-                for one in suites
+                {"suite": suite.name, "title": suite.title, "tasks": [t.label for t in suite.tasks]}
+                for suite in suites
             ],
             indent=2,
         )
@@ -144,7 +144,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _show_tasks(asked: Benchmark) -> None:
-    """What each task is called here, and as ``promptpo optimize`` takes it."""
+    """List the tasks by their names here and as ``promptpo optimize`` takes them."""
     width = max(len(task.label) for task in asked.suite.tasks)
     for task in asked.suite.tasks:
         kwargs = f" --env-kwargs '{json.dumps(dict(task.kwargs), sort_keys=True)}'" if task.kwargs else ""

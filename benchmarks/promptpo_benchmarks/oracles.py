@@ -29,7 +29,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Seeds
 from promptpo.spec.facts import SUCCESS_KEYS
 from promptpo_baselines.result_parts import head, steps_of
-from promptpo_benchmarks.measuring.telling import told
+from promptpo_benchmarks.measuring.telling import run_command
 
 Act = Callable[[Any], Any]
 """From an observation to an action; made anew for every episode."""
@@ -67,7 +67,7 @@ def play(task: Task, episodes: int) -> Evaluation:
 
 def _episode(env: gymnasium.Env[Any, Any], seed: int) -> EpisodeRecord:
     observation, _ = env.reset(seed=seed)
-    act = _optimal(env) if env.spec and env.spec.id.startswith(NOISE_WORLD) else _scripted(env)
+    act = _optimal(env) if env.spec and env.spec.id.startswith(NOISE_WORLD) else _scripted_policy(env)
     rewards: list[float] = []
     success: bool | None = None
     terminated = truncated = False
@@ -79,7 +79,7 @@ def _episode(env: gymnasium.Env[Any, Any], seed: int) -> EpisodeRecord:
     return EpisodeRecord(seed, math.fsum(rewards), len(rewards), success, terminated, truncated)
 
 
-def _scripted(env: gymnasium.Env[Any, Any]) -> Act:
+def _scripted_policy(env: gymnasium.Env[Any, Any]) -> Act:
     """Meta-World's policy for the task, its actions clipped as Meta-World does."""
     from metaworld.policies import ENV_POLICY_MAP
 
@@ -92,10 +92,10 @@ def _scripted(env: gymnasium.Env[Any, Any]) -> Act:
 
 def _optimal(env: gymnasium.Env[Any, Any]) -> Act:
     """The optimal policy is told what it needs to know: the state, milestones included."""
-    from promptpo_benchmarks.environments.noise_world.optimum import cached_solution, number_of
+    from promptpo_benchmarks.environments.noise_world.optimum import number_of, solve_cached
 
     world: Any = env.unwrapped
-    best = cached_solution(world.number)
+    best = solve_cached(world.number)
     taken = iter(range(world.board.horizon))
     return lambda _: int(best.actions[next(taken), number_of(world.state, world.board.size)])
 
@@ -123,4 +123,4 @@ def main(
 
 
 if __name__ == "__main__":
-    sys.exit(told(lambda: typer.run(main)))
+    sys.exit(run_command(lambda: typer.run(main)))

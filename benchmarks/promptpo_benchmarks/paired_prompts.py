@@ -30,13 +30,13 @@ from promptpo.program import Program
 from promptpo.run.records import Seeds
 from promptpo_benchmarks.measuring.answering import (
     Row,
-    answered,
     check_new,
     command,
-    told_rows,
+    read_answers,
+    report_rows,
     write_prompts,
 )
-from promptpo_benchmarks.measuring.telling import told
+from promptpo_benchmarks.measuring.telling import run_command
 from promptpo_sandbox import Sandbox, Trial
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,11 +54,11 @@ DRAWS = 2000
 def tasks() -> dict[str, Mapping[str, Any]]:
     """The recorded tasks by the name of their recording."""
     listed = tomllib.loads(SUITE.read_text(encoding="utf-8"))["tasks"]
-    whole = [one if isinstance(one, dict) else {"env": one} for one in listed]
-    return {one["env"].rpartition("/")[2].rpartition(":")[2]: one for one in whole}
+    whole = [task if isinstance(task, dict) else {"env": task} for task in listed]
+    return {task["env"].rpartition("/")[2].rpartition(":")[2]: task for task in whole}
 
 
-def exported(revision: str, folder: Path) -> Path:
+def export_revision(revision: str, folder: Path) -> Path:
     """The code of a revision, in a folder of its own.
 
     Raises:
@@ -76,7 +76,7 @@ def exported(revision: str, folder: Path) -> Path:
     return folder
 
 
-def heard_again(code: Path, task: Mapping[str, Any], recording: Path, out: Path) -> Path:
+def replay(code: Path, task: Mapping[str, Any], recording: Path, out: Path) -> Path:
     """Run the command of some code on a recording, without tuning and to its last round; the folder of the run."""
     if not (out / "result.json").exists():
         command = [
@@ -104,12 +104,14 @@ def heard_again(code: Path, task: Mapping[str, Any], recording: Path, out: Path)
         ]
         command += ["--test-episodes", "1", "--out", str(out)]
         command += ["--env-kwargs", json.dumps(task["kwargs"])] if "kwargs" in task else []
-        knows = any("early_stop" in one.read_text(encoding="utf-8") for one in code.glob("promptpo/run/*.py"))
+        knows = any(
+            "early_stop" in path.read_text(encoding="utf-8") for path in code.glob("promptpo/run/*.py")
+        )
         command += ["--option", "early_stop=false"] if knows else []
         out.parent.mkdir(parents=True, exist_ok=True)
         places = [
             code,
-            *(one.parent for one in code.glob("*/promptpo_*")),
+            *(path.parent for path in code.glob("*/promptpo_*")),
         ]  # where the revision keeps its packages
         place = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
         done = subprocess.run(command, cwd=out.parent, env=place, capture_output=True, text=True, check=False)
@@ -141,7 +143,7 @@ def states(run: Path) -> dict[str, Row]:
 def render(folder: Path, old: str, names: Sequence[str]) -> None:
     """Write the prompts of both versions, and whose they are."""
     check_new(folder)
-    code = {"old": exported(old, folder / "old"), "new": ROOT}
+    code = {"old": export_revision(old, folder / "old"), "new": ROOT}
     rows: list[Row] = []
     for name, task in tasks().items():
         recording = RECORDINGS / f"{name}--promptpo--seed-0.jsonl.xz"
@@ -149,8 +151,7 @@ def render(folder: Path, old: str, names: Sequence[str]) -> None:
             continue
         try:
             runs = {
-                v: states(heard_again(code[v], task, recording, folder / "runs" / f"{name}-{v}"))
-                for v in VERSIONS
+                v: states(replay(code[v], task, recording, folder / "runs" / f"{name}-{v}")) for v in VERSIONS
             }
         except UsageError as error:
             print(error, file=sys.stderr)
@@ -168,7 +169,7 @@ def render(folder: Path, old: str, names: Sequence[str]) -> None:
     )
 
 
-def played(task: Mapping[str, Any], source: str, box: Sandbox) -> float | None:
+def mean_return(task: Mapping[str, Any], source: str, box: Sandbox) -> float | None:
     """Mean return of a program, its numbers as they are written, on the fresh starts; None where it fails."""
     env = make_env(Task(task["env"], env_kwargs=dict(task.get("kwargs", {}))))
     try:
@@ -178,9 +179,9 @@ def played(task: Mapping[str, Any], source: str, box: Sandbox) -> float | None:
         rollout = box.rollout(source, [env], trials, clip_actions=True)
     finally:
         env.close()
-    if rollout.failure is not None or any(one.failure is not None for one in rollout.episodes):
+    if rollout.failure is not None or any(episode.failure is not None for episode in rollout.episodes):
         return None
-    return statistics.fmean(one.return_ for one in rollout.episodes)
+    return statistics.fmean(episode.return_ for episode in rollout.episodes)
 
 
 def score(folder: Path) -> None:
@@ -189,20 +190,20 @@ def score(folder: Path) -> None:
     parents: dict[tuple[str, str], float | None] = {}
     known = tasks()
     with Sandbox() as box:
-        for row, answer in answered(folder):
+        for row, answer in read_answers(folder):
             task, source = known[row["env"]], row.pop("source")
             if (row["env"], source) not in parents:
-                parents[row["env"], source] = played(task, source, box)
-            earned = answer and played(task, answer, box)
+                parents[row["env"], source] = mean_return(task, source, box)
+            earned = answer and mean_return(task, answer, box)
             rows.append({**row, "earned": earned, "parent_earned": parents[row["env"], source]})
             print(rows[-1], flush=True)
-    told_rows(folder, rows, table)
+    report_rows(folder, rows, table)
 
 
-def beats(one: float | None, other: float | None) -> float:
+def beats(score: float | None, other: float | None) -> float:
     """1 where the first earned more, a half where they earned the same; what fails loses."""
     low = float("-inf")
-    mine, theirs = (low if value is None else value for value in (one, other))
+    mine, theirs = (low if value is None else value for value in (score, other))
     return 0.5 if mine == theirs else float(mine > theirs)
 
 
@@ -259,4 +260,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(told(main))
+    sys.exit(run_command(main))

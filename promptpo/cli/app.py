@@ -1,7 +1,7 @@
 """The commands of ``promptpo``: what each takes, in words; the work is done elsewhere.
 
 Here are `optimize` and `resume`; `result_commands`, `many_commands`, `specs` and `view_commands` have the
-others. Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 stopped by a second Ctrl-C.
+others. Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 stopped by Ctrl-C; 143 by SIGTERM.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class _Commands(TyperGroup):
             alone = typer.Typer(rich_markup_mode=None, add_completion=False)
             as_typed = alone.command(
                 cmd_name,
-                cls=getattr(home, "COMMAND", TyperCommand),
+                cls=TyperCommand,
                 epilog=f"Example: promptpo {cmd_name} {example}".rstrip(),
             )
             as_typed(getattr(home, name))
@@ -181,7 +181,9 @@ def run(arguments: Sequence[str]) -> int:
         return int(stop.exit_code)
     except (KeyboardInterrupt, typer.Abort) as stop:
         _complain(f"stopped; {stop}" if str(stop) else "stopped.")
-        return 130
+        from promptpo.run.control import TerminatedError
+
+        return 143 if isinstance(stop.__cause__ or stop, TerminatedError) else 130
     except PromptPOError as error:
         _complain(str(error))
         return 2 if isinstance(error, UsageError) else 1
@@ -333,11 +335,13 @@ def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> Non
         result = refine_after(result, refine, run, quiet=showing.quiet or showing.as_json)
     if showing.as_json:
         print_json({"run": str(result.directory), **result.data})
-    if result.data["best"] is None:
-        raise typer.Exit(1)
     from promptpo.run.control import INTERRUPTED
 
-    if showing.film and not result.stop_reason.startswith(INTERRUPTED):
+    if result.stop_reason.startswith(INTERRUPTED):
+        raise typer.Exit(130)
+    if result.data["best"] is None:
+        raise typer.Exit(1)
+    if showing.film:
         from promptpo.output.report.page import add_episode
 
         add_episode(result.directory)

@@ -13,7 +13,8 @@ from promptpo.display.saying import say
 
 ENVIRONMENT = "promptpo.demo.crane:OverheadCrane"
 SETTINGS = {
-    "rounds": 2, "candidates": 2, "max_steps": 60_000, "test_episodes": 20, "seed": 1, "repairs": 0,
+    "rounds": 2, "candidates": 2, "max_steps": 60_000, "test_episodes": 20, "seed": 1, "repairs": 0, "simulate": False,
+    "recipe_options": {"probe": False, "feedback_class": False},
 }  # fmt: skip
 """Those of the recorded run."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from promptpo.cli.arguments import AsJson, EnvId, Output, write_output
 from promptpo.cli.document import print_json, reserve_standard_output, standard_output
@@ -19,24 +18,6 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 
-class _WithOwnCheck(TyperCommand):
-    """``--check`` takes a file or nothing."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line."""
-        for at, one in enumerate(args):
-            if one == "--check" and (at + 1 == len(args) or args[at + 1].startswith("-")):
-                args = [*args[:at], f"--check={OWN}", *args[at + 1 :]]
-                break
-        return list(super().parse_args(ctx, args))
-
-
-COMMAND = _WithOwnCheck
-
-OWN = "."
-"""What stands for the generated spec where a file is checked."""
-
-
 @grouped
 def spec(
     env_id: EnvId,
@@ -45,10 +26,7 @@ def spec(
     output: Output = None,
     check: Annotated[
         Path | None,
-        typer.Option(
-            help="Compare an edited spec file with the environment instead; without a file, say which statements of the generated "
-            "one were held against steps, and how."
-        ),
+        typer.Option(help="Compare an edited spec file with the environment instead."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -58,18 +36,13 @@ def spec(
     """
     reserve_standard_output()
     task, telling = making.task(env_id), settings.read()
-    if check is not None and str(check) != OWN:
+    if check is not None:
         _check(check, task, as_json=as_json)
         return
     from promptpo.spec.describe import describe
 
     described = describe(task, reveal=telling.get("reveal") or "source")
-    if check is None:
-        write_output(described.text, output, {"env": env_id} if as_json else None)
-    elif as_json:
-        print_json({"env": task.env_id, "checks": list(described.checks)})
-    else:
-        print(clean_lines(*described.checks), file=standard_output())
+    write_output(described.text, output, {"env": env_id} if as_json else None)
 
 
 def _check(path: Path, task: Task, *, as_json: bool) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from gymnasium import error
 from gymnasium.envs.registration import EnvSpec
 
+from promptpo.envs.closing import close_safely
 from promptpo.envs.contract import blaming, first_line, raised
 from promptpo.envs.extras import PACKAGES, Extra, extra_for, meant, of_meta_world
 from promptpo.envs.foreign import CALLED, adapted, builder_of, gym_spec, seeded_globals, without_notices
@@ -82,6 +83,7 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
 
         return make_family(task, lambda single: make_env(single, render_mode=render_mode))
     env = _built(task, render_mode)
+    close_safely(env, task.name)
     try:
         with _one_sentence(task):
             if type(env.unwrapped).__module__ == BIPEDAL_WALKER:

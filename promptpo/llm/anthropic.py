@@ -24,7 +24,7 @@ class AnthropicLLM(SDKProvider):
     official_host = "api.anthropic.com"
     own_path = "/v1"
 
-    def _wanted(self, request: Request) -> dict[str, Any]:
+    def _completion_settings(self, request: Request) -> dict[str, Any]:
         if request.effort is None:
             return {}
         return {"output_config": {"effort": request.effort}, "thinking": {"type": "adaptive"}}

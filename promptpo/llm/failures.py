@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
 from promptpo.llm.compatible import ServerFaultError, refuses_limit, server_message
+from promptpo.llm.credentials import hide_credentials
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ _ALSO_CALLED = {
     "thinking": "thinking|adaptive",
 }
 """By what names a service speaks of a setting, as a regular expression."""
+_HEADER = re.compile(r"\b(?P<scheme>Basic|Bearer) +[^\s\"',;]+", re.IGNORECASE)
+"""What a request says of who sends it, where a server says it back."""
+
 _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
@@ -190,4 +194,5 @@ def fault_in(error: Any) -> Any:
 def _excerpt(text: str, key: str) -> str:
     """One line of bounded length, with the key struck out."""
     line = clean_name(text.replace(key, "***") if key != PLACEHOLDER_KEY else text)
+    line = hide_credentials(_HEADER.sub(r"\g<scheme> ***", line))
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

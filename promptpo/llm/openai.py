@@ -48,7 +48,7 @@ class OpenAILLM(SDKProvider):
         names = ("max_completion_tokens", "max_tokens")
         return names if self._official else names[::-1]
 
-    def _wanted(self, request: Request) -> dict[str, Any]:
+    def _completion_settings(self, request: Request) -> dict[str, Any]:
         if self._responses:
             return {"reasoning": {"effort": request.effort} if request.effort else None}
         count = request.top_logprobs

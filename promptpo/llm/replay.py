@@ -67,7 +67,7 @@ class ReplayLLM:
         self.name = f"replay:{self._path}"  # absolute, so that a run can be resumed from anywhere
         stated = {item.purpose for item in self._left}
         # An answer that says nothing of its purpose is for what has to be asked, not for what may be.
-        unstated = ALL_PURPOSES - {"probe"} if None in stated else frozenset()
+        unstated = ALL_PURPOSES - {"probe", "simulator", "spec"} if None in stated else frozenset()
         self.purposes: frozenset[Purpose] = frozenset(one for one in stated if one) | unstated
         self._size = len(self._left)
         self._by_key = {item.key: item.completion for item in self._left if item.key is not None}

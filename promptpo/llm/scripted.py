@@ -8,8 +8,8 @@ from typing import TypeAlias
 from promptpo.errors import FatalProviderError
 from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request
 
-MOST_PURPOSES: frozenset[Purpose] = ALL_PURPOSES - {"probe", "simulator"}
-"""What a script answers unless it says more: a list of answers to policies expects no request for experiments or a simulator."""
+MOST_PURPOSES: frozenset[Purpose] = ALL_PURPOSES - {"probe", "simulator", "spec"}
+"""What a script answers unless it says more: a list of answers to policies expects no request for experiments, a simulator or a spec."""
 
 Answer: TypeAlias = str | Completion | BaseException
 Script: TypeAlias = Iterable[Answer] | Callable[[Request], Answer | Awaitable[Answer]]

@@ -33,6 +33,7 @@ from promptpo.llm.compatible import (
     refuses_system,
     system_in_first_turn,
 )
+from promptpo.llm.credentials import restore_credentials
 from promptpo.llm.failures import (
     explain,
     fault_in,
@@ -119,7 +120,9 @@ class SDKProvider(Provider):
         price: Pricing | None = None,
         asked: bool = True,
     ) -> None:
-        address = base_url or os.environ.get(self.address_variable, "")
+        address = restore_credentials(
+            base_url or os.environ.get(self.address_variable, ""), self.address_variable
+        )
         self._address = address.rstrip("/").removesuffix(self.own_path) or None
         self._official = urlsplit(self._address or f"//{self.official_host}").hostname == self.official_host
         super().__init__(f"{self.provider}:{model}", model, price or self._price_of(model))
@@ -166,7 +169,7 @@ class SDKProvider(Provider):
         return ("max_tokens",)
 
     @abstractmethod
-    def _wanted(self, request: Request) -> dict[str, Any]:
+    def _completion_settings(self, request: Request) -> dict[str, Any]:
         """How the wire format says how hard to think and which likeliest tokens to give, where that is asked for."""
 
     def _belongs_elsewhere(self, error: Any) -> bool:
@@ -251,7 +254,7 @@ class SDKProvider(Provider):
         """
         *others, last = self._limit_names
         name = next((other for other in others if other not in self._refused), last)
-        settings = {**self.streamed, "temperature": request.temperature, **self._wanted(request)}
+        settings = {**self.streamed, "temperature": request.temperature, **self._completion_settings(request)}
         kept = {
             key: value for key, value in settings.items() if value is not None and key not in self._refused
         }

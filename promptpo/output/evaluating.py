@@ -164,7 +164,7 @@ def _confined(source: str, settings: Settings, seeds: Sequence[int], jobs: int) 
     async def work() -> Evaluation:
         executor = LocalExecutor(settings, jobs)
         try:
-            return evaluation_of(await roll_out(executor, Job(source, trials)))
+            return evaluation_of(await roll_out(executor, Job(source, trials, apart=True)))
         finally:
             executor.close()
 

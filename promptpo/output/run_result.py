@@ -178,4 +178,6 @@ def provenance(directory: Path, content: Json, config: Config) -> Provenance:
     best, model = content["best"], content["model"] if content["language_model"] else SEARCH
     if best.get("origin") == "user":
         model = f"{written_by(content)} {GIVEN}"
+    if best.get("origin") == "network":
+        model = f"{model} (the simulator) and PPO in it (the network's numbers)"
     return Provenance(config.task, model, directory.resolve().name, best["candidate"], content, config.files)

@@ -18,8 +18,6 @@ from promptpo.errors import (
 )
 from promptpo.rollouts.jobs import Call, Job, SandboxWork, Settings, Work, adopt_all
 from promptpo_sandbox import (
-    Imagine,
-    Replay,
     RewardFailedError,
     Rollout,
     Sandbox,
@@ -104,17 +102,16 @@ class Host:
         while len(self._envs) < n:
             with contextlib.nullcontext() if self._pulse is None else self._pulse:
                 env = make_env(self.settings.task)
-            name = self.settings.task.env_id
+            name = self.settings.task.name
             self._envs.append(
                 ContractEnv(env, name) if self._pulse is None else PulsedEnv(env, self._pulse, name)
             )
         return self._envs[:n]
 
     def answer(self, work: Work) -> Any:
-        """Do one piece of work: a job, a call, something with a world model, or (None) tell the sandbox's status.
+        """Do one piece of work: a job, a call, something in a simulator, or (None) tell the sandbox's status.
 
         Raises:
-            WorldFailedError: A world failed while a policy acted in it.
             SimulatorFailedError: A simulator failed.
             EnvironmentFaultError: The environment raised.
             RewardFaultError: The reward program failed.
@@ -126,10 +123,6 @@ class Host:
                 return self.sandbox.status
             if isinstance(work, Call):
                 return self.sandbox.call(work.source, work.target, work.argument)
-            if isinstance(work, Replay):
-                return self.sandbox.replay(work)
-            if isinstance(work, Imagine):
-                return self.sandbox.imagine(work)
             if isinstance(work, SandboxWork):
                 return work.run(self.sandbox)
             return self.run(work)
@@ -148,7 +141,8 @@ class Host:
             RewardFaultError: The reward program failed.
         """
         own = self.settings.task.reward
-        envs = self.envs(min(self.settings.lanes, max(1, len(job.trials))))
+        lanes = 1 if job.apart else self.settings.lanes
+        envs = self.envs(min(lanes, max(1, len(job.trials))))
         try:
             return self.sandbox.rollout(
                 job.source,
@@ -159,9 +153,10 @@ class Host:
                 stop_on_failure=job.stop_on_failure,
                 on_step_limit=job.step_limit,
                 reward=job.reward or (own.source if own else ""),
+                apart=job.apart,
             )
         except EnvironmentFaultError:
-            self._envs.clear()
+            self._close_environments()
             raise
         except RewardFailedError as error:
             from promptpo.envs.rewarded import reward_fault
@@ -169,17 +164,19 @@ class Host:
             raise RewardFaultError(reward_fault(error, own)) from error
         except (PromptPOError, SandboxError):
             raise
-        except Exception:  # the environment's own code: anything can come out of it
-            self._envs.clear()
+        except (Exception, SystemExit):  # the environment's own code: anything can come out of it
+            self._close_environments()
             if self._pulse is None or not self._pulse.number.value % 2:
                 raise  # none of it was running
             self._pulse.rest()
-            with blaming(f"the environment {self.settings.task.env_id}"):
+            with blaming(f"the environment {self.settings.task.name}"):
                 raise
+
+    def _close_environments(self) -> None:
+        while self._envs:
+            self._envs.pop().close()
 
     def close(self) -> None:
         """Close environments and sandbox."""
+        self._close_environments()
         self.sandbox.close()
-        for env in self._envs:
-            with contextlib.suppress(Exception):  # a broken environment may not even close
-                env.close()

@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from promptpo.envs.task import Task
 from promptpo_sandbox import (
     CallResult,
-    Imagine,
     Limits,
-    Predictions,
     Record,
-    Replay,
     Rollout,
     SandboxStatus,
     Trial,
@@ -38,6 +35,7 @@ class Job:
             only itself (tuning).
         step_limit: Environment steps that the job may take in all.
         reward: A reward program to use instead of the task's; empty for the task's, if it has one.
+        apart: Whether each episode has a guest of its own: where the numbers count.
     """
 
     source: str
@@ -46,6 +44,7 @@ class Job:
     stop_on_failure: bool = True
     step_limit: int | None = None
     reward: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class SandboxWork(ABC):
         """Do it in the worker's process, beside its sandbox."""
 
 
-Work: TypeAlias = Job | Call | Replay | Imagine | SandboxWork | None
+Work: TypeAlias = Job | Call | SandboxWork | None
 """A piece of work for a worker; None asks for the status of its sandbox."""
 
 
@@ -115,22 +114,10 @@ class RunsJobs(Protocol):
 
 
 class Executor(RunsJobs, Protocol):
-    """Runs jobs and all else that policies and world models are asked for."""
+    """Runs jobs and all else that policies and simulators are asked for."""
 
     async def call(self, call: Call) -> CallResult:
         """Call one method of an untrusted class."""
-        ...
-
-    async def replay(self, request: Replay) -> Predictions:
-        """Have a world model predict recorded steps."""
-        ...
-
-    async def imagine(self, request: Imagine) -> Rollout:
-        """Let a policy act in a world model; no step of the environment is taken.
-
-        Raises:
-            WorldFailedError: The world failed, not the policy.
-        """
         ...
 
     async def simulate(self, work: SandboxWork) -> Any:

@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs import closing
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
-from promptpo.last_words import cause
+from promptpo.last_words import cause, end_group, leave, note_group, watch_exits
 from promptpo.rollouts.host import Host, Pulse
 from promptpo.rollouts.jobs import Settings, Work, with_registration
 from promptpo.rollouts.pool import PoolExecutor
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 _LOOK_SECONDS = 0.5
 _START_SECONDS = 60.0
 """For a worker to start and import what it needs, beyond what an environment may take."""
-_STOP_SECONDS = 5.0
+CLOSE_SECONDS = 10.0
+"""For a worker to close its environments, before all processes of its group are ended."""
 
 MOST_WORDS = 1 << 16
 """Bytes that a fault handler leaves at most."""
@@ -45,16 +47,53 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+class _EndError(BaseException):
+    """The parent wants this worker to end; environments may well catch every ``Exception``."""
+
+
+class _Ending:
+    """Ends a worker's work once, by an exception in the midst of it."""
+
+    begun = False
+
+    def __call__(self, *_signal: object) -> None:
+        """Handle SIGTERM."""
+        if not self.begun:
+            self.begun = True
+            raise _EndError
+
+
 def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: Connection) -> None:
-    """A worker process: answers jobs until its parent closes the connection."""
+    """A worker process: answers jobs until its parent closes the connection or sends SIGTERM; then ends its group.
+
+    The group is its own: what an environment starts here belongs to it, and Ctrl-C in a terminal is the parent's business.
+    """
+    os.setsid()
     faulthandler.enable(last_words.fileno(), all_threads=False)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    watch_exits(last_words.fileno())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
+    closing.warned.add(closing.EVERY)  # the parent has closed one as well, and warned
+    host: Host | None = None
+    ending = _Ending()
     try:
-        host: Host | None = Host(settings, Pulse(pulse))
+        signal.signal(signal.SIGTERM, ending)
         fault: Exception | None = None
-    except Exception as error:  # noqa: BLE001 - reported to the parent for every job
-        host, fault = None, error
+        try:
+            host = Host(settings, Pulse(pulse))
+        except Exception as error:  # noqa: BLE001 - reported to the parent for every job
+            fault = error
+        _answer_all(host, fault, connection)
+    except _EndError:
+        pass
+    finally:
+        ending.begun = True
+        if host is not None:
+            host.close()
+        leave(0, group=True)
+
+
+def _answer_all(host: Host | None, fault: Exception | None, connection: Connection) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             work = connection.recv()
@@ -70,8 +109,6 @@ def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: C
                 connection.send(
                     EnvironmentFaultError(f"the environment raised {type(answer).__name__}: {error}")
                 )
-    if host is not None:
-        host.close()
 
 
 def die_with_parent() -> None:
@@ -98,17 +135,21 @@ class LocalWorker:
         self._last_words: Any = None
         self._stopped = False
         self._closing = False
+        self._asked: float | None = None
+        self._waiting: concurrent.futures.Future[Any] | None = None
 
     async def answer(self, work: Work) -> Any:
         """See `Worker.answer`."""
         self._stopped = False
-        waiting = self._threads.submit(self._ask, work)
+        self._waiting = waiting = self._threads.submit(self._ask, work)
         try:
             return await asyncio.wrap_future(waiting)
         except asyncio.CancelledError:
             self.stop()
-            if not waiting.cancel():  # its thread sees the process die, which takes milliseconds
-                concurrent.futures.wait([waiting], _STOP_SECONDS)
+            if (
+                not waiting.cancel()
+            ):  # its thread sees the process end, which takes milliseconds if closing does
+                concurrent.futures.wait([waiting], CLOSE_SECONDS)
             raise
 
     def _ask(self, work: Work) -> Any:
@@ -124,10 +165,10 @@ class LocalWorker:
             self._wait()
             answer = self._connection.recv()
         except (EOFError, OSError) as error:
-            self.kill()
+            self.end()
             raise WorkerLostError(f"the rollout process was ended {self._cause()}") from error
         except WorkerLostError:
-            self.kill()
+            self.end()
             raise
         if isinstance(answer, BaseException):
             raise answer
@@ -163,6 +204,7 @@ class LocalWorker:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # also until the new process can ignore it
         with _without_main_module():
             self.process.start()
+        note_group(self.process.pid)
         theirs.close()
         last_words.close()
 
@@ -172,20 +214,32 @@ class LocalWorker:
         return cause(left.decode("utf-8", "replace"))
 
     def stop(self, *, for_good: bool = False) -> None:
-        """End the process, and with it the policy's, from another thread than the one that waits for it."""
+        """Ask the process to close its environments and end, from another thread than the one that waits for it."""
         self._stopped = True
         self._closing |= for_good
+        self._asked = self._asked or time.monotonic()
         if (process := self.process) is not None:
             with contextlib.suppress(AttributeError, ValueError):  # not started yet, or closed already
-                process.kill()
+                process.terminate()
 
-    def kill(self) -> None:
-        """End the process now; the next work starts a new one."""
+    def end(self) -> None:
+        """End the process and all that its environments have started; the next work starts a new one."""
         if self.process is not None:
-            self.process.kill()
-            self.process.join()
             self._connection.close()
+            self.stop()
+            asked, self._asked = self._asked or 0.0, None
+            self.process.join(max(0.0, asked + CLOSE_SECONDS - time.monotonic()))
+            end_group(self.process.pid)
+            self.process.kill()  # it may not have got as far as a group of its own
+            self.process.join()
+            note_group(self.process.pid, over=True)
             self.process = None
+
+    def finish(self) -> None:
+        """End the process once nobody waits for its answer."""
+        if self._waiting is not None:
+            concurrent.futures.wait([self._waiting])
+        self.end()
 
 
 _main_module_lock = threading.Lock()
@@ -223,9 +277,11 @@ class LocalExecutor(PoolExecutor[LocalWorker]):
 
     def close(self) -> None:
         """See `Executor.close`."""
+        if self._closed:
+            return
         super().close()
         for worker in self.workers:
             worker.stop(for_good=True)
-        self._threads.shutdown(wait=True, cancel_futures=True)
-        for worker in self.workers:
-            worker.kill()
+        # in its threads: processes that they have started die with them, see `die_with_parent`
+        concurrent.futures.wait([self._threads.submit(worker.finish) for worker in self.workers])
+        self._threads.shutdown()

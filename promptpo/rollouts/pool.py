@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
 from promptpo.rollouts.jobs import Call, Job, SandboxWork, Settings, Work
-from promptpo_sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
+from promptpo_sandbox import CallResult, Rollout, SandboxStatus
 
 
 class Worker(Protocol):
@@ -57,16 +57,6 @@ class PoolExecutor(Generic[AWorker]):
         result: CallResult = await self._submit(call)
         return result
 
-    async def replay(self, request: Replay) -> Predictions:
-        """See `Executor.replay`."""
-        found: Predictions = await self._submit(request)
-        return found
-
-    async def imagine(self, request: Imagine) -> Rollout:
-        """See `Executor.imagine`."""
-        rollout: Rollout = await self._submit(request)
-        return rollout
-
     async def simulate(self, work: SandboxWork) -> Any:
         """See `Executor.simulate`."""
         return await self._submit(work)
@@ -106,7 +96,7 @@ class PoolExecutor(Generic[AWorker]):
         except WorkerLostError as error:
             if self._closed:
                 raise
-            name = self.settings.task.env_id
+            name = self.settings.task.name
             raise EnvironmentFaultError(
                 f"the environment {name} hung or took its process down twice ({error})."
             ) from error

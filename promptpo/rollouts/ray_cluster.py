@@ -15,6 +15,9 @@ _LOOK_SECONDS = 2.0
 _START_SECONDS = 120.0
 """For an actor to be placed and to import what it needs, beyond what an environment may take."""
 
+CLOSE_SECONDS = 10.0
+"""For actors to close their environments."""
+
 
 class RayWorker:
     """One Ray actor; another one, perhaps elsewhere, once it is lost.
@@ -111,6 +114,10 @@ class RayExecutor(PoolExecutor[RayWorker]):
                 ray.init(address, include_dashboard=False, log_to_driver=False, configure_logging=False)
             except ConnectionError as error:
                 raise UsageError(f"there is no Ray cluster at {address or 'RAY_ADDRESS'}: {error}") from error
+            except OSError as error:  # sockets lie under the folder for temporary files
+                raise UsageError(
+                    f"Ray cannot start here: {error}. If the path is too long, shorten it: RAY_TMPDIR=/tmp promptpo ..."
+                ) from error
         jobs = jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         kind = self._ray.remote(num_cpus=1, concurrency_groups={"watching": 1})(_RayHost)
         workers = [RayWorker(ray, lambda: kind.remote(settings), settings.env_timeout) for _ in range(jobs)]
@@ -119,6 +126,9 @@ class RayExecutor(PoolExecutor[RayWorker]):
     def close(self) -> None:
         """Stop the actors, and Ray itself where this started it; calling it twice is harmless."""
         if not self._closed:
+            asked = [worker.actor.close.remote() for worker in self.workers if worker.actor is not None]
+            if asked:
+                self._ray.wait(asked, num_returns=len(asked), timeout=CLOSE_SECONDS)
             for worker in self.workers:
                 worker.kill()
             if self._started and self._ray.is_initialized():
@@ -147,6 +157,11 @@ class _RayHost:
         if self._host is None:
             self._host = Host(self._settings, Pulse(self._number))
         return self._host.answer(work)
+
+    def close(self) -> None:
+        """See `Host.close`."""
+        if self._host is not None:
+            self._host.close()
 
     def beat(self) -> int:
         """The pulse's number; see `Pulse`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpo.rollouts.jobs import Call, Executor, Job, SandboxWork
-    from promptpo_sandbox import CallResult, Imagine, Predictions, Replay, Rollout, SandboxStatus
+    from promptpo_sandbox import CallResult, Rollout, SandboxStatus
 
 
 class RewardedExecutor:
@@ -29,14 +29,6 @@ class RewardedExecutor:
     async def call(self, call: Call) -> CallResult:
         """See `Executor.call`."""
         return await self._executor.call(call)
-
-    async def replay(self, request: Replay) -> Predictions:
-        """See `Executor.replay`."""
-        return await self._executor.replay(request)
-
-    async def imagine(self, request: Imagine) -> Rollout:
-        """See `Executor.imagine`."""
-        return await self._executor.imagine(request)
 
     async def simulate(self, work: SandboxWork) -> Any:
         """See `Executor.simulate`."""

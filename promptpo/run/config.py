@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from promptpo.envs.task import Reveal, Task
 from promptpo.errors import RunError
 from promptpo.llm.base import Effort
+from promptpo.llm.credentials import hide_credentials, strip_credentials
 from promptpo.llm.prices import stated_price
 from promptpo.run.journal import adapter, file_of_run
 from promptpo.run.recipe import RECIPES, REVEALED, Recipe, RecipeName
@@ -325,6 +326,10 @@ class Config:
         ),
     ] = False
 
+    def __post_init__(self) -> None:
+        if self.base_url is not None:  # what is in it beside the address is nobody's but the user's
+            object.__setattr__(self, "base_url", strip_credentials(self.base_url))
+
     def shows_frames(self, llm: Any) -> bool:
         """Whether prompts to this model show pictures, which tell which environment it is."""
         sees = getattr(llm, "sees", False) if llm.language_model else False
@@ -378,10 +383,25 @@ def load_config(path: Path) -> Config:
     """
     text = file_of_run(path)
     try:
-        config: Config = adapter(Config).validate_python(_table(text.decode()))
+        table = _table(text.decode())
+        _check_address(path, table.get("base_url"))
+        config: Config = adapter(Config).validate_python(table)
     except (ValueError, RecursionError, SandboxError) as error:  # pydantic's and tomllib's are ValueErrors
         raise RunError(f"{path} is damaged: {' '.join(str(error).split())[:200]}.") from error
     return config
+
+
+def _check_address(path: Path, address: Any) -> None:
+    """Refuse a configuration that holds a password.
+
+    Raises:
+        RunError: The address of its server has one.
+    """
+    if isinstance(address, str) and hide_credentials(address) != address:
+        raise RunError(
+            f"{path} has a user name or password in base_url; take them out, and set OPENAI_BASE_URL (or ANTHROPIC_BASE_URL) "
+            "to the address with them."
+        )
 
 
 def _table(text: str) -> Any:

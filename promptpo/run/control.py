@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from promptpo.errors import RunError
 
@@ -27,6 +27,15 @@ INTERRUPTED = "interrupted by Ctrl-C"
 
 GRACE_SECONDS = 10.0
 """How long all that follows a search may take, altogether, once somebody wants it to end."""
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM came, as schedulers and ``timeout`` send it."""
+
+
+def terminate(*_signal: object) -> NoReturn:
+    """Handle SIGTERM like the Ctrl-C that leaves at once."""
+    raise TerminatedError
 
 
 class Control:
@@ -43,7 +52,7 @@ class Control:
     def __init__(self, then: str = "") -> None:
         self.then, self.reason = then, ""
         self.told: Callable[[], object] = lambda: None
-        self._stopped, self._left = asyncio.Event(), False
+        self._stopped, self._left, self._terminated = asyncio.Event(), False, False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._whole: asyncio.Task[Any] | None = None
         self._until: float | None = None
@@ -65,9 +74,14 @@ class Control:
             self._left = True
             self._whole.cancel()
 
+    def _terminate(self) -> None:
+        self._terminated = True
+        self.stop("ended by SIGTERM")
+        self._leave()
+
     @contextmanager
     def interrupted(self) -> Iterator[None]:
-        """Ctrl-C once ends the search and reports the best so far; a second time it stops at once.
+        """Ctrl-C once ends the search and reports the best so far; a second time, or SIGTERM, it stops at once.
 
         Raises:
             KeyboardInterrupt: Somebody wanted to leave; it says which command goes on.
@@ -77,14 +91,21 @@ class Control:
         before = signal.getsignal(signal.SIGINT)
         if signals:
             self._loop.add_signal_handler(signal.SIGINT, self.stop, INTERRUPTED)
+        terminated = signals and signal.getsignal(signal.SIGTERM) is terminate
+        if terminated:
+            self._loop.add_signal_handler(signal.SIGTERM, self._terminate)
         try:
             yield
         finally:
             if signals:
                 self._loop.remove_signal_handler(signal.SIGINT)
                 signal.signal(signal.SIGINT, before)
+            if terminated:
+                self._loop.remove_signal_handler(signal.SIGTERM)
+                signal.signal(signal.SIGTERM, terminate)
             if self._left:
-                raise KeyboardInterrupt(f"go on with: {self.then}")
+                kind = TerminatedError if self._terminated else KeyboardInterrupt
+                raise kind(f"go on with: {self.then}")
 
     async def begun(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of what comes before a search.

@@ -1,4 +1,4 @@
-"""All that is known of a candidate's returns, and how two candidates differ over the episodes they share."""
+"""All that is known of a candidate's returns, and paired differences over episodes that two policies share."""
 
 from __future__ import annotations
 
@@ -8,20 +8,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Episodes
+from promptpo.run.returns import Estimate, mean_of
 
-CLEAR = 2.0
-"""Standard errors by which two candidates must differ before one of them is called better."""
-
-ENOUGH = 15
-"""Episodes after which a mean that lies so many standard errors above a threshold is believed: a policy that falls on one
-start of ten falls on one of them four times in five."""
+SOLVED_EPISODES = 15
+"""Episodes after which a mean clearly above a threshold is believed: a policy that falls on one start of ten falls on one of
+them four times in five."""
 
 FAR = 0.3
 """A return is far below the median where it lies below it by more than this share of the median's size, and by
 more than three times the distance from the median to the best."""
-
-SMALL = 0.005
-"""A difference below this share of the returns' size is not worth a step: the order may stay open."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +25,11 @@ class Evidence(Episodes):
 
     Attributes:
         episodes: One for each seed, in the order of their seeds.
+        estimate: Of its mean return, by the model of all returns of the run; None where it is judged alone.
     """
 
     episodes: tuple[EpisodeRecord, ...] = ()
+    estimate: Estimate | None = None
 
     @classmethod
     def of(cls, *parts: Iterable[EpisodeRecord]) -> Evidence:
@@ -41,25 +38,20 @@ class Evidence(Episodes):
         return cls(tuple(by_seed[seed] for seed in sorted(by_seed)))
 
     @property
+    def mean_return(self) -> float:
+        """Mean return as estimated; NaN where nothing finished."""
+        return self._known.mean
+
+    @property
     def standard_error(self) -> float:
-        """Of the mean return; NaN for fewer than two episodes."""
-        return _standard_error(self.returns)
+        """Of `mean_return`; NaN where nothing tells it."""
+        error = self._known.standard_error
+        return error if math.isfinite(error) else math.nan
 
     def holds(self, threshold: float) -> bool:
-        """Whether the mean is above a threshold beyond noise, over enough episodes."""
-        margin = CLEAR * self.standard_error
-        return len(self.episodes) >= ENOUGH and self.mean_return - margin >= threshold
-
-    def lead(self, other: Evidence) -> float:
-        """More than 0 where this is put before another, less where after it.
-
-        The same starts decide where both have played them; where noise could explain the difference, its mean
-        does, or that of all episodes where they share none.
-        """
-        difference = self.against(other)
-        if difference.verdict:
-            return difference.verdict
-        return difference.mean if difference.returns else self.mean_return - other.mean_return
+        """Whether the mean is clearly above a threshold, over enough episodes."""
+        known = self._known
+        return len(self.episodes) >= SOLVED_EPISODES and known.mean - known.margin >= threshold
 
     def against(self, other: Evidence) -> Difference:
         """How this differs from another over the episodes that both have played."""
@@ -72,6 +64,10 @@ class Evidence(Episodes):
             if mine.success is not None and their.success is not None
         )
         return Difference(returns, successes)
+
+    @property
+    def _known(self) -> Estimate:
+        return self.estimate or mean_of(self.returns)
 
 
 def far_below(values: Sequence[float]) -> list[int]:
@@ -104,7 +100,8 @@ class Difference:
     @property
     def standard_error(self) -> float:
         """Of `mean`; NaN for fewer than two episodes."""
-        return _standard_error(self.returns)
+        error = mean_of(self.returns).standard_error
+        return error if math.isfinite(error) else math.nan
 
     @property
     def tie(self) -> bool:
@@ -118,59 +115,4 @@ class Difference:
         Success comes first where it differs clearly; otherwise the return decides. One episode in ten
         that fails must not outweigh a tenfold return.
         """
-        return self.beyond(CLEAR)
-
-    def beyond(self, errors: float) -> int:
-        """As `verdict`, by so many standard errors."""
-        return _sign(self.successes, errors) or _sign(self.returns, errors)
-
-    def open(self, size: float) -> bool:
-        """Whether more shared episodes may show a difference that is worth having.
-
-        Args:
-            size: Of the returns, as the largest of their absolute values.
-        """
-        if not self.returns or self.tie:
-            return not self.tie
-        if self.verdict:
-            return False
-        error = self.standard_error
-        return math.isnan(error) or abs(self.mean) + CLEAR * error > SMALL * size or any(self.successes)
-
-
-def _sign(differences: Sequence[float], errors: float) -> int:
-    """The sign of the mean where it is more than so many standard errors from 0, else 0."""
-    if not any(differences):
-        return 0
-    mean, error = statistics.fmean(differences), _standard_error(differences)
-    if math.isnan(error) or abs(mean) <= errors * error:
-        return 0
-    return 1 if mean > 0 else -1
-
-
-def _standard_error(values: Sequence[float]) -> float:
-    if len(values) < 2 or not all(map(math.isfinite, values)):  # noqa: PLR2004 - one value has no spread
-        return math.nan
-    return statistics.stdev(values) / math.sqrt(len(values))
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Another arm than before is in front.
-
-    Attributes:
-        old: The one that was; empty where none was.
-        new: The one that is.
-        difference: New less old, over the starts that both played.
-    """
-
-    old: str
-    new: str
-    difference: Difference
-
-    def __str__(self) -> str:
-        if not self.old:
-            return f"{self.new} leads"
-        one, n = self.difference, len(self.difference.returns)
-        error = "" if math.isnan(one.standard_error) else f" ± {one.standard_error:.3g}"
-        return f"{self.new} takes the lead from {self.old}: {one.mean:+.4g}{error} on the {n} starts that both played"
+        return mean_of(self.successes).verdict or mean_of(self.returns).verdict

@@ -9,13 +9,17 @@ import bisect
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from promptpo.rollouts.evaluation import Evaluation, extremes
-from promptpo.run.evidence import Change, Difference, Evidence
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes
+from promptpo.run.evidence import Evidence
 from promptpo.run.journal import Event, Journal, evaluation_in, from_json
 from promptpo.run.records import REFERENCE_TEST, TEACHER, Attempt, Experiment, Remark
+from promptpo.run.returns import Estimate, Returns, worth
+
+CLEAR = 2.0
+"""Standard deviations of noise beyond which an episode is no usual one."""
 
 
 @dataclass
@@ -30,7 +34,7 @@ class History:
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
-        leader_id: The best of the run as last judged; empty before anything was.
+        leader_id: The best of the run as last announced; empty before anything was.
         tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
         teacher: What the first prompt says of a trained agent; empty without one.
@@ -57,7 +61,8 @@ class History:
     def add(self, event: Event) -> None:
         """Take an event of the journal into account; kinds that decide nothing change nothing."""
         data = event.data
-        self.__dict__.pop("alike", None)
+        for derived in ("alike", "returns", "values"):
+            self.__dict__.pop(derived, None)
         if event.kind == "attempt":
             bisect.insort(self.attempts, from_json(Attempt, data), key=_place)
         elif event.kind == "remark":
@@ -77,7 +82,6 @@ class History:
             self.changes += [data["change"]] if data["change"] else []
         elif event.kind == "round":
             self.rounds, self.stalled = int(event.key[1:]), int(data["stalled"])
-            self.leader_id = data["best"] or ""
             self.reflections += [data["reflection"]] if data["reflection"] else []
 
     @property
@@ -89,10 +93,27 @@ class History:
             if one.outcome == "ok" and one.episodes and not name.endswith(REFERENCE_TEST)
         }
 
-    def take_lead(self, change: Change, journal: Journal) -> None:
-        """Write that another candidate leads from now on."""
-        data = {"leader": change.new, "change": str(change) if self.leader_id else ""}
-        journal.once("lead", f"r{self.rounds + 1}.{change.old}.{change.new}", lambda: data)
+    def announce_leader(self, journal: Journal) -> None:
+        """Write which candidate leads, where that has changed."""
+        best, before = self.best(), self.find(self.leader_id)
+        if best is None or best is before:
+            return
+        change = self._change(best, before) if before is not None and self.runs(before) else ""
+        key = f"r{self.rounds + 1}.{len(self.changes) + bool(self.leader_id)}.{best.id}"
+        journal.once("lead", key, lambda: {"leader": best.id, "change": change})
+
+    def _change(self, new: Attempt, old: Attempt) -> str:
+        """A change of the leader in a line."""
+        difference = self.gap(new, old)
+        error = f" ± {difference.standard_error:.2g}" if math.isfinite(difference.standard_error) else ""
+        ours, theirs = self.evidence(new), self.evidence(old)
+        success = "" if ours.success_rate is None else f", success {ours.success_rate:.0%}"
+        success += "" if not success or theirs.success_rate is None else f" against {theirs.success_rate:.0%}"
+        likely = self.difference(new, old).probability
+        return (
+            f"{new.id} takes the lead from {old.id}: {difference.mean:+.3g}{error} in return{success}, "
+            f"better with {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
+        )
 
     def of_round(self, n: int) -> list[Attempt]:
         """The attempts of one round."""
@@ -103,8 +124,35 @@ class History:
         return next((attempt for attempt in self.attempts if attempt.id == candidate), None)
 
     def evidence(self, attempt: Attempt) -> Evidence:
-        """The training and validation episodes of a candidate."""
-        return Evidence.of(attempt.evaluation.episodes, *(look.episodes for look in self.looks_of(attempt)))
+        """The training and validation episodes of a candidate, and the estimate of its mean return."""
+        known, name = Evidence.of(self._episodes(attempt)), self._name(attempt)
+        return replace(known, estimate=self.returns.of(name) if name in self.returns.programs else None)
+
+    @functools.cached_property
+    def returns(self) -> Returns:
+        """The model of the returns of all candidates that ran; of those that behave alike it knows one."""
+        return Returns({name: {e.seed: e.return_ for e in known} for name, known in self._known().items()})
+
+    @functools.cached_property
+    def values(self) -> Returns:
+        """The same of what episodes count for where programs are compared: success comes first."""
+        known = self._known()
+        succeeds = any(e.success for episodes in known.values() for e in episodes)
+        return Returns(worth(known)) if succeeds else self.returns
+
+    def _known(self) -> dict[str, Sequence[EpisodeRecord]]:
+        """The episodes of each program, those that behave alike once."""
+        alone = [one for one in self._running() if one.id not in self.alike]
+        return {self._name(one): self._episodes(one) for one in alone if self._episodes(one)}
+
+    def _episodes(self, attempt: Attempt) -> Sequence[EpisodeRecord]:
+        looks = (look.episodes for look in self.looks_of(attempt))
+        return Evidence.of(attempt.evaluation.episodes, *looks).episodes
+
+    def _name(self, attempt: Attempt) -> str:
+        """The program's name in the model."""
+        stands = self.find(self.alike.get(attempt.id, "")) or attempt
+        return stands.candidate.digest or stands.id
 
     def looks_of(self, attempt: Attempt) -> Sequence[Evaluation]:
         """What was seen of a candidate's program on validation seeds, oldest first."""
@@ -115,27 +163,47 @@ class History:
         parts = attempt.evaluation, *self.looks_of(attempt)
         return all(part.outcome == "ok" and math.isfinite(part.mean_return) for part in parts)
 
-    def against(self, one: Attempt, other: Attempt) -> Difference:
-        """How one candidate differs from another over the episodes that both have played."""
-        return self.evidence(one).against(self.evidence(other))
+    def difference(self, one: Attempt, other: Attempt) -> Estimate:
+        """How much more one candidate is worth than another, both having run."""
+        return self.values.difference(self._name(one), self._name(other))
 
-    def better(self, one: Attempt, other: Attempt) -> bool:
-        """Whether one candidate is put before another: by `Evidence.lead`, then fewer steps, then the shorter source."""
-        lead = self.evidence(one).lead(self.evidence(other))
-        return lead > 0 if lead else _economy(one) < _economy(other)
+    def gap(self, one: Attempt, other: Attempt) -> Estimate:
+        """How much more one candidate returns than another, both having run."""
+        return self.returns.difference(self._name(one), self._name(other))
 
     def ranked(self) -> list[Attempt]:
-        """Attempts that ran, best first, each program once: the leader, then the others by comparison."""
-        left = list({a.candidate.digest or a.id: a for a in reversed(self._running())}.values())[::-1]
-        ranked: list[Attempt] = []
-        while first := self._first(left):
-            ranked.append(first)
-            left = [attempt for attempt in left if attempt is not first]
-        return ranked
+        """Attempts that ran, each program once, the best estimate first, then fewer steps, then the shorter source."""
+        alone = [one for one in reversed(self._running()) if one.id not in self.alike]
+        known = {self._name(one): one for one in alone if self._episodes(one)}
+
+        def rank(one: Attempt) -> tuple[float, tuple[float, int], tuple[int, bool, int, str]]:
+            mean = float(f"{self.values.of(self._name(one)).mean:.9g}")
+            return -mean, _economy(one), _place(one)
+
+        return sorted(known.values(), key=rank)
 
     def best(self) -> Attempt | None:
         """The best of the run; None while nothing ran."""
-        return self._first(self._running())
+        return next(iter(self.ranked()), None)
+
+    def unlucky(self, attempt: Attempt) -> list[EpisodeRecord]:
+        """Training episodes whose return is below what program and start explain, beyond noise; the lowest first."""
+        name = self._name(attempt)
+        far = {e.seed: self.values.residual(name, e.seed) for e in attempt.evaluation.episodes}
+        return sorted(
+            (e for e in attempt.evaluation.episodes if far[e.seed] < -CLEAR), key=lambda e: far[e.seed]
+        )
+
+    def runner_up(self) -> Attempt | None:
+        """The second of `ranked`, where noise could explain that it is not the first."""
+        first, second = [*self.ranked()[:2], None, None][:2]
+        close = first and second and self.difference(first, second).verdict == 0
+        return second if close else None
+
+    def chances(self) -> dict[str, float]:
+        """Id of each of `ranked` to the probability that it is the best."""
+        likely = self.values.probability_best()
+        return {one.id: likely[self._name(one)] for one in self.ranked()}
 
     def reaches(self, threshold: float | None) -> bool:
         """Whether the best of the run has a mean return, over all its episodes, of at least a threshold."""
@@ -149,39 +217,33 @@ class History:
         """
         if threshold is None:
             return False
-        leader, bar = self.find(self.leader_id), -math.inf
+        leader, bar = self.best(), -math.inf
         if leader is not None and self.evidence(leader).mean_return < threshold:
             bar = leader.evaluation.mean_return
         return any(self.runs(one) and threshold <= one.evaluation.mean_return > bar for one in attempts)
-
-    def _first(self, attempts: Sequence[Attempt]) -> Attempt | None:
-        """The best of some; the leader was judged against what it was compared with, and stays first."""
-        leader = next((a for a in attempts if a.id == self.leader_id), None)
-        if leader is not None:
-            return leader
-        best: Attempt | None = None
-        for attempt in attempts:
-            if best is None or self.better(attempt, best):
-                best = attempt
-        return best
 
     def _running(self) -> list[Attempt]:
         return [attempt for attempt in self.attempts if self.runs(attempt)]
 
     @functools.cached_property
     def alike(self) -> dict[str, str]:
-        """Candidate id to the one that stands for it, where both had the same return in every episode that they share: the shortest."""
+        """Candidate id to the one that stands for it, where both had the same return in every episode that they share.
+
+        It is the one with most episodes; of several the shortest.
+        """
         groups: list[list[Attempt]] = []
         for attempt in self._running():
             for group in groups:
-                difference = self.against(attempt, group[0])
+                difference = Evidence.of(self._episodes(attempt)).against(
+                    Evidence.of(self._episodes(group[0]))
+                )
                 whole = len(difference.returns) >= len(attempt.evaluation.episodes)
                 if difference.tie and whole:
                     group.append(attempt)
                     break
             else:
                 groups.append([attempt])
-        stand = [min(group, key=lambda a: (a.id != self.leader_id, _economy(a))) for group in groups]
+        stand = [min(group, key=lambda a: (-len(self._episodes(a)), _economy(a))) for group in groups]
         return {a.id: one.id for one, group in zip(stand, groups, strict=True) for a in group if a is not one}
 
     def standing(self, before: Attempt | None) -> dict[str, Any]:
@@ -192,26 +254,10 @@ class History:
         """
         best = self.best()
         gained = best is not None and before is None
-        if best is not None and before is not None and best.id != before.id:
-            lead = self.against(best, before)
-            gained = lead.verdict > 0 or (len(lead.returns) > 1 and lead.mean > lead.standard_error)
+        if best is not None and before is not None and self.runs(before):
+            lead = self.difference(best, before)
+            gained = lead.mean > lead.standard_error
         return {"best": best.id if best else None, "stalled": 0 if gained else self.stalled + 1}
-
-    def promote(self, journal: Journal) -> None:
-        """Let who was not judged any more lead where it is clearly better on the episodes it shares, and no worse on all.
-
-        What was judged stays in its order: who is better on a few shared episodes than someone who is better on a few others
-        need not be better than either.
-        """
-        leader = self.find(self.leader_id)
-        for attempt in self._running():
-            if leader is None or attempt.candidate.round <= self.rounds:
-                continue
-            above = self.evidence(attempt).mean_return >= self.evidence(leader).mean_return
-            lead = self.against(attempt, leader)
-            if above and lead.verdict > 0:
-                self.take_lead(Change(leader.id, attempt.id, lead), journal)
-                leader = attempt
 
 
 def _place(attempt: Attempt) -> tuple[int, bool, int, str]:

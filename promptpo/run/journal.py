@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
-from promptpo.files import bounded, parsed, read_regular
+from promptpo.files import FOLDER_MODE, bounded, parsed, read_regular
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
@@ -204,7 +204,7 @@ class Journal:
         self._follower: Callable[[Event], None] = lambda _: None
         self._followed: set[int] = set()
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             # Unbuffered: a line is either handed to the system or it is not ours to worry about.
             how = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self._fd = os.open(self.path, how, 0o644)

@@ -42,7 +42,7 @@ SOURCES: Mapping[str, str] = {
 SIMULATOR_CALLS = 12
 """For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
 
-SIMULATED_SEARCHES, SIMULATED_RATE = 50, 30_000
+SIMULATED_SEARCHES, SIMULATED_RATE = 45, 30_000
 """A search takes so many times the simulated steps of one start at most, half of them in most runs; and steps that a core takes
 in a second."""
 
@@ -241,9 +241,10 @@ class Preflight:
         cores = self.config.jobs or os.cpu_count() or 1
         steps = SIMULATED_SEARCHES * self.config.switches.simulated_steps
         most = duration(steps / SIMULATED_RATE / min(cores, 3))
+        calls = f"{SIMULATOR_CALLS} of these calls at most, and " if self.llm.language_model else ""
         return [
             (
-                f"Simulator: {SIMULATOR_CALLS} of these calls at most, and up to {most} of computing for {steps:,} simulated steps, "
+                f"Simulator: {calls}up to {most} of computing for {steps:,} simulated steps, "
                 "which cost none of the environment; --no-simulate does without."
             )
         ]

@@ -38,7 +38,7 @@ class Recipe:
         probe: Let the model write experiments before the first round, and one in later rounds; see docs/experiments.md.
         probe_episodes: Episodes of an experiment, at most.
         probe_steps: Environment steps of an experiment, at most.
-        simulated_steps: Steps in a simulator for each start of each program's tuning; going on takes three times as many at a time.
+        simulated_steps: Steps in a simulator for each start of each program's tuning; going on takes eight times as many for each of two.
     """
 
     feedback_class: bool = True

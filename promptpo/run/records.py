@@ -97,7 +97,7 @@ class Candidate:
         calls: Journal keys of the model calls that led to it.
         sensitivity: Parameter name to how much it moved the return, where its numbers were tuned.
         origin: Who wrote it where not those that the run asks for policies: "user", "goal" (while the reward was judged) or
-            "simulator"; tuned numbers change no author.
+            "simulator", "network" (which learnt in one); tuned numbers change no author.
     """
 
     id: str

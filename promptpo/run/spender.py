@@ -197,6 +197,7 @@ class Spender:
             _trials(program, seeds, horizon),
             record=record,
             stop_on_failure=counted != "test",  # a failure in the test is one episode of many
+            apart=counted in {"validation", "test"},
         )
 
         async def measured() -> dict[str, Any]:

@@ -92,9 +92,11 @@ class Conversation:
         """What the model concludes from the winner of the round that is about to end; empty where nobody is asked."""
         config, spender = self._context.config, self._context.spender
         round_, ranked = history.rounds + 1, history.ranked()
-        places = {one.candidate.digest or one.id: place for place, one in enumerate(ranked)}
+        places = {attempt.id: n for n, attempt in enumerate(ranked)}
         ran = [one for one in history.of_round(round_) if history.runs(one)]
-        winner = min(ran, key=lambda one: places[one.candidate.digest or one.id], default=None)
+        winner = min(
+            ran, key=lambda one: places.get(history.alike.get(one.id, one.id), len(places)), default=None
+        )
         wanted = config.switches.reflection and round_ < config.budget.rounds
         if winner is None or not wanted or not spender.can("reflection"):
             return ""

@@ -1,36 +1,38 @@
-"""Who is best, and what it costs to know: one race of the leader and a round's contenders.
+"""Who is best, and what it costs to know: which programs play fresh starts.
 
-All candidates play the run's training starts; contenders then play validation starts, which have one order for the whole
-run, so that whoever challenges the leader plays the starts that it has played, and the leader only what is new to both.
+All candidates play the run's training starts. After that the best estimate and the one rival whose play most raises the expected
+return of the final choice meet on validation starts, which have one order for the whole run, a block at a time: the linear loss of
+Chick and Inoue ("New Two-Stage and Sequential Procedures for Selecting the Best Simulated System", 2001). It ends where all that
+could be gained is less than a thousandth.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.errors import BudgetSpentError
-from promptpo.program import Program
-from promptpo.run.evidence import ENOUGH
+from promptpo.run.evidence import SOLVED_EPISODES
 from promptpo.run.records import Attempt
 from promptpo.search.planning import block_of
-from promptpo.search.racing import Course, Race, race
 
 if TYPE_CHECKING:
-    from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+    from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.history import History
     from promptpo.search.context import SearchContext
 
-LAST = 60
-"""Validation starts that the last race of a run may go to, with steps that nobody else needs: a few episodes put candidates
-in order and still hide what happens in one episode of ten, such as a fall."""
+FINAL_STARTS = 100
+"""Validation starts to which the last comparison of a run may go, with steps that nobody else needs."""
+
+WORTH_SHARE = 0.001
+"""Expected gain of a comparison, as a share of the best's returns, below which it is not worth a step."""
 
 
 class Judge:
-    """Decides which candidate is best.
+    """Decides which programs play on, and announces who leads.
 
     Args:
         context: Of the run; its threshold wants more episodes unless the best is clearly above it.
@@ -43,7 +45,7 @@ class Judge:
     async def judge(
         self, history: History, attempts: Sequence[Attempt], round_: int, *, part: str = ""
     ) -> None:
-        """Race a round's candidates against the leader; who is in front then leads.
+        """Compare a round's candidates with the others.
 
         Args:
             history: All that is known.
@@ -53,13 +55,10 @@ class Judge:
         """
         room = self._spender.ledger.room("validation", max(1, self._config.budget.rounds - round_ + 1))
         steps = self._spender.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
-        await self._race(history, self._contenders(history, attempts), self._config.score_episodes, steps)
-        leader = history.best()
-        if leader is not None and history.reaches(self._threshold):
-            await self._race(history, [leader], max(ENOUGH, self._config.score_episodes), steps)
+        await self._compare(history, attempts, self._config.score_episodes, steps)
 
     async def confirm(self, history: History) -> None:
-        """The last race: the leader and who comes close to it, with the steps that are left.
+        """Compare the best of the run with the steps that are left.
 
         Args:
             history: All that is known; its leader may change.
@@ -67,44 +66,73 @@ class Judge:
         left = self._spender.ledger.steps_left()
         if self._config.switches.validate < 2 or left is None:  # noqa: PLR2004 - the published procedure looks at one
             return
-        contenders = self._contenders(history, history.attempts)
         steps = self._spender.journal.once("decision", f"r{history.rounds}.last", lambda: left)
-        if len(contenders) > 1:
-            with contextlib.suppress(BudgetSpentError):
-                await self._race(history, contenders, LAST, steps)
+        with contextlib.suppress(BudgetSpentError):
+            await self._compare(history, history.attempts, FINAL_STARTS, steps)
 
-    async def _race(self, history: History, arms: Sequence[Attempt], starts: int, steps: int | None) -> None:
-        """Race some candidates on validation starts; who is in front leads, and a change of it is told."""
-        known = {attempt.id: history.evidence(attempt) for attempt in arms}
-        course = Course(
-            self._context.seeds.validation(starts), block_of(self._config), steps, first=starts < LAST
-        )
-        running = Race(known, course, champion=history.leader_id, target=self._threshold)
-
-        async def play(wanted: Mapping[str, Sequence[int]]) -> dict[str, Sequence[EpisodeRecord]]:
-            return await self._played([one for one in arms if one.id in wanted], wanted)
-
+    async def _compare(
+        self, history: History, attempts: Sequence[Attempt], starts: int, steps: int | None
+    ) -> None:
+        """Play until nothing is worth its steps; what the writer has not seen, the best plays whatever that costs."""
+        taken, arms = 0, self._arms(history, attempts)
+        before: list[tuple[Attempt, tuple[int, ...]]] = []
         try:
-            await race(running, play)
+            while (wanted := self._next(history, arms, starts)) and wanted != before:
+                cost = sum(len(seeds) * _length(one, history) for one, seeds in wanted)
+                seen = all(history.looks_of(one) for one, _ in wanted[:1])
+                if seen and steps is not None and taken + cost > steps:
+                    break
+                taken, before = taken + await self._played(wanted), wanted
         finally:
-            left = {one.id: history.evidence(one) for one in arms if history.runs(one)}
-            ended = Race(left, Course((), 1), champion=history.leader_id)
-            if ended.change is not None:
-                history.take_lead(ended.change, self._spender.journal)
+            history.announce_leader(self._spender.journal)
 
-    async def _played(
-        self, attempts: Sequence[Attempt], wanted: Mapping[str, Sequence[int]]
-    ) -> dict[str, Sequence[EpisodeRecord]]:
-        """Roll some candidates out on validation seeds."""
-        looks = await asyncio.gather(
-            *(self._looked(attempt, wanted[attempt.id]) for attempt in attempts), return_exceptions=True
-        )
-        found: dict[str, Sequence[EpisodeRecord]] = {}
-        for attempt, look in zip(attempts, looks, strict=True):
+    def _arms(self, history: History, attempts: Sequence[Attempt]) -> set[str]:
+        """Who may play: whoever has played fresh starts, and of the others the most promising."""
+        ranked, best = history.ranked(), history.best()
+        seen = {one.id for one in ranked if history.looks_of(one)}
+        new = [one for one in ranked if one.id not in seen and one in attempts and best is not None]
+        new.sort(key=lambda one: -history.difference(one, best or one).gain)
+        return {*seen, *(one.id for one in new[: self._config.switches.validate])}
+
+    def _next(self, history: History, arms: set[str], starts: int) -> list[tuple[Attempt, tuple[int, ...]]]:
+        """Who plays which fresh starts next; nothing where no step is worth taking."""
+        leader = history.best()
+        if leader is None:
+            return []
+        if not history.looks_of(leader):
+            return self._missing(history, [leader], starts)
+        size = max(map(abs, history.evidence(leader).returns), default=0.0)
+        rivals = [one for one in history.ranked() if one is not leader and one.id in arms]
+        gains = {one.id: history.difference(one, leader).gain for one in rivals}
+        rival = max(rivals, key=lambda one: gains[one.id], default=None)
+        if rival is not None and gains[rival.id] > WORTH_SHARE * size:
+            wanted = self._missing(history, [leader, rival], starts)
+            if wanted:
+                return wanted
+        known, solved = history.evidence(leader), self._threshold
+        if solved is not None and known.mean_return >= solved and not known.holds(solved):
+            return self._missing(history, [leader], max(SOLVED_EPISODES, self._config.score_episodes))
+        return []
+
+    def _missing(
+        self, history: History, attempts: Sequence[Attempt], starts: int
+    ) -> list[tuple[Attempt, tuple[int, ...]]]:
+        """The first block of validation starts that not all of some have played, each with those that it lacks."""
+        known = [{e.seed for e in history.evidence(one).episodes} for one in attempts]
+        lacking = [s for s in self._context.seeds.validation(starts) if any(s not in seen for seen in known)]
+        block = lacking[: block_of(self._config)]
+        wanted = [
+            (one, tuple(s for s in block if s not in seen)) for one, seen in zip(attempts, known, strict=True)
+        ]
+        return [(one, seeds) for one, seeds in wanted if seeds]
+
+    async def _played(self, wanted: Sequence[tuple[Attempt, Sequence[int]]]) -> int:
+        """Roll some candidates out on validation seeds; returns the steps that this took."""
+        looks = await asyncio.gather(*(self._looked(*pair) for pair in wanted), return_exceptions=True)
+        for look in looks:
             if isinstance(look, BaseException):
                 raise look
-            found[attempt.id] = look.episodes if look.outcome == "ok" else ()
-        return found
+        return sum(look.steps for look in looks if not isinstance(look, BaseException))
 
     async def _looked(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
         program = attempt.candidate
@@ -114,24 +142,7 @@ class Judge:
         )
         return played.evaluation
 
-    def _contenders(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """The leader and the candidates that may be better, the most promising first; of a structure only the best."""
-        leader = history.find(history.leader_id)
-        new = [
-            one
-            for one in attempts
-            if history.runs(one)
-            and one.id != history.leader_id
-            and one.id not in history.alike
-            and not one.candidate.duplicate_of
-            and (leader is None or history.against(one, leader).verdict >= 0)
-        ]
 
-        def order(one: Attempt, other: Attempt) -> int:
-            return history.better(other, one) - history.better(one, other)
-
-        structures: dict[str, Attempt] = {}
-        for one in sorted(new, key=functools.cmp_to_key(order)):
-            structures.setdefault(Program.parse(one.candidate.source).skeleton, one)
-        most = self._config.switches.validate
-        return [*([leader] if leader else []), *list(structures.values())[: most + (leader is None)]]
+def _length(attempt: Attempt, history: History) -> float:
+    """Steps of an episode of a candidate."""
+    return statistics.fmean(e.steps for e in history.evidence(attempt).episodes)

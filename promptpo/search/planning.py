@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.run.budget import affordable, tuning_steps
 from promptpo.run.records import Attempt
+from promptpo.telling import scores
 from promptpo.telling.plan import Kind, Plan, RunStatus, faster
 
 if TYPE_CHECKING:
@@ -93,8 +94,9 @@ def plan_round(context: SearchContext, history: History, *, candidates: int) -> 
     """What to ask for in each sample of the next round.
 
     The paper's recipe asks N times for the same thing. The evolutionary one gives each sample an island and samples its
-    parents by score and shortness (FunSearch, Romera-Paredes et al. 2023). Otherwise no two requests of a round are the
-    same: a third of them, and half after a round without gain, want another structure; the others refine the leader.
+    parents by score and shortness (FunSearch, Romera-Paredes et al. 2023). Otherwise one request explores, two where the leader
+    came of exploring, and the others refine: the first the leader, each further one a program that is drawn by its probability
+    of being the best.
 
     Args:
         context: Of the run.
@@ -104,13 +106,15 @@ def plan_round(context: SearchContext, history: History, *, candidates: int) -> 
     round_, recipe = history.rounds + 1, context.config.switches
     if recipe.history == "winners":
         return [_as_published(history, round_, slot) for slot in range(candidates)]
-    ranked = [a for a in history.ranked() if a.id not in history.alike]
-    kinds = _kinds(history, recipe, candidates, ranked, one_start=context.spec.one_start)
+    ranked = history.ranked()
+    kinds = _kinds(history, recipe, candidates, ranked)
     rng = random.Random(f"{context.config.seed} {round_}")  # noqa: S311 - no secret
     seen: Counter[Kind] = Counter()
     plans = []
     for slot, kind in enumerate(kinds):
         parents = tuple(ranked[:1])
+        if slot and ranked and kind in {"level", "part"}:
+            parents = _drawn(history, kind, rng)
         if recipe.history == "parents" and ranked:
             parents = _parents(ranked, recipe, slot, round_, rng)
         elif kind == "mend":
@@ -122,20 +126,38 @@ def plan_round(context: SearchContext, history: History, *, candidates: int) -> 
     return plans
 
 
-def _kinds(
-    history: History, recipe: Recipe, candidates: int, ranked: Sequence[Attempt], *, one_start: bool
-) -> list[Kind]:
-    """The kinds of request of a round, by slot."""
+def _kinds(history: History, recipe: Recipe, candidates: int, ranked: Sequence[Attempt]) -> list[Kind]:
+    """The kinds of request of a round, by slot: at least half refine."""
     if not history.attempts:
         return ["first"] * candidates
     if not recipe.directions or not ranked or recipe.history == "parents":
         return ["level"] * candidates
-    structures = (candidates + 1) // 2 if history.stalled else candidates // 3
-    differ = not one_start and len(set(history.evidence(ranked[0]).returns)) > 1
-    refine: list[Kind] = ["level", "starts"] if differ else ["level"]
+    explore = min(candidates // 2, 1 + _explored(history, ranked[0])) or min(1, history.stalled)
+    refine: list[Kind] = ["level", "part"] if history.runner_up() else ["level"]
+    if scores.unlucky_starts(history, ranked[0]):
+        refine.insert(1, "starts")
     mending: list[Kind] = ["mend"] if faster(history) is not None else []
-    elsewhere: list[Kind] = ["structure"] * structures
-    return [*(mending + refine * candidates)[: candidates - structures], *elsewhere]
+    elsewhere: list[Kind] = ["structure"] * explore
+    return [*(mending + refine * candidates)[: candidates - explore], *elsewhere]
+
+
+def _explored(history: History, leader: Attempt) -> bool:
+    """Whether the leader is of the last round and was asked for as another structure: in the last slot."""
+    written = (
+        leader.candidate.parents[0] if leader.candidate.tuned and leader.candidate.parents else leader.id
+    )
+    asked = [one.id for one in history.of_round(history.rounds) if not one.candidate.tuned]
+    return history.rounds > 1 and written == max(asked, default="", key=lambda id_: (len(id_), id_))
+
+
+def _drawn(history: History, kind: Kind, rng: random.Random) -> tuple[Attempt, ...]:
+    """The parents of a request: of "part" the leader and the runner-up, else one by its probability of being the best."""
+    best, second = history.best(), history.runner_up()
+    if kind == "part" and best is not None and second is not None:
+        return best, second
+    likely = history.chances()
+    id_ = rng.choices(list(likely), list(likely.values()))[0]
+    return tuple(one for one in history.attempts if one.id == id_)
 
 
 def _as_published(history: History, round_: int, slot: int) -> Plan:

@@ -73,7 +73,9 @@ def prospect(history: History, threshold: float | None) -> Prospect:
 
 
 def distance(history: History) -> float:
-    """How far the nearest program that was written apart from the best is from it, as in `ALIKE`; infinity without one.
+    """How far the nearest program that was written apart from the best may be from it, as in `ALIKE`; infinity without one.
+
+    The far end of the 95 % interval counts: that nothing is known of a difference does not make it small.
 
     One that returns the same in every episode behaves the same, and says nothing.
     """
@@ -82,9 +84,9 @@ def distance(history: History) -> float:
         return math.inf
     marks = [history.references[name].mean_return for name in MARKS if name in history.references]
     above = history.evidence(leader).mean_return - max(filter(math.isfinite, marks), default=0.0)
-    others = [a for a in history.ranked() if a.id not in history.alike and _written(a) != _written(leader)]
-    found = [history.against(leader, other) for other in others]
-    near = [abs(one.mean) for one in found if len(one.returns) > 1 and not one.tie]
+    others = [a for a in history.ranked() if _written(a) != _written(leader)]
+    found = [history.difference(leader, other) for other in others]
+    near = [abs(one.mean) + one.margin for one in found]
     return min(near, default=math.inf) / above if above > 0 else math.inf
 
 

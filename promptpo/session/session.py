@@ -15,6 +15,7 @@ from promptpo.errors import RunError, UsageError
 from promptpo.last_words import note
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
+from promptpo.llm.credentials import hide_credentials
 from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST
 from promptpo.output.observer import Observer
@@ -33,6 +34,7 @@ from promptpo.run.spender import RECEIVING_SECONDS, Spender
 from promptpo.run.state import RunState
 from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
+from promptpo.session.formalising import can_formalise, formalised
 from promptpo.session.opened import (
     answered,
     as_begun,
@@ -140,6 +142,8 @@ class Session:
                     state = RunState.of(config, journal.events)
                     spender = Spender(llm, executor, config, journal, state.ledger)
                     await self._begun(spender, state)
+                    if can_formalise(spec, config, spender):
+                        spec = await formalised(spec, spender)
                     spec = as_begun(journal, spec) if not config.goal else spec
                     return await self._search(context_of(spec, config, spender), state)
                 finally:
@@ -174,7 +178,11 @@ class Session:
             from promptpo.search.rewarding import FlatReward
 
             journal.listen(FlatReward(self.observer.warn).event)
-        about = {"command": shlex.join(sys.argv), "pid": os.getpid(), "versions": versions()}
+        about = {
+            "command": hide_credentials(shlex.join(sys.argv)),
+            "pid": os.getpid(),
+            "versions": versions(),
+        }
         sandbox = to_json(await spender.executor.status())
         journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
         if config.check and not state.told["completion"]:

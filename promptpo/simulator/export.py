@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.simulator.contract import Simulation
+from promptpo_sandbox.guest import mechanism
+
+_IMPORT = re.compile(r"^(?:from mechanism import Mechanism|import mechanism)[ \t]*$", re.MULTILINE)
 
 _WRAPPERS = '''
 
@@ -121,13 +126,33 @@ def environment_file(simulation: Simulation, env_id: str) -> str:
         env_id: What the environment is registered as.
     """
     program = simulation.program
-    return f"{program.source.rstrip()}\n" + _WRAPPERS.format(
+    return f"{_standing_alone(program.source).rstrip()}\n" + _WRAPPERS.format(
         observation=space_expression(simulation.observation_space),
         action=space_expression(simulation.action_space),
         horizon=simulation.horizon,
         numbers=program.given() if simulation.vectors else "{}",
         env_id=env_id,
     )
+
+
+def _standing_alone(source: str) -> str:
+    """A module with the class `Mechanism` in the place of its import, where it has one."""
+    if not _IMPORT.search(source):
+        return source
+    limits = ("MODULE", "MAX_XML_BYTES", "MAX_SUBSTEPS", "MAX_DEGREES")
+    lines = [f"{name} = {getattr(mechanism, name)!r}" for name in limits]
+    head = [
+        "import sys",
+        "from typing import Any",
+        "",
+        "import mujoco.rollout",
+        "import numpy as np",
+        "",
+        *lines,
+    ]
+    text = "\n".join([*head, "", "", inspect.getsource(mechanism.Mechanism)])
+    source = _IMPORT.sub(lambda _: text, source, count=1)
+    return re.sub(r"\bmechanism\.Mechanism\b", "Mechanism", source)
 
 
 def space_expression(space: Any) -> str:

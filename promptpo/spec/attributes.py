@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 MAX_ROWS, MAX_NUMBERS, MIN_DIFFERENT = 300, 8, 3
 """Steps that are kept; numbers of an attribute; different values from which on two numbers that agree are one."""
+
+
+BEGINS = re.compile(r"_*(?:reset|init|begin|start|new)")
+"""Functions that begin an episode."""
 
 
 class AttributeTrace:
@@ -76,6 +81,7 @@ class AttributeTrace:
         if not counting:
             return None
         functions = [one for one in reach(self._env).shown if not isinstance(one.node, ast.ClassDef)]
+        counting -= {name for one in functions if not BEGINS.match(one.name) for name in _set_anew(one.node)}
         limits = set[int]()
         for home, node in ((one, node) for one in functions for node in ast.walk(one.node)):
             bound = _bound(node, counting)
@@ -83,6 +89,14 @@ class AttributeTrace:
             if bound is not None and type(value) is int and value > 0:
                 limits.add(value + bound.added)
         return max(limits, default=None)
+
+
+def _set_anew(node: ast.AST) -> Iterator[str]:
+    """Attributes that code sets, where it does not add to them: a count of something else than steps may begin again."""
+    for one in ast.walk(node):
+        targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
+        for target in () if isinstance(one, ast.AugAssign) else targets:
+            yield from (n.attr for n in ast.walk(target or ast.Pass()) if isinstance(n, ast.Attribute))
 
 
 class _Bound(NamedTuple):

@@ -17,7 +17,7 @@ INSTALLED = ("site-packages", "dist-packages")
 """Folders of packages that somebody else wrote."""
 
 GENERAL = re.compile(
-    r"(?:gymnasium|gym)(?!\.envs\.\w+\.)\b|(?:shimmy|promptpo|builtins|abc|typing|enum|collections|dataclasses|torch|numpy)\b"
+    r"(?:gymnasium|gym)(?!\.envs\.\w+\.)\b|(?:shimmy|promptpo(?!\.demo\.)|builtins|abc|typing|enum|collections|dataclasses|torch|numpy)\b"
 )
 """Modules that are about no task, whichever class inherits from them."""
 

@@ -10,9 +10,9 @@ from promptpo.envs.family import AnyEnv
 from promptpo.errors import UsageError
 from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
-from promptpo.spec.checked import checks_of
 from promptpo.spec.documentation import Section, documentation_of
 from promptpo.spec.facts import success_key
+from promptpo.spec.formalised import evidence_of
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe, opened
@@ -25,7 +25,7 @@ from promptpo.spec.prose import TRUNCATION, told
 from promptpo.spec.reading import SOURCE_HEAD
 from promptpo.spec.render import render
 from promptpo.spec.reveal import anonymous, bare
-from promptpo.spec.reward import reward_parts, with_values
+from promptpo.spec.reward import reward_parts
 from promptpo.spec.rewarded import reward_block, without_own_reward
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.task_spec import TaskSpec
@@ -55,9 +55,8 @@ def describe(
 ) -> TaskSpec:
     """Describe a task to a language model.
 
-    Sources, best first: what the user's file says, a table of ours, the class's documentation, its
-    spaces and the source of its reward, and ranges observed under random actions. The code and files
-    that move the environment are never shown.
+    Sources, best first: what the user's file says, a table of ours, the class's documentation, its spaces, and what
+    steps of random actions showed; with ``reveal="source"`` the code that they come to stands below.
 
     Args:
         task: The environment.
@@ -102,7 +101,6 @@ def describe_env(
     reveal: Reveal = "named",
     user: UserSpec | None = None,
     clip_actions: bool = True,
-    code: bool = True,
     most_steps: int | None = None,
 ) -> tuple[TaskSpec, Observed]:
     """Describe an environment that is already built, with whatever wrappers it has.
@@ -114,14 +112,14 @@ def describe_env(
         user: What the user wrote.
         clip_actions: As for `describe`.
         most_steps: As for `describe`.
-        code: Whether lines of the environment's own may tell the reward and the end, where they pass their check.
 
     Returns:
         The spec, and the steps that were observed for it.
     """
-    observed = observe(env, task.name, checking=code and reveal != "source", most_steps=most_steps)
+    observed = observe(env, task.name, most_steps=most_steps)
     source = own_source(env)
     spec = outlined(env, task, observed, source)
+    evidence = evidence_of(source.text, [*observed.steps, *observed.more]) if reveal == "named" else None
     source = source if reveal == "source" else OwnSource()
     reveal = reveal if reveal != "source" or source.text else "named"
     parts, sources = _parts(env, task, spec, observed, source, clip_actions=clip_actions)
@@ -140,7 +138,6 @@ def describe_env(
     text = render(parts)
     if reveal == "anonymous":
         text = anonymous(text, env)
-    checks = tuple(checks_of(parts, spec, observed, sources))
     if user is not None:
         text = merged(user, text)
         sources |= dict.fromkeys(user.reading.blocks, "user")
@@ -152,11 +149,11 @@ def describe_env(
         spec,
         text=text,
         revealed=reveal,
+        evidence=evidence,
         sources=sources,
         gaps=gaps_in(spec, sources),
         info=_numbers_of_info(observed),
         first_frames=first_frames(env, observed) if reveal in {"source", "named"} else (),
-        checks=checks,
         warnings=tuple(f"{task.name}: {one}." for one in [left_bounds(parts.observation)] if one),
     )
     return spec, observed
@@ -200,8 +197,8 @@ def _parts(
         description=told(extra.description or about["description"].text, DESCRIPTION),
         horizon=spec.horizon,
         threshold=spec.reward_threshold,
-        start=with_values(told(extra.start or about["start"].text, PROSE), env.unwrapped),
-        end=with_values(told(extra.end or about["end"].text, PROSE, TRUNCATION), env.unwrapped),
+        start=told(extra.start or about["start"].text, PROSE),
+        end=told(extra.end or about["end"].text, PROSE, TRUNCATION),
         success=f'info["{success}"] at any step of the episode' if success else "",
         step_seconds=_step_time(env),
         sampling=observed.sampling,
@@ -210,7 +207,7 @@ def _parts(
     )
     parts = with_observation(parts, env, docs, extra, observed, sources, prose=prose)
     parts = with_action(parts, env, docs, extra, sources, clip_actions=clip_actions, prose=prose)
-    parts = reward_parts(parts, env, about, extra, observed, sources, beside_source=bool(source.text))
+    parts = reward_parts(parts, env, about, extra, sources, beside_source=bool(source.text))
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )

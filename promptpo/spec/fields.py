@@ -36,7 +36,8 @@ NO_BOUND = 1e30
 _AXIS = re.compile(r"\b(\w)[- ](?:coordinate|direction|axis|value)\b")
 _UNITS = ("m/s", "rad/s", "N m", "rad", "m", "N", "kg", "s", "deg")
 _KEEPS_NAMES = re.compile(
-    r"(?:(?:state|obs|observation|reference|feature|column)\w*_(?:names|labels|keys)|features)$"
+    r"(?:(?:state|obs|observation|reference|feature|column)\w*_(?:names|labels|keys)|features)$",
+    re.IGNORECASE,
 )
 
 

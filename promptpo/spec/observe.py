@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from promptpo.envs.task import Task
-    from promptpo.spec.trial import SpecTrial
 
 SEEDS = (0, 1, 2, 3)
 STARTS = range(100, 140)
@@ -81,7 +80,6 @@ class Observed:
         seconds: That all of them took.
         played_on: Whether episodes were played to their end.
         endings: How each episode that was played ended.
-        trial: What ran beside the steps; None where nothing did.
         starts: More first observations, where these hold texts.
         more: Steps of episodes that were played to their end; without observations where these are large.
         attributes: What the environment itself held after some of the steps.
@@ -94,7 +92,6 @@ class Observed:
     seconds: float = 0.0
     played_on: bool = False
     endings: Sequence[EpisodeEnd] = ()
-    trial: SpecTrial | None = None
     starts: Sequence[Any] = ()
     more: Sequence[Step] = ()
     attributes: AttributeTrace | None = None
@@ -140,13 +137,12 @@ def opened(task: Task) -> Iterator[AnyEnv]:
         env.close()
 
 
-def observe(env: AnyEnv, name: str, *, checking: bool = False, most_steps: int | None = None) -> Observed:
+def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observed:
     """Take random actions from fixed seeds, so that the same environment shows the same again.
 
     Args:
         env: The environment; it is left in some state in the middle of an episode.
         name: For error messages.
-        checking: Whether what is read from the source of the reward and of the end runs beside the steps.
         most_steps: About so many steps in all; None where nothing limits them.
 
     Raises:
@@ -156,33 +152,20 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False, most_steps: int |
     seeds = _seeds(env)
     most = math.inf if most_steps is None else most_steps
     limit = int(max(FEWEST_STEPS, min(STEPS_PER_EPISODE, min(MOST_STEPS, most / 2) // len(seeds))))
-    trial = None
-    if checking:
-        from promptpo.spec.trial import SpecTrial
-
-        with patience(STEPPING, f"a reset of {name}"):
-            ContractEnv(env, name).reset(seed=seeds[0])
-        with contextlib.suppress(Exception):  # source that cannot be read tells nothing, and refuses nothing
-            trial = SpecTrial(env.unwrapped)
-
     attributes = AttributeTrace(env)
 
-    def episode(seed: int, trial: SpecTrial | None = None) -> list[Step]:
+    def episode(seed: int) -> list[Step]:
         steps = list[Step]()
-        for step in itertools.islice(steps_of(env, seed, name, trial), limit):
+        for step in itertools.islice(steps_of(env, seed, name), limit):
             steps.append(step)
             attributes.note(len(steps), step.next_observation)
         return steps
 
-    episodes, again = [episode(seeds[0], trial)], episode(seeds[0])
+    episodes, again = [episode(seeds[0])], episode(seeds[0])
     repeats, spent = _agree(episodes[0], again), len(again)
-    if not repeats and trial is not None:  # what ran beside may have changed the course
-        episodes = [episode(seeds[0])]
-        repeats, spent = _agree(episodes[0], again), spent + len(episodes[0])
-        trial = None if repeats else trial
-    episodes += [episode(seed, trial) for seed in seeds[1:]]
+    episodes += [episode(seed) for seed in seeds[1:]]
     spent += sum(map(len, episodes))
-    whole = _whole(env, name, trial, most - spent)
+    whole = _whole(env, name, most - spent)
     endings = [*map(_ending, episodes), *map(_ending, whole)]
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
     starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
@@ -195,7 +178,6 @@ def observe(env: AnyEnv, name: str, *, checking: bool = False, most_steps: int |
         played_on=bool(whole),
         left=most - spent - sum(map(len, whole)),
         endings=endings,
-        trial=trial,
         more=[step for one in whole for step in one],
         attributes=attributes,
     )
@@ -213,11 +195,11 @@ def _ending(episode: Sequence[Step]) -> EpisodeEnd:
     return EpisodeEnd(len(episode), episode[-1].terminated, episode[-1].truncated)
 
 
-def _whole(env: AnyEnv, name: str, trial: SpecTrial | None, most: float) -> list[list[Step]]:
+def _whole(env: AnyEnv, name: str, most: float) -> list[list[Step]]:
     """Episodes to their end, where no time limit is declared."""
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
-    steps = map(_light, (step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name, trial)))
+    steps = map(_light, (step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name)))
     return [list(one) for _, one in itertools.groupby(_soon(steps, most), key=lambda step: step.seed)]
 
 
@@ -256,7 +238,6 @@ def steps_of(
     env: AnyEnv,
     seed: int,
     name: str,
-    trial: SpecTrial | None = None,
     *,
     acting: int | None = None,
 ) -> Iterator[Step]:
@@ -266,16 +247,12 @@ def steps_of(
         observation, _ = contract.reset(seed=seed)
         observation = deepcopy(observation)
     env.action_space.seed(seed if acting is None else acting)
-    inner = env.unwrapped
-    trial = trial if trial is not None and trial.env is inner else None
     while True:
         action = env.action_space.sample()
-        with patience(STEPPING, f"a step of {name}"), trial.beside() if trial else contextlib.nullcontext():
+        with patience(STEPPING, f"a step of {name}"):
             following, reward, terminated, truncated, info = contract.step(action)
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
-        if trial is not None:
-            trial.seen(observation, action, following, ended=bool(terminated or truncated))
         yield Step(
             observation, action, float(reward), following, bool(terminated), info, seed, bool(truncated)
         )

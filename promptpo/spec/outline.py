@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.facts import horizon_and_source, horizon_of, success_key, threshold_of
+from promptpo.spec.facts import horizon_and_source, success_key, threshold_of
 from promptpo.spec.known import known
 from promptpo.spec.observe import observe, opened, seeding_of
 from promptpo.spec.own_source import own_source
@@ -36,7 +36,7 @@ def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = N
         PromptPOError: Whatever `make_env` raises.
     """
     with opened(task) as env:
-        observed = observe(env, task.name, checking=horizon_of(env) is None, most_steps=most_steps)
+        observed = observe(env, task.name, most_steps=most_steps)
         spec = outlined(env, task, observed, own_source(env))
         docs, extra = documentation_of(type(env.unwrapped)), known(env)
         parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)

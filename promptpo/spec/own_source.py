@@ -178,7 +178,7 @@ def _spaced(parts: Sequence[str]) -> str:
     """Definitions with a blank line before each function."""
     lines = [parts[0]]
     for before, one in itertools.pairwise(parts):
-        is_long = any(re.search(r"(?m)^\s*(?:async )?def ", text) for text in (one, before))
+        is_long = any(re.search(r"(?m)^\s*(?:async def|def|class) ", text) for text in (one, before))
         lines.append(f"\n{one}" if is_long and one is not parts[0] else one)
     return "\n".join(lines)
 

@@ -59,23 +59,6 @@ class ActionValue:
     meaning: str = ""
 
 
-NOT_OBSERVED = "Not found in the observation"
-"""What the words of a reward's code call the variables that a policy does not see."""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """Lines of the environment's own that compute a part of a step's result.
-
-    Attributes:
-        functions: Source of each function, the entry first.
-        words: Name that occurs in them to what it means; `NOT_OBSERVED` where a policy does not see it.
-    """
-
-    functions: Sequence[str]
-    words: Mapping[str, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Everything that a spec says.
@@ -93,7 +76,6 @@ class Parts:
         action_note: What else there is to know about it.
         blocks: Name of a module constant to its multi-line text, for example the map of a grid.
         reward_text: The reward in words.
-        code: "reward", "terminated" or "truncated" to the lines that compute it.
         start: How an episode begins.
         end: When it ends.
         step_seconds: Simulated seconds of a step, where nothing else in the spec names them.
@@ -117,7 +99,6 @@ class Parts:
     action_note: str = ""
     blocks: Mapping[str, str] = field(default_factory=dict)
     reward_text: str = ""
-    code: Mapping[str, Code] = field(default_factory=dict)
     start: str = ""
     end: str = ""
     horizon: int | None = None
@@ -127,11 +108,6 @@ class Parts:
     sampling: str = ""
     reward_seen: str = ""
     ends_seen: str = ""
-
-    @property
-    def words(self) -> dict[str, str]:
-        """What is said of each name in the code."""
-        return {name: said for code in self.code.values() for name, said in code.words.items()}
 
 
 _STOP = frozenset(

@@ -6,8 +6,6 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from promptpo.spec.parts import NOT_OBSERVED
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -116,18 +114,9 @@ def _action(parts: Parts) -> str:
 
 
 def _reward(parts: Parts) -> str:
-    codes = list(parts.code.values())
-    functions = list(dict.fromkeys(one for code in codes for one in code.functions))
     text = "\n".join(filter(None, [parts.reward_text.strip(), parts.reward_seen]))
     first, _, rest = text.partition("\n")
-    if first:
-        head = functions.pop(0) if "reward" in parts.code else "def reward(obs, action, next_obs):\n"
-        functions.insert(0, head.replace(":\n", f":\n{_docstring(first, rest.strip(chr(10)))}\n", 1).rstrip())
-    hidden = ", ".join(name for name, said in parts.words.items() if said == NOT_OBSERVED)
-    words = {name: said for name, said in parts.words.items() if said != NOT_OBSERVED}
-    words |= {NOT_OBSERVED: hidden} if hidden else {}
-    lines = [line for name, text in words.items() for line in textwrap.wrap(f"{name}: {text}.", WIDTH - 2)]
-    return "\n\n\n".join(filter(None, [*functions, "\n".join(f"# {line}" for line in lines)]))
+    return f"def reward(obs, action, next_obs):\n{_docstring(first, rest.strip())}" if first else ""
 
 
 def _episode(parts: Parts) -> str:

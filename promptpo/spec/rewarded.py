@@ -36,8 +36,7 @@ def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
     if reward.reads_environment:
         text = "\n".join(filter(None, [ENV_REWARD, parts.reward_text]))
         return replace(parts, reward_text=text, success=success)
-    code = {name: one for name, one in parts.code.items() if name != "reward"}
-    return replace(parts, code=code, reward_text="", reward_seen="", success=success)
+    return replace(parts, reward_text="", reward_seen="", success=success)
 
 
 def _goal(reward: RewardProgram) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Reveal
     from promptpo.spec.facts import HorizonSource
+    from promptpo.spec.formalised import SourceEvidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class TaskSpec:
         info: Numeric entries of ``info`` with the least and the most that was observed.
         first_frames: Of observations that are pictures: captions and PNG files, for models that see.
         cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
-        checks: Which statements were held against steps, and how, one sentence each.
         series: Recorded data that all episodes replay, in words.
+        evidence: The source that a model may be shown once, and steps to hold its answer against.
         revealed: How much the text tells: "named" where "source" was wanted and none can be read.
     """
 
@@ -66,9 +67,9 @@ class TaskSpec:
     info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     first_frames: tuple[tuple[str, bytes], ...] = ()
     cut: int | None = None
-    checks: tuple[str, ...] = ()
     revealed: Reveal = "named"
     series: tuple[str, ...] = ()
+    evidence: SourceEvidence | None = field(default=None, compare=False, repr=False)
 
 
 def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:

@@ -61,6 +61,9 @@ EARLIER = 140
 NAMED = 12
 """Starts in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
 
+PARTING = 4
+"""Starts on which two programs differ most."""
+
 COLUMNS = 12
 """Columns in a table of steps."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
     from promptpo.run.history import History
 
-Kind = Literal["first", "level", "starts", "structure", "mend"]
+Kind = Literal["first", "level", "part", "starts", "structure", "mend"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Plan:
         round: Counted from 1.
         slot: From 0.
         kind: A "first" policy; one that raises the general "level" of the first parent; one that does better on the
-            "starts" on which it fails or earns least; one of another "structure" than those that were tried; one that
+            "starts" on which it does worse than it should; one that does what is better wherever two programs "part"; one of another "structure" than those that were tried; one that
             makes a program last which fell early and was far better per step than the leader ("mend").
         parents: The attempts to build on, best first; of a mending the program that fell and the leader.
         variant: Which request of its kind in the round, from 1.

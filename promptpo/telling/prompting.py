@@ -135,7 +135,7 @@ def policy_prompt(plan: Plan, known: PromptContext, *, probe: str = "", max_toke
         stalled=plan.stalled,
         parents=[parent.id for parent in plan.parents],
         level=scores.level(known.history.evidence(plan.parents[0])) if plan.parents else "",
-        starts=scores.worst_starts(known.history, plan.parents[0]) if plan.kind == "starts" else "",
+        starts=_starts(plan, known.history),
         may_end=plan.may_end,
         blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
         probe=probe,
@@ -147,6 +147,13 @@ def policy_prompt(plan: Plan, known: PromptContext, *, probe: str = "", max_toke
         () if plan.kind == "mend" else plan.parents
     )  # every request of a round shows the program that fell
     return render("later", sections=sections.fitted(sections.of(known, request, parents), bound))
+
+
+def _starts(plan: Plan, history: History) -> str:
+    """The starts that a request names."""
+    if plan.kind == "starts":
+        return scores.unlucky_starts(history, plan.parents[0])
+    return scores.parting_starts(history, *plan.parents[:2]) if plan.kind == "part" else ""
 
 
 def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:

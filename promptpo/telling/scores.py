@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.rollouts.evaluation import extremes
 from promptpo.telling.feedback import OUTCOME_WORDS, brief, episodes_in_words, number
-from promptpo.telling.limits import NAMED
+from promptpo.telling.limits import NAMED, PARTING
 
 if TYPE_CHECKING:
     from promptpo.run.evidence import Evidence
@@ -58,12 +58,12 @@ def table(history: History, leader: Attempt) -> str:
             [
                 "candidate",
                 "mean ± its error (episodes)",
-                f"minus {leader.id} (shared)",
+                f"minus {leader.id} ± its error",
                 *map(names.__getitem__, columns),
             ]
         )
     ]
-    ranked = [a for a in history.ranked() if a.id not in history.alike]
+    ranked = history.ranked()
     others = [a for a in history.attempts if a not in ranked]
     rows += [_row(history, attempt, leader, columns) for attempt in (*ranked, *others)]
     ended = (
@@ -96,11 +96,11 @@ def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[
 def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
     if attempt is leader:
         return "the best"
-    found = history.against(attempt, leader)
-    if not found.returns or found.tie:
-        return f"the same ({len(found.returns)})" if found.returns else ""
-    error = found.standard_error
-    return f"{found.mean:+.3g}{'' if math.isnan(error) else f' ± {brief(error)}'} ({len(found.returns)})"
+    if attempt.id in history.alike:
+        return f"the same ({len(attempt.evaluation.episodes)})"
+    found = history.gap(attempt, leader)
+    error = f" ± {brief(found.standard_error)}" if math.isfinite(found.standard_error) else ""
+    return f"{found.mean:+.3g}{error}"
 
 
 def level(evidence: Evidence) -> str:
@@ -109,17 +109,21 @@ def level(evidence: Evidence) -> str:
     return f"median {number(statistics.median(values))}, best {number(max(values))}"
 
 
-def worst_starts(history: History, attempt: Attempt) -> str:
-    """The training starts on which a program fails or, where it never or always does, earns least, with what it earns there.
+def unlucky_starts(history: History, attempt: Attempt) -> str:
+    """The starts on which a program returns less than what is hard about them explains, with what it returns there."""
+    names, below = starts(history), history.unlucky(attempt)
+    return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in below[:NAMED])
 
-    The worst of them is the episode that is told.
-    """
-    episodes = sorted(attempt.evaluation.episodes, key=lambda e: e.return_)
-    failed = [e for e in episodes if e.success is False]
-    some = failed if 0 < len(failed) < len(episodes) else episodes[: max(1, len(episodes) // 4)]
+
+def parting_starts(history: History, one: Attempt, other: Attempt) -> str:
+    """The starts on which two programs differ most, with what both return there."""
+    theirs = {e.seed: e.return_ for e in history.evidence(other).episodes}
+    shared = [(e.return_, theirs[e.seed], e.seed) for e in history.evidence(one).episodes if e.seed in theirs]
+    shared.sort(key=lambda pair: -abs(pair[0] - pair[1]))
     names = starts(history)
-    more = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
-    return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in some[:NAMED]) + more
+    return ", ".join(
+        f"{names[seed]} ({number(mine)} and {number(their)})" for mine, their, seed in shared[:PARTING]
+    )
 
 
 def steps_earned(history: History) -> tuple[float, ...]:

@@ -5,6 +5,7 @@ All requests of a round share them; only the request itself, the last section, d
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -45,9 +46,13 @@ def of(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> S
         found["teacher"] = history.teacher
     if leader is not None:
         found["candidates"] = f"# All candidates so far\n\n{scores.table(history, leader)}"
+    second = history.runner_up() if leader is not None else None
+    shown += [one for one in (leader, second) if one is not None and one not in shown]
     for n, attempt in enumerate(shown):
         if attempt is not fell or attempt is leader:
-            found[f"program {n}" if n else "program"] = _program(attempt, history, best=attempt is leader)
+            found[f"program {n}" if n else "program"] = _program(
+                attempt, history, beside=shown[0] if n else None
+            )
     if shown:
         found["numbers"] = _numbers(shown[0], history)
         found["episodes"] = _episodes(shown[0], history)
@@ -72,6 +77,9 @@ def fitted(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVE
         kept.pop(name, None)
     return list(kept.values())
 
+
+SURE = 0.95
+"""Probability of being the best from which on nobody is told of it."""
 
 TOLD = {"worst", "best", "typical"}
 """Roles of the leader's episodes that are told."""
@@ -106,11 +114,24 @@ def _ceiling(history: History) -> str:
     return "\n".join([head, *map('"{}."'.format, dict.fromkeys(thoughts))]) if thoughts else ""
 
 
-def _program(attempt: Attempt, history: History, *, best: bool) -> str:
-    """A program, how long its episodes are, how they end, and what it takes to act, where that is much."""
+def _program(attempt: Attempt, history: History, beside: Attempt | None = None) -> str:
+    """A program, what it is worth, how long its episodes are, how they end, and what it takes to act, where that is much.
+
+    One that differs little from another that is shown stands there as the difference.
+    """
     evidence = history.evidence(attempt)
     about = " ".join(filter(None, [feedback.endings(evidence.episodes), seconds_in_words(attempt)]))
-    return f"# {attempt.id}{', the best so far' if best else ''}\n\n{about}\n\n{code_of(attempt)}"
+    best = history.best()
+    likely = history.chances().get(attempt.id, 0.0)
+    close = f", the best with a probability of {likely:.0%}" if likely < SURE else ""
+    title = f"# {attempt.id}, {'the best so far' if attempt is best else 'beside it'}{close}"
+    code = code_of(attempt)
+    if beside is not None:
+        theirs, ours = (one.candidate.source.strip().splitlines() for one in (beside, attempt))
+        lines = list(difflib.unified_diff(theirs, ours, beside.id, attempt.id, lineterm="", n=1))
+        differing = "\n".join(lines)
+        code = f"```diff\n{differing}\n```" if 2 * len(differing) < len(code) else code
+    return f"{title}\n\n{about}\n\n{code}"
 
 
 def _numbers(leader: Attempt, history: History) -> str:
@@ -155,7 +176,7 @@ def _parting(history: History, leader: Attempt) -> str:
     ours = {told.seed: told.return_ for told in leader.diagnosis.episodes if told.role in TOLD}
     found: list[tuple[float, Attempt, Told]] = []
     for attempt in history.attempts:
-        if attempt is leader or not history.runs(attempt) or history.against(attempt, leader).verdict < 0:
+        if attempt is leader or not history.runs(attempt) or history.difference(attempt, leader).verdict < 0:
             continue
         found += [
             (abs(told.return_ - ours[told.seed]), attempt, told)

@@ -37,22 +37,18 @@ if TYPE_CHECKING:
         Trial,
     )
     from promptpo_sandbox.rewards import RewardFailedError
-    from promptpo_sandbox.simulators import SimulatorFailedError
-    from promptpo_sandbox.worlds import Imagine, Predictions, Recorded, Replay, WorldFailedError
+    from promptpo_sandbox.simulators import Recorded, SimulatorFailedError
 
 __all__ = [
     "CallResult",
     "Episode",
     "Failure",
     "FailureKind",
-    "Imagine",
     "Layers",
     "Limits",
     "PlainData",
-    "Predictions",
     "Record",
     "Recorded",
-    "Replay",
     "RewardFailedError",
     "Rollout",
     "Sandbox",
@@ -64,16 +60,14 @@ __all__ = [
     "Trajectory",
     "Trial",
     "UnsupportedSpaceError",
-    "WorldFailedError",
     "check_source",
 ]
 
 _HOMES = {
     "box": ("Sandbox",),
     "reader": ("check_source",),
-    "worlds": ("Imagine", "Predictions", "Recorded", "Replay", "WorldFailedError"),
     "rewards": ("RewardFailedError",),
-    "simulators": ("SimulatorFailedError",),
+    "simulators": ("Recorded", "SimulatorFailedError"),
     "errors": tuple(n for n in __all__ if n.endswith("Error") and not n.endswith("FailedError")),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}

@@ -74,7 +74,7 @@ class Asked:
         """The answer to a question.
 
         Args:
-            what: Is asked for: "call", "score", "replay", "imagine" or "read"; see `promptpo_sandbox.guest.loop`.
+            what: Is asked for: "call", "score", "simulate" or "read"; see `promptpo_sandbox.guest.loop`.
             request: With what.
             taken: Makes the result of an answer, and raises where it is none.
             values: How many values an answer may have.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 import gymnasium
 
-from promptpo_sandbox import worlds
 from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.cores import CoreClaim
 from promptpo_sandbox.errors import SandboxBrokenError, SandboxUnavailableError
@@ -21,7 +19,6 @@ from promptpo_sandbox.pipes import Guest
 from promptpo_sandbox.process import GuestUsage, Zygote
 from promptpo_sandbox.results import (
     CallResult,
-    Failure,
     Layers,
     Level,
     Limits,
@@ -34,7 +31,6 @@ from promptpo_sandbox.results import (
 from promptpo_sandbox.rewards import AskedReward, RewardFailedError
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.text import clean
-from promptpo_sandbox.worlds import Imagine, Predictions, Replay, WorldFailedError
 
 _LEVELS: tuple[Level, ...] = ("strong", "medium", "weak")
 _ESSENTIAL = ("rlimits", "no_new_privileges", "landlock", "seccomp")
@@ -112,6 +108,7 @@ class Sandbox:
         stop_on_failure: bool = True,
         on_step_limit: int | None = None,
         reward: str = "",
+        apart: bool = False,
     ) -> Rollout:
         """Roll a policy out.
 
@@ -131,6 +128,8 @@ class Sandbox:
             on_step_limit: Environment steps that may be taken in all; trials unfinished then are left out.
             reward: A module with ``class Reward`` that says what steps earn instead of the environment; it runs in
                 a guest of its own. See `promptpo_sandbox.guest.rewards`.
+            apart: Whether each episode has a guest of its own, so that nothing can be carried from one to the next,
+                whatever is within reach; episodes are then played one after the other.
 
         Returns:
             Episodes in the order of the trials.
@@ -153,7 +152,12 @@ class Sandbox:
             asked = self.rewarding(reward) if reward else None
             progress = Progress(trials, stop_on_failure, on_step_limit, self.limits.output_bytes)
             return runner.run(
-                list(envs)[: len(trials)], progress, record=record, clip_actions=clip_actions, reward=asked
+                list(envs)[: len(trials)],
+                progress,
+                record=record,
+                clip_actions=clip_actions,
+                reward=asked,
+                apart=apart,
             )
         except BaseException:
             self._end_guest()
@@ -196,9 +200,14 @@ class Sandbox:
         """
         return AskedPolicies(self._runner(source), observation_space, action_space, self._end_guest)
 
-    def beside(self, limits: Limits) -> Sandbox:
-        """Another sandbox with the same layers; whoever asks for it closes it."""
-        return Sandbox(limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1)
+    def beside(self, limits: Limits, modules: Mapping[str, str] | None = None) -> Sandbox:
+        """Another sandbox with the same layers; whoever asks for it closes it.
+
+        Args:
+            limits: What policies may use there.
+            modules: See `Sandbox`; an empty directory stands for an installed package.
+        """
+        return Sandbox(limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1, modules=modules)
 
     def asking(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Asked:
         """A module in a fresh guest that is asked for plain data until its `Asked` is closed.
@@ -261,44 +270,6 @@ class Sandbox:
             yield runner.asked(name, instead, error)
         finally:
             self._end_guest()
-
-    def replay(self, request: Replay) -> Predictions:
-        """Have a world model predict recorded steps; what it does wrong is its failure.
-
-        Raises:
-            SandboxUnavailableError: Layers are missing and that was not accepted.
-            SpaceBorderError: A space cannot cross the border.
-        """
-        if not request.episodes:
-            return worlds.unpredicted(Failure("rejected", "there is nothing to predict"))
-        try:
-            with self._world(request) as asked:
-                most = worlds.most_predicted(request)
-                taken = partial(worlds.predictions, request=request)
-                return asked.ask("replay", worlds.replaying(request), taken, values=most)
-        except WorldFailedError as error:
-            return worlds.unpredicted(error.failure)
-
-    def imagine(self, request: Imagine) -> Rollout:
-        """Let a policy act in a world model; what the policy does wrong is its episodes' failure.
-
-        Raises:
-            WorldFailedError: The world failed, or world and policy together took too long or died.
-            SandboxUnavailableError: Layers are missing and that was not accepted.
-            SpaceBorderError: A space cannot cross the border.
-        """
-        if not request.trials:
-            return Rollout((), None, 0, "", 0.0)
-        with self._world(request) as asked:
-            most, question = (
-                worlds.most_imagined(request),
-                worlds.imagining(request, self.limits.source_bytes),
-            )
-            return asked.ask("imagine", question, partial(worlds.imagined, request=request), values=most)
-
-    def _world(self, request: Replay | Imagine) -> contextlib.AbstractContextManager[Asked]:
-        instead = "; return (observation, reward, terminated) instead"
-        return self._asked(request.source, "the world", instead, WorldFailedError)
 
     def close(self) -> None:
         """End all processes; the sandbox starts them again if it is used again."""

@@ -19,7 +19,7 @@ import numpy as np
 from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.guest.plain import PlainDataError
 from promptpo_sandbox.guest.rewards import LONGEST_NAME, MOST_PARTS
-from promptpo_sandbox.guest.worlds import MAX_REWARD, copied
+from promptpo_sandbox.guest.values import MAX_REWARD, copied
 from promptpo_sandbox.results import Failure
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import plain_observation

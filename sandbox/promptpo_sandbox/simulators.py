@@ -15,11 +15,11 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo_sandbox.asked import Asked, AskFailedError
+from promptpo_sandbox.guest import mechanism
 from promptpo_sandbox.pipes import failed
 from promptpo_sandbox.results import Episode, Failure, Limits
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import layout_of
-from promptpo_sandbox.worlds import Recorded
 
 if TYPE_CHECKING:
     from promptpo_sandbox.box import Sandbox
@@ -41,6 +41,26 @@ MAX_VALUES = 4096
 
 class SimulatorFailedError(AskFailedError):
     """A simulator failed; no policy is to blame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The steps of one episode: T actions and T + 1 observations.
+
+    Attributes:
+        observations: An array with one row each.
+        actions: The same.
+        rewards: T.
+        terminated: Whether the last step ended the episode.
+    """
+
+    observations: Array
+    actions: Array
+    rewards: Array
+    terminated: bool
+
+    def __len__(self) -> int:
+        return len(self.rewards)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +183,8 @@ class SimulatorGuest:
 
     def __init__(self, sandbox: Sandbox, simulated: Simulated, seed: int = 0) -> None:
         self.simulated, self.seed = simulated, seed
-        self._box = sandbox.beside(simulator_limits(sandbox.limits))
+        engine = {mechanism.MODULE: ""} if "mechanism" in simulated.source else None
+        self._box = sandbox.beside(simulator_limits(sandbox.limits), engine)
         self._limits = self._box.limits
         try:
             self._asked: Asked = self._box.asking(

@@ -32,7 +32,7 @@ class Telling(Display):
         """Keep it."""
         self.lines.append(text)
 
-    def stepped(self, steps: int) -> None:
+    def on_step(self, steps: int) -> None:
         """Raise where that was asked for."""
         if self._stop_at and steps >= self._stop_at:
             raise KeyboardInterrupt

@@ -9,7 +9,7 @@ pytest.importorskip("optuna")
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo_baselines.hyperparameters import ROWS, fitted, read_rows, resolve
+from promptpo_baselines.hyperparameters import ROWS, fit_to_budget, read_rows, resolve
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.training import train
 from tests.baselines.test_pausing import Telling
@@ -56,4 +56,4 @@ def test_what_is_searched_is_what_learners_take(algorithm: str, tmp_path: Path) 
     path = tmp_path / "rows.yml"
     path.write_text(f"default: {chosen}")
     row = resolve(algorithm, Task("CartPole-v1"), str(path))
-    assert set(space) <= set(fitted(row, algorithm, 1000).values)
+    assert set(space) <= set(fit_to_budget(row, algorithm, 1000).values)

@@ -8,9 +8,9 @@ import pytest
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo_benchmarks.report.references import known_references, published_for
+from promptpo_benchmarks.report.references import load_references, references_for
 from promptpo_benchmarks.runner.suite import Suite, SuiteTask, load_suite, suite_names
-from promptpo_benchmarks.statistics.anchors import Anchors, anchors_of, known_anchors
+from promptpo_benchmarks.statistics.anchors import Anchors, anchors_of, load_anchors
 from tests.promptpo.envs.test_building import META_WORLD
 
 EXPECTED = {
@@ -126,28 +126,28 @@ def test_anchors_are_ordered_and_cover_the_suites() -> None:
         assert pair.low_source
         assert pair.high_source
     assert set(kinds) - set(anchors) == {"Humanoid-v5"}
-    assert set(known_anchors()) <= set(kinds)
+    assert set(load_anchors()) <= set(kinds)
 
 
 def test_normalisation() -> None:
     """0 at the low anchor, 1 at the high one, beyond where the score is."""
     pair = Anchors(-100.0, 100.0, "low", "high")
-    assert [pair.normalised(x) for x in (-100, 0, 100, 200)] == [0, 0.5, 1, 1.5]
+    assert [pair.normalize(x) for x in (-100, 0, 100, 200)] == [0, 0.5, 1, 1.5]
 
 
 def test_references_have_sources_and_known_tasks() -> None:
     """Each says where it stands, how it was obtained, and why to be careful."""
     labels = {task.label for name in EXPECTED for task in load_suite(name).tasks}
-    for reference in known_references():
+    for reference in load_references():
         assert reference.source
         assert reference.caution
         assert reference.claims or reference.scores
         assert set(reference.scores) <= labels
-    assert len(published_for("HalfCheetah-v5")) == 2
-    assert published_for("CliffWalking-v1") == []
+    assert len(references_for("HalfCheetah-v5")) == 2
+    assert references_for("CliffWalking-v1") == []
 
 
 def test_every_core16_task_has_a_published_score() -> None:
     """The suite exists to stand beside them."""
-    board = next(r for r in known_references() if "Core16" in r.title)
+    board = next(r for r in load_references() if "Core16" in r.title)
     assert set(board.scores) == {task.label for task in load_suite("core16").tasks}

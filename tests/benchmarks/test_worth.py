@@ -8,7 +8,7 @@ import pytest
 from promptpo_benchmarks.worth.cases import cases
 from promptpo_benchmarks.worth.runs import measure
 from promptpo_benchmarks.worth.screening import effects, factors, levels, number
-from promptpo_benchmarks.worth.table import ended, told, tuned
+from promptpo_benchmarks.worth.table import describe_effect, final_differences, tuning_differences
 
 
 def heard(label: str, case: str, *scores: float, steps: int = 1000, calls: int = 4) -> dict[str, Any]:
@@ -26,23 +26,23 @@ def test_only_cases_that_both_versions_have_are_compared() -> None:
         heard("old", "a", 500.0, 500.0, steps=1000), heard("new", "a", 500.0, 500.0, steps=500),
         heard("old", "b", 22.7, 500.0), heard("new", "b", 22.7, 22.7, steps=0), heard("old", "c", 22.7),
     ]  # fmt: skip
-    words = told(rows, "recorded", "old", "new")
+    words = describe_effect(rows, "recorded", "old", "new")
     assert words.startswith("-0.500 [-0.500, -0.500] at the end, -0.250 ")
     assert words.endswith("2 pairs; 25% of the steps, 100% of the calls")
-    assert told(rows, "search", "old", "new") == "not measured"
+    assert describe_effect(rows, "search", "old", "new") == "not measured"
 
 
 def test_a_run_that_stopped_early_keeps_what_it_has() -> None:
     """Rounds that one version saved count with its last program, not as nothing."""
     rows = [heard("old", "a", 100.0, 500.0, 500.0), heard("new", "a", 500.0)]
-    assert "+0.000 [+0.000, +0.000] at the end, +0.279 " in told(rows, "recorded", "old", "new")
+    assert "+0.000 [+0.000, +0.000] at the end, +0.279 " in describe_effect(rows, "recorded", "old", "new")
 
 
 def test_a_run_without_a_policy_counts_as_random_actions() -> None:
     """Neither skipped nor below what random actions earn."""
     nothing = {**heard("new", "a", 500.0), "digests": [""], "judged": {}}
-    assert ended([(heard("old", "a", 500.0), nothing)]) == {"CartPole-v1": [-1.0]}
-    assert ended([(heard("old", "a", 0.0), nothing)]) == {"CartPole-v1": [0.0]}
+    assert final_differences([(heard("old", "a", 500.0), nothing)]) == {"CartPole-v1": [-1.0]}
+    assert final_differences([(heard("old", "a", 0.0), nothing)]) == {"CartPole-v1": [0.0]}
 
 
 def test_tuning_is_compared_on_the_scale_of_the_anchors() -> None:
@@ -50,7 +50,7 @@ def test_tuning_is_compared_on_the_scale_of_the_anchors() -> None:
     rows = [
         ({"env": "Swimmer", "after": 360.0}, {"env": "Swimmer", "after": after}) for after in (360.0, -2.09)
     ]
-    assert tuned(rows) == {"Swimmer-v5": pytest.approx([0.0, -1.0], abs=1e-4)}
+    assert tuning_differences(rows) == {"Swimmer-v5": pytest.approx([0.0, -1.0], abs=1e-4)}
 
 
 def test_there_are_recordings_enough() -> None:

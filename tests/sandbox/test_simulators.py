@@ -45,7 +45,12 @@ def examined(box: Sandbox, source: str) -> dict[str, Any]:
     starts = rng.uniform(-1, 1, (64, 3)).astype(np.float32)
     actions = rng.uniform(-2, 2, (12, 64, 1)).astype(np.float32)
     with SimulatorGuest(box, pendulum(source)) as guest:
-        return guest.examine(np.concatenate([starts] * 4), np.concatenate([actions] * 4, axis=1))
+        return examine_with(guest, starts, actions)
+
+
+def examine_with(guest: SimulatorGuest, starts: Any, actions: Any) -> dict[str, Any]:
+    """Facts from 64 starts, each in four lanes."""
+    return guest.examine(np.concatenate([starts] * 4), np.concatenate([actions] * 4, axis=1))
 
 
 def test_a_sound_simulator_passes(box: Sandbox) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpo_sandbox import Record, Sandbox, Trial
+from promptpo_sandbox import Layers, Record, Sandbox, Trial
 from tests.sandbox.canaries import Canaries, CanaryEnv
 from tests.sandbox.test_lanes import PROGRAMS, lanes_box, returns
 
@@ -101,3 +101,46 @@ def test_nothing_tells_a_policy_that_it_is_recorded(way: tuple[str, ...], lanes_
     first = found[False, 1]
     assert [one for one in first.values() if not (isinstance(one, tuple) and one[2] is None)] == []
     assert all(other == first for other in found.values()), found
+
+
+CARRYING = """
+import builtins
+import collections
+import sys
+import numpy as np
+
+class Policy:
+    def __init__(self):
+        {0}
+    def act(self, obs):
+        return self.n % 3
+"""
+PLACES = (
+    "sys.n = self.n = getattr(sys, 'n', 0) + 1",
+    "builtins.n = self.n = getattr(builtins, 'n', 0) + 1",
+    "collections.Counter.n = self.n = getattr(collections.Counter, 'n', 0) + 1",
+    "d = np.linalg.eigh(np.eye(2))._field_defaults; d['n'] = self.n = d.get('n', 0) + 1",
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_is_carried_between_guests(place: str) -> None:
+    """Where every episode has a guest of its own, the order of episodes is of no account, even without the gate."""
+    with Sandbox(layers=Layers(gate=False), allow_weaker=True) as box:
+        source = CARRYING.format(place)
+        shared = box.rollout(source, [CanaryEnv()], TRIALS)
+        apart = box.rollout(source, [CanaryEnv(), CanaryEnv()], TRIALS, apart=True)
+        alone = [box.rollout(source, [CanaryEnv()], [trial]).episodes[0] for trial in TRIALS]
+    assert apart.failure is None
+    assert [e.return_ for e in apart.episodes] == [e.return_ for e in alone]
+    assert [e.return_ for e in shared.episodes] != [e.return_ for e in alone]
+
+
+def test_failures_where_guests_are_apart(box: Sandbox) -> None:
+    """Each episode has its own, whatever happened to those before it; a refused source fails once."""
+    source = "class Policy:\n    def act(self, obs):\n        return 0 if {0} else 1 / 0\n"
+    found = box.rollout(source.format("obs[0] > 9"), [CanaryEnv()], TRIALS, apart=True, stop_on_failure=False)
+    assert [e.failure.kind for e in found.episodes if e.failure] == ["crashed"] * 3
+    refused = box.rollout("import os\n", [CanaryEnv()], TRIALS, apart=True, stop_on_failure=False)
+    assert refused.failure is not None
+    assert [e.failure.kind for e in refused.episodes if e.failure] == ["rejected"] * 3

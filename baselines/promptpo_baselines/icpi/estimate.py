@@ -65,7 +65,7 @@ class CallEstimate:
 
 
 def estimate(setting: Setting, config: RunConfig, *, episode_steps: int | None) -> CallEstimate:
-    """What a run takes if every rollout goes on to its cap.
+    """Estimate the calls of a run in which every rollout reaches its cap.
 
     Args:
         setting: The environment.

@@ -47,13 +47,13 @@ class Pool:
             rng: Where the draws come from.
             balance: Repeat the rarer answers until all are as frequent as the most frequent one.
         """
-        indices = self._balanced(rng) if balance and len(self.answers) > 1 else np.arange(len(self.texts))
+        indices = self._balance(rng) if balance and len(self.answers) > 1 else np.arange(len(self.texts))
         order = rng.permutation(indices)
         ends = np.array([len(text) for text in self.texts])[order].cumsum()
         kept: list[int] = order[: int(ends.searchsorted(budget, side="right"))].tolist()
         return kept
 
-    def _balanced(self, rng: np.random.Generator) -> np.ndarray:
+    def _balance(self, rng: np.random.Generator) -> np.ndarray:
         most = max(len(members) for members in self.answers.values())
         parts = []
         for members in self.answers.values():
@@ -102,7 +102,7 @@ class ExampleBook:
         """
         return self._pools.get(self._key(kind, action, done)) or Pool()
 
-    def seen(self, kind: Kind) -> tuple[str, ...]:
+    def observed_answers(self, kind: Kind) -> tuple[str, ...]:
         """The answers of one kind that were ever seen."""
         found = {answer for key, pool in self._pools.items() if key[0] == kind for answer in pool.answers}
         return tuple(sorted(found))

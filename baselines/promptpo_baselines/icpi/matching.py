@@ -42,5 +42,5 @@ class MatchingModel:
             state = self._codec.obs(step.obs, hint=False)
             self._latest[state, step.action] = self._latest[state, None] = step
         self._known = len(self._memory.transitions)
-        found = ((one, self._latest.get((one.state, one.action))) for one in questions)
-        return [None if step is None else self._lines[one.kind](step) for one, step in found]
+        found = ((question, self._latest.get((question.state, question.action))) for question in questions)
+        return [None if step is None else self._lines[question.kind](step) for question, step in found]

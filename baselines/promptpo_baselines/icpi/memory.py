@@ -1,4 +1,4 @@
-"""What the agent has lived through; it grows at the end of an episode, never within one."""
+"""The agent's experience; it grows at the end of an episode, never within one."""
 
 from __future__ import annotations
 

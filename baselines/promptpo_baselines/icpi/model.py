@@ -73,7 +73,10 @@ class InContextModel:
 
     def ask(self, questions: Sequence[Question]) -> list[str | None]:
         """One valid line per question, in order; None after as many invalid ones as `ATTEMPTS` says."""
-        answers = [self._at_random(one.kind) if one.kind in self._randomize else None for one in questions]
+        answers = [
+            self._at_random(question.kind) if question.kind in self._randomize else None
+            for question in questions
+        ]
         used: list[set[str]] = [set() for _ in questions]
         open_ones = [n for n, answer in enumerate(answers) if answer is None]
         for attempt in range(ATTEMPTS):
@@ -95,5 +98,5 @@ class InContextModel:
         return answers
 
     def _at_random(self, kind: Kind) -> str | None:
-        known = self._codec.actions if kind == "policy" else self.book.seen(kind)
+        known = self._codec.actions if kind == "policy" else self.book.observed_answers(kind)
         return known[int(self._rng.integers(len(known)))] if known else None

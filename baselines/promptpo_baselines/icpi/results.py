@@ -16,8 +16,10 @@ AVERAGED = 10
 """Training episodes that one point of the curve is of; ICPI evaluates nothing on the way."""
 
 
-def came_out(trained: Sequence[EpisodeLog], tested: Sequence[EpisodeLog], steps: int) -> dict[str, Any]:
-    """What ``result.json`` tells of finished episodes.
+def summarize_episodes(
+    trained: Sequence[EpisodeLog], tested: Sequence[EpisodeLog], steps: int
+) -> dict[str, Any]:
+    """Summarise finished episodes for ``result.json``.
 
     Args:
         trained: Of training.
@@ -26,9 +28,9 @@ def came_out(trained: Sequence[EpisodeLog], tested: Sequence[EpisodeLog], steps:
     """
     regrets = [{"step": log.end_step, "regret": log.regret} for log in trained if log.regret is not None]
     return {
-        "test": _scored(tested),
+        "test": _score(tested),
         "curve": _curve(trained),
-        "train": _scored(trained),
+        "train": _score(trained),
         "regret": regrets if regrets or not trained else None,
         "regret_last_quarter": last_quarter(trained, steps),
     }
@@ -45,7 +47,7 @@ def _curve(logs: Sequence[EpisodeLog]) -> list[dict[str, Any]]:
     ]
 
 
-def _scored(logs: Sequence[EpisodeLog]) -> dict[str, Any]:
+def _score(logs: Sequence[EpisodeLog]) -> dict[str, Any]:
     """Mean undiscounted return with its interval; None without episodes."""
     records = tuple(EpisodeRecord(log.seed, log.return_, len(log.transitions)) for log in logs)
     return scored(Evaluation("ok", records, sum(record.steps for record in records))) or {}

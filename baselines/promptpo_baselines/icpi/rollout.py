@@ -34,7 +34,7 @@ class Imagination:
         self._discount, self._max_steps = setting.gamma_plan, setting.max_rollout
 
     def values(self, state: str) -> list[float]:
-        """What a rollout of each action from a state line comes to, in the order of the actions."""
+        """Return the estimated value of each action in a state line, in the order of the actions."""
         rollouts = [self._imagine(state, action) for action in range(len(self._codec.actions))]
         if self._fast:
             return self._drive(rollouts)
@@ -87,7 +87,7 @@ class Imagination:
 def _answer(
     question: Question, known: Mapping[Question, str | None]
 ) -> Generator[list[Question], list[str | None], str | None]:
-    """What is known, or what asking gives."""
+    """Answer a question from what is known, or by asking."""
     if question in known:
         return known[question]
     (answer,) = yield [question]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from promptpo.run.records import Seeds
 from promptpo_baselines.flags import ModelFlags, without_limits
 from promptpo_baselines.icpi.assembly import assemble
-from promptpo_baselines.icpi.engines.choose import chosen_engine
+from promptpo_baselines.icpi.engines.choose import open_engine
 from promptpo_baselines.icpi.play import test, train
-from promptpo_baselines.icpi.results import came_out
+from promptpo_baselines.icpi.results import summarize_episodes
 from promptpo_baselines.icpi_flags import WITH_ENGINE, IcpiFlags, Profile
 from promptpo_baselines.same_run import asking_run
 
@@ -44,7 +44,7 @@ class RunConfig(IcpiFlags, ModelFlags):
     steps: int = DEFAULT_STEPS
 
     def as_json(self, setting: Setting) -> dict[str, Any]:
-        """What a resumed run must have in common with the one that it resumes."""
+        """Settings that a resumed run must share with the run it resumes."""
         return {
             **without_limits(self),
             **{name: getattr(setting.task, name) for name in ("env_id", "env_kwargs", "max_episode_steps")},
@@ -76,7 +76,7 @@ def run(
     asked = config.method in WITH_ENGINE
     with (
         asking_run(directory, setting.task, wanted, "ICPI run", config.budget) as running,
-        chosen_engine(str(config.engine), setting, running, config.base_url, config.seed)
+        open_engine(str(config.engine), setting, running, config.base_url, config.seed)
         if asked
         else contextlib.nullcontext() as engine,
     ):
@@ -104,6 +104,6 @@ def run(
                 running.steps["test"] += log.end_step
 
         def content() -> dict[str, Any]:
-            return came_out(trained, tested, config.steps) | {"completions": agent.tally.as_json()}
+            return summarize_episodes(trained, tested, config.steps) | {"completions": agent.tally.as_json()}
 
         return running.finish(work, FINISHED, content)

@@ -67,7 +67,7 @@ class Named:
         """The letters with names and meanings."""
         return "\n".join(f"({label}) {name}" for label, name in zip(self.labels, self._names, strict=True))
 
-    def written(self, choice: ReadAction) -> str:
+    def format(self, choice: ReadAction) -> str:
         """The letter with the name, without its meaning."""
         n = choice.action - self._first
         return f"({self.labels[n]}) {self._names[n].split(':')[0]}"
@@ -118,7 +118,7 @@ class Numbers:
         ]
         return "\n".join([f"An action is {self.wanted}, in this order:", *lines])
 
-    def written(self, choice: ReadAction) -> str:
+    def format(self, choice: ReadAction) -> str:
         """The numbers, with four digits."""
         return f"[{', '.join(number(float(value)) for value in np.ravel(choice.action))}]"
 
@@ -146,29 +146,29 @@ def actions_of(space: spaces.Space[Any], spec: str) -> Named | Numbers:
         UnsupportedSpaceError: They are neither a few choices nor a few numbers.
     """
     if isinstance(space, spaces.Discrete) and 1 <= space.n <= len(LABELS):
-        return Named(space, _described(spec))
+        return Named(space, _read_action_names(spec))
     is_real = isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating)
     if isinstance(space, spaces.Box) and is_real and 1 <= math.prod(space.shape) <= MOST_NUMBERS:
-        return Numbers(space, _described(spec))
+        return Numbers(space, _read_action_names(spec))
     raise UnsupportedSpaceError(
         f"llm-agent takes Discrete actions ({len(LABELS)} at most) and boxes of at most {MOST_NUMBERS} numbers, "
         f"not {space}; promptpo optimize writes programs for it."
     )
 
 
-def _described(spec: str) -> dict[int, str]:
-    """What the class Action of a spec says: value or place of an action to its name and meaning."""
+def _read_action_names(spec: str) -> dict[int, str]:
+    """Read the class Action of a spec: map the value or index of each action to its name and meaning."""
     try:
         action = read(spec).parts.get("Action")
     except (SyntaxError, TokenError):  # a user's own text
         return {}
     if action is None:
         return {}
-    said = [(one.value, one.name, one.remark) for one in action.constants]
+    said = [(constant.value, constant.name, constant.remark) for constant in action.constants]
     said += [
-        (one.expression.slice.value, one.name, one.remark)
-        for one in action.fields
-        if isinstance(one.expression, ast.Subscript) and isinstance(one.expression.slice, ast.Constant)
+        (field.expression.slice.value, field.name, field.remark)
+        for field in action.fields
+        if isinstance(field.expression, ast.Subscript) and isinstance(field.expression.slice, ast.Constant)
     ]
     return {
         place: f"{name}: {remark}" if remark else name

@@ -16,7 +16,7 @@ import numpy as np
 from promptpo.errors import UsageError
 from promptpo_baselines.icpi.engines.paid import AROUND_LABELS
 from promptpo_baselines.llm_agent.actions import Named, Numbers, ReadAction
-from promptpo_baselines.llm_agent.prompts import Prompts, written
+from promptpo_baselines.llm_agent.prompts import Prompts, format_observation
 
 if TYPE_CHECKING:
     from promptpo.llm.base import Completion
@@ -69,7 +69,10 @@ class LanguageAgent:
             still = [n for n, choice in choices.items() if choice is None]
             requests = {
                 n: self._prompts.request(
-                    lanes[n].steps, written(lanes[n].player.observation), attempt=attempt, refused=refused[n]
+                    lanes[n].steps,
+                    format_observation(lanes[n].player.observation),
+                    attempt=attempt,
+                    refused=refused[n],
                 )
                 for n in still
             }
@@ -81,7 +84,10 @@ class LanguageAgent:
 
     def _ask(self, lanes: Sequence[AgentLane], requests: Mapping[int, CompletionRequest]) -> list[Completion]:
         """The answers; what was answered in this run, or stands twice in the batch, is asked for once."""
-        keys = {n: (n if self._repeats else -1, one.examples + one.query) for n, one in requests.items()}
+        keys = {
+            n: (n if self._repeats else -1, request.examples + request.query)
+            for n, request in requests.items()
+        }
         wanted: dict[tuple[int, str], int] = {}
         for n, key in keys.items():
             if key in self._known or key in wanted:
@@ -98,7 +104,7 @@ class LanguageAgent:
         return found
 
     def _choose(self, lane: AgentLane, answer: Completion) -> ReadAction | None:
-        """What an answer comes to: by probabilities where it has them, else as it reads."""
+        """Choose an action by an answer's probabilities if it has them, else by its text."""
         actions = self._actions
         chances = label_logprobs(answer.logprobs, actions.labels) if isinstance(actions, Named) else None
         if isinstance(actions, Named) and chances is not None:

@@ -1,4 +1,4 @@
-"""What a run of the agent takes at most, before it begins."""
+"""Upper bounds on the calls of a run of the agent, before it begins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.icpi.estimate import CallEstimate
 from promptpo_baselines.icpi.prompts import CHARACTERS_PER_TOKEN
-from promptpo_baselines.llm_agent.prompts import LABEL_TOKENS, NUMBER_TOKENS, ShownStep, written
+from promptpo_baselines.llm_agent.prompts import LABEL_TOKENS, NUMBER_TOKENS, ShownStep, format_observation
 
 if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.run import AgentConfig, DescribedTask
@@ -26,7 +26,7 @@ def estimate(config: AgentConfig, prepared: DescribedTask) -> CallEstimate:
     episodes = config.test_episodes * (2 if config.task.held_out else 1)
     calls = episodes * horizon
     with contextlib.closing(make_playable(config.task)) as env:
-        observation = written(env.reset(seed=0)[0])
+        observation = format_observation(env.reset(seed=0)[0])
     shown = [ShownStep(observation, "(A) an action", 0.0)] * min(config.last, horizon)
     prompt = prepared.prompts.request(shown, observation).prompt
     tokens = round(calls * len(prompt) / CHARACTERS_PER_TOKEN)

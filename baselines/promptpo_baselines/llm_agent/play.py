@@ -14,7 +14,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.evaluation import Player, side_by_side
-from promptpo_baselines.llm_agent.prompts import ShownStep, written
+from promptpo_baselines.llm_agent.prompts import ShownStep, format_observation
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -82,9 +82,9 @@ class AgentLane:
     def step(self, choice: ReadAction) -> AgentEpisode | None:
         """Take a step; the episode when that ended it."""
         self._taken["test"] += 1
-        before = written(self.player.observation)
+        before = format_observation(self.player.observation)
         played = self.player.step(choice.action)
-        self.steps.append(ShownStep(before, self._actions.written(choice), self.player.rewards[-1]))
+        self.steps.append(ShownStep(before, self._actions.format(choice), self.player.rewards[-1]))
         if played is None:
             return None
         return AgentEpisode(

@@ -101,17 +101,19 @@ class Prompts:
         )
 
 
-def written(observation: Any) -> str:
+def format_observation(observation: Any) -> str:
     """An observation as text: numbers with four digits, arrays in brackets, text in quotes."""
     if isinstance(observation, str):
         return json.dumps(observation, ensure_ascii=False)
     if isinstance(observation, dict):
-        return "{" + ", ".join(f"{key}: {written(value)}" for key, value in observation.items()) + "}"
+        return (
+            "{" + ", ".join(f"{key}: {format_observation(value)}" for key, value in observation.items()) + "}"
+        )
     if isinstance(observation, tuple | list):
-        return "[" + ", ".join(map(written, observation)) + "]"
+        return "[" + ", ".join(map(format_observation, observation)) + "]"
     array = np.asarray(observation)
     if array.ndim:
-        return "[" + ", ".join(written(part) for part in array) + "]"
+        return "[" + ", ".join(format_observation(part) for part in array) + "]"
     return number(float(array))
 
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.play import AgentEpisode
 
 
-def came_out(
+def summarize_episodes(
     task: Task, found: Mapping[str, Sequence[AgentEpisode]], seeds: Mapping[str, Sequence[int]]
 ) -> dict[str, Any]:
-    """What ``result.json`` tells of finished episodes.
+    """Summarise finished episodes for ``result.json``.
 
     Args:
         task: What was played.
@@ -26,9 +26,9 @@ def came_out(
         seeds: Those that are played, likewise.
     """
     test, *beyond = (
-        _tested(task, found[kind], seeds[kind]) for kind in found if found[kind] or kind == "test"
+        _test_result(task, found[kind], seeds[kind]) for kind in found if found[kind] or kind == "test"
     )
-    episodes = [one for played in found.values() for one in played]
+    episodes = [episode for played in found.values() for episode in played]
     return {
         "language_model": True,
         "best": {"steps": 0},
@@ -36,31 +36,31 @@ def came_out(
         "test": test | ({"held_out": beyond[0]} if beyond else {}),
         "curve": [],
         "per_episode": per_episode(episodes),
-        "answers": {name: sum(one.counts.get(name, 0) for one in episodes) for name in COUNTS},
+        "answers": {name: sum(episode.counts.get(name, 0) for episode in episodes) for name in COUNTS},
     }
 
 
 def per_episode(episodes: Sequence[AgentEpisode]) -> dict[str, float | None] | None:
-    """What a finished episode took in the mean: calls, tokens, seconds of waiting, dollars; None without episodes.
+    """Mean cost of a finished episode: calls, tokens, seconds of waiting, dollars; None without episodes.
 
     The dollars are None where a call's price is not known.
     """
     if not episodes:
         return None
     n = len(episodes)
-    counts = sum((Counter(one.counts) for one in episodes), Counter[str]())
+    counts = sum((Counter(episode.counts) for episode in episodes), Counter[str]())
     return {
-        "steps": sum(one.record.steps for one in episodes) / n,
+        "steps": sum(episode.record.steps for episode in episodes) / n,
         "calls": counts["calls"] / n,
         "tokens": counts["tokens"] / n,
-        "seconds": round(sum(one.seconds for one in episodes) / n, 3),
-        "cost_usd": None if counts["unpriced"] else round(sum(one.usd for one in episodes) / n, 9),
+        "seconds": round(sum(episode.seconds for episode in episodes) / n, 3),
+        "cost_usd": None if counts["unpriced"] else round(sum(episode.usd for episode in episodes) / n, 9),
     }
 
 
-def _tested(task: Task, episodes: Sequence[AgentEpisode], seeds: Sequence[int]) -> dict[str, Any]:
+def _test_result(task: Task, episodes: Sequence[AgentEpisode], seeds: Sequence[int]) -> dict[str, Any]:
     """The episodes as results show them; a seed whose episode did not finish has None in place of a return."""
-    records = tuple(sorted((one.record for one in episodes), key=lambda record: record.seed))
+    records = tuple(sorted((episode.record for episode in episodes), key=lambda record: record.seed))
     content = scores_of(task, Evaluation("ok", records, sum(record.steps for record in records)))
     by_seed = dict(zip((record.seed for record in records), content["returns"], strict=True))
     last = max((n for n, seed in enumerate(seeds) if seed in by_seed), default=-1)

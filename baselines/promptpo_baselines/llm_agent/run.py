@@ -21,13 +21,13 @@ from promptpo.run.journal import to_json
 from promptpo.run.records import Seeds
 from promptpo_baselines.environments import make_playable, numeric
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
-from promptpo_baselines.icpi.engines.choose import chosen_engine
+from promptpo_baselines.icpi.engines.choose import open_engine
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
 from promptpo_baselines.llm_agent.agent import LanguageAgent
 from promptpo_baselines.llm_agent.beside import beside_program
 from promptpo_baselines.llm_agent.play import AgentEpisode, AgentLane, play
 from promptpo_baselines.llm_agent.prompts import Prompts, check_observations
-from promptpo_baselines.llm_agent.results import came_out
+from promptpo_baselines.llm_agent.results import summarize_episodes
 from promptpo_baselines.llm_agent.values import StepValues, values_of_random_play
 from promptpo_baselines.same_run import asking_run
 
@@ -46,7 +46,7 @@ class AgentConfig(AgentFlags, ModelFlags):
     task: Task
 
     def as_json(self) -> dict[str, Any]:
-        """What a resumed run must have in common with the one that it resumes."""
+        """Settings that a resumed run must share with the run it resumes."""
         task: dict[str, Any] = json.loads(json.dumps(to_json(self.task)))
         values = without_limits(replace(self, beside=None, steps=self.steps if self.weigh else 0))
         return {**values, "task": task, "method": "llm-agent"}
@@ -127,7 +127,7 @@ def run(
     task = config.task
     with (
         asking_run(directory, task, config.as_json(), "run of llm-agent", config.budget) as running,
-        chosen_engine(str(config.engine), None, running, config.base_url) as engine,
+        open_engine(str(config.engine), None, running, config.base_url) as engine,
     ):
         ready = prepare(config, running.journal.find("spec", SPEC))
         running.journal.once("spec", SPEC, lambda: ready.spec)
@@ -158,7 +158,7 @@ def run(
             whole = all(len(found[kind]) == len(chosen) for kind, chosen in seeds.items())
             beside = config.beside if whole else None
             program = beside and beside_program(beside, task, config.test_episodes)
-            return {**came_out(task, found, seeds), "program": program}
+            return {**summarize_episodes(task, found, seeds), "program": program}
 
         return running.finish(work, FINISHED, content)
 

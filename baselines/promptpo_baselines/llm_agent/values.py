@@ -1,4 +1,4 @@
-"""What an action has been worth: from random rollouts, by the nearest states in which it was taken."""
+"""Values of actions, estimated from random rollouts by the nearest states in which each action was taken."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class StepValues:
         returns: Sequence[float],
     ) -> None:
         self._space = space
-        points = np.array([vector(space, one) for one in observations], dtype=float)
+        points = np.array([vector(space, observation) for observation in observations], dtype=float)
         self._scale = np.maximum(points.std(axis=0), 1e-8)
         found = np.asarray(returns, dtype=float)
         low, high = float(found.min()), float(found.max())
@@ -87,12 +87,12 @@ def values_of_random_play(env: gymnasium.Env[Any, Any], steps: int, seed: int) -
             observations.append(copy.deepcopy(player.observation))
             actions.append(int(rng.integers(space.n)))
             ended = player.step(space.start + actions[-1])
-        returns += _discounted(player.rewards)
+        returns += _discount(player.rewards)
         if ended is None or len(actions) == steps:
             break
     return StepValues(env.observation_space, int(space.n), observations, actions, returns)
 
 
-def _discounted(rewards: Sequence[float]) -> list[float]:
+def _discount(rewards: Sequence[float]) -> list[float]:
     """The discounted return from each step on."""
     return list(accumulate(reversed(rewards), lambda ahead, reward: reward + DISCOUNT * ahead))[::-1]

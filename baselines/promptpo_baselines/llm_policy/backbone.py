@@ -53,7 +53,7 @@ def load_tokenizer(design: Design) -> Any:
         UsageError: It cannot be loaded.
     """
     where, options = locate(design.backbone)
-    with _one_sentence(design.backbone):
+    with _explain_missing_model(design.backbone):
         return transformers.AutoTokenizer.from_pretrained(where, **options)
 
 
@@ -68,7 +68,7 @@ def load_backbone(design: Design) -> nn.Module:
         MissingExtraError: peft is not installed and adapters are asked for.
     """
     where, options = locate(design.backbone)
-    with _one_sentence(design.backbone):
+    with _explain_missing_model(design.backbone):
         if design.network == "random":
             config = transformers.AutoConfig.from_pretrained(where, **options)
             config._attn_implementation = "eager"  # noqa: SLF001  from_config has no argument for it
@@ -95,7 +95,7 @@ def width_of(model: Any) -> int:
     return int(model.config.hidden_size)
 
 
-def pooled(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def mean_pool(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """The mean of each text's vectors.
 
     Args:
@@ -133,7 +133,7 @@ def _with_adapters(model: Any, design: Design) -> Any:
 
 
 @contextlib.contextmanager
-def _one_sentence(backbone: str) -> Iterator[None]:
+def _explain_missing_model(backbone: str) -> Iterator[None]:
     """Turn what transformers raises for a missing or unreadable model into one sentence, and keep it quiet."""
     transformers.utils.logging.set_verbosity_error()
     try:

@@ -1,4 +1,4 @@
-"""What decides a language-model policy: one frozen value, which is the command's flags and travels as plain data."""
+"""The design of a language-model policy: one frozen value that holds the command's flags and travels as plain data."""
 
 from __future__ import annotations
 

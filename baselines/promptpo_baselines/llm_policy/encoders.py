@@ -10,7 +10,7 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from promptpo_baselines.llm_policy.backbone import load_backbone, load_tokenizer, pooled, width_of
+from promptpo_baselines.llm_policy.backbone import load_backbone, load_tokenizer, mean_pool, width_of
 from promptpo_baselines.llm_policy.design import Design
 from promptpo_baselines.llm_policy.numbers import longest, write
 
@@ -38,7 +38,7 @@ class Encoder(ABC):
 
     @abstractmethod
     def read(self, states: Any) -> FloatArray:
-        """What the network reads of each state, (batch, size)."""
+        """Encode states as the network's input, shape (batch, size)."""
 
     def encode(self, states: Any) -> dict[str, Any]:
         """The states, and what is read of them."""
@@ -111,12 +111,12 @@ class FrozenFeatures(Encoder):
             self._remembered.clear()
             new = dict(zip(keys, rows, strict=True))
         if new:
-            computed = self._computed(np.stack(list(new.values())))
+            computed = self._compute_features(np.stack(list(new.values())))
             self._remembered.update(zip(new, computed, strict=True))
         return np.stack([self._remembered[key] for key in keys])
 
     @torch.no_grad()
-    def _computed(self, rows: FloatArray) -> FloatArray:
+    def _compute_features(self, rows: FloatArray) -> FloatArray:
         self.computed += len(rows)
         features: FloatArray = (
             read_tokens(self._model, torch.as_tensor(rows, device=self._device)).cpu().numpy()
@@ -129,7 +129,7 @@ def read_tokens(model: Any, tokens: torch.Tensor) -> torch.Tensor:
     ids = tokens.long()
     ids = ids[:, : int((ids != PADDING).sum(dim=1).max())]  # no layer runs over what all texts lack
     mask = (ids != PADDING).long()
-    return pooled(model(input_ids=ids.clamp(min=0), attention_mask=mask).last_hidden_state, mask)
+    return mean_pool(model(input_ids=ids.clamp(min=0), attention_mask=mask).last_hidden_state, mask)
 
 
 def make_encoder(design: Design, size: int, device: torch.device) -> Encoder | None:

@@ -1,4 +1,4 @@
-"""What an update of a language model that is trained needs in memory, before it is begun."""
+"""The memory that one update of a trained language model needs, estimated before training."""
 
 from __future__ import annotations
 

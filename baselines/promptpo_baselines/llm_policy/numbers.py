@@ -22,7 +22,7 @@ def write(values: Iterable[float], numbers: Numbers) -> str:
         values: Finite numbers; what is not finite is written as the largest of its sign, and NaN as 0.
         numbers: How.
     """
-    return " ".join(_written(float(value), numbers) for value in values)
+    return " ".join(_format(float(value), numbers) for value in values)
 
 
 def longest(count: int, numbers: Numbers) -> str:
@@ -30,7 +30,7 @@ def longest(count: int, numbers: Numbers) -> str:
     return write([-0.12345678901234567 if numbers == "raw" else -LIMIT] * count, numbers)
 
 
-def _written(value: float, numbers: Numbers) -> str:
+def _format(value: float, numbers: Numbers) -> str:
     if numbers == "raw":
         return str(value)
     value = 0.0 if math.isnan(value) else min(max(value, -LIMIT), LIMIT)

@@ -32,7 +32,7 @@ class LanguageObservations(VecEnvWrapper):
         self._encoder = encoder
 
     def encode(self, states: Any) -> dict[str, Any]:
-        """What the network reads, for a batch of states."""
+        """Encode a batch of states as the network's input."""
         return self._encoder.encode(states)
 
     def reset(self) -> VecEnvObs:

@@ -1,4 +1,4 @@
-"""What a user may ask of ``promptpo refine``, and what is told of it."""
+"""Checks of the options of ``promptpo refine``, and its closing sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from promptpo.errors import UsageError
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY, Algorithm
 
-MANY = 30_000
+STANDALONE_MIN_STEPS = 30_000
 """Steps from which on a network that acts alone is mostly better than one that is added; docs/refine.md."""
 
 
@@ -27,7 +27,7 @@ def check_alone(algorithm: Algorithm, scale: float) -> None:
         )
 
 
-def checked_scale(scale: float) -> float:
+def check_scale(scale: float) -> float:
     """A scale above 0.
 
     Raises:
@@ -38,8 +38,8 @@ def checked_scale(scale: float) -> float:
     return scale
 
 
-def compared(content: Mapping[str, Any]) -> str:
-    """What the network brought, in a sentence."""
+def describe_gain(content: Mapping[str, Any]) -> str:
+    """Say in a sentence what the network gained over the program."""
     alone, best = content["program"]["validation"], content["validation"]
     if alone["outcome"] != "ok":
         told = "the program alone fails on validation episodes"

@@ -99,10 +99,10 @@ def refine_command(
     from promptpo_baselines.extras import BASELINES, require
 
     require(BASELINES, what="refine")
-    from promptpo_baselines.refine.checking import checked_scale, compared
+    from promptpo_baselines.refine.checking import check_scale, describe_gain
     from promptpo_baselines.refine.start import how_trained
     from promptpo_baselines.settings import TrainingSettings
 
-    task, given = program.prior(run, checked_scale(scale), trust=place.trust)
+    task, given = program.prior(run, check_scale(scale), trust=place.trust)
     trainer = how_trained(algorithm, alone, task, place.directory(task), given, training.steps)
-    run_training(TrainingSettings(trainer, task, prior=given, **vars(training)), place, told=compared)
+    run_training(TrainingSettings(trainer, task, prior=given, **vars(training)), place, told=describe_gain)

@@ -33,7 +33,7 @@ class CriticFirst(BaseCallback):
             return
         weight = model.log_ent_coef
         kept = [*model.actor.parameters(), *([] if weight is None else [weight])]
-        self._kept = [(one, one.detach().clone()) for one in kept]
+        self._kept = [(parameter, parameter.detach().clone()) for parameter in kept]
 
     def _on_rollout_start(self) -> None:
         self._undo()
@@ -43,8 +43,8 @@ class CriticFirst(BaseCallback):
 
     def _undo(self) -> None:
         with torch.no_grad():
-            for one, before in self._kept:
-                one.copy_(before)
+            for parameter, before in self._kept:
+                parameter.copy_(before)
         self._kept = []
 
     def _on_step(self) -> bool:

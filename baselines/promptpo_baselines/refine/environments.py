@@ -110,7 +110,7 @@ class ProgramEnvs(VecEnvWrapper):
         action_space: Any = prior.action_space
         if self._actions.continuous:
             action_space = GuidedBox(1.0 if off_policy else FULL / scale, self._size)
-            action_space.guide = self._shown if alone else self._near
+            action_space.guide = self._demonstrate if alone else self._near
         super().__init__(envs, spaces.Box(-np.inf, np.inf, (inputs,), np.float32), action_space)
         self.tally = ProgramTally()
         self.asking = True
@@ -125,14 +125,14 @@ class ProgramEnvs(VecEnvWrapper):
         """Start an episode in every environment."""
         flat = self.venv.reset()
         self._begin(range(self.num_envs))
-        return self._seen(flat)
+        return self._unflatten(flat)
 
     def step_async(self, actions: Any) -> None:
         """Begin a step."""
         self._next_shown = 0
         if self._actions.continuous:
             prior = np.zeros_like(actions) if self.alone else self._answers
-            actions = self._actions.played(prior, actions, self.scale)
+            actions = self._actions.combine(prior, actions, self.scale)
         self.venv.step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
@@ -144,7 +144,7 @@ class ProgramEnvs(VecEnvWrapper):
             infos[i]["terminal_observation"] = self._row(infos[i]["terminal_observation"], i)
         if ended:
             self._begin(ended)
-        return self._seen(flat), rewards, dones, infos
+        return self._unflatten(flat), rewards, dones, infos
 
     def close(self) -> None:
         """End the sandbox and close the environments."""
@@ -186,8 +186,8 @@ class ProgramEnvs(VecEnvWrapper):
         self._answers[lane] = 0.0
         self.tally.failures[kind] = self.tally.failures.get(kind, 0) + 1
 
-    def _shown(self, random: np.random.Generator) -> Any:
-        """What the program of the next environment does, with its episode's noise; every step begins with the first."""
+    def _demonstrate(self, random: np.random.Generator) -> Any:
+        """Return the program's action for the next environment, in turn, with its episode's noise."""
         lane, self._next_shown = self._next_shown, (self._next_shown + 1) % self.num_envs
         noise = self._noise[lane] * random.standard_normal(self._size)
         return np.clip(self._answers[lane] + noise, -1.0, 1.0)
@@ -201,7 +201,7 @@ class ProgramEnvs(VecEnvWrapper):
             return np.asarray(flat, np.float32)
         return np.concatenate([flat, self._answers[lane]]).astype(np.float32)
 
-    def _seen(self, flat: Any) -> Any:
+    def _unflatten(self, flat: Any) -> Any:
         return np.stack([self._row(flat[i], i) for i in range(self.num_envs)])
 
 

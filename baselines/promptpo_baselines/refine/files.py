@@ -15,10 +15,10 @@ from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.budget import UNBOUNDED_HORIZON
 from promptpo.run.control import run_async
-from promptpo_baselines.algorithms import called
+from promptpo_baselines.algorithms import display_name
 from promptpo_baselines.environments import make_playable
-from promptpo_baselines.refine.checking import compared
-from promptpo_baselines.refine.programs import Prior, joined
+from promptpo_baselines.refine.checking import describe_gain
+from promptpo_baselines.refine.programs import Prior, join_parts
 from promptpo_baselines.refine.shapes import flat_text
 from promptpo_baselines.refine.weights import Network
 from promptpo_baselines.settings import TrainingSettings
@@ -48,7 +48,7 @@ class FileEvaluator:
 
     def room(self, prior: Prior) -> int:
         """Characters that a network may have beside a program in a file that the sandbox takes."""
-        used = len(joined([prior.program.docstring, prior.module, prior.asking]).encode())
+        used = len(join_parts([prior.program.docstring, prior.module, prior.asking]).encode())
         return Limits().source_bytes - used - 2 * ROOM
 
     def evaluate(self, source: str, seeds: Sequence[int]) -> Evaluation:
@@ -62,7 +62,7 @@ class FileEvaluator:
 
         return evaluation_of(run_async(work), time.monotonic() - began)
 
-    def exported(
+    def export(
         self,
         source: str,
         prior: Prior,
@@ -82,7 +82,7 @@ class FileEvaluator:
         given = settings.prior or {}
         about = _about(source, prior, settings, content)
         body = Program.parse(source).without_docstring
-        text = f'"""{_quoted(about)}"""\n{body}'
+        text = f'"""{_quote(about)}"""\n{body}'
         provenance = Provenance(
             settings.task,
             SEARCH if given["model"] == "search" else given["model"],
@@ -97,7 +97,7 @@ class FileEvaluator:
         self._executor.close()
 
 
-def refined_source(prior: Prior, network: Network, *, scale: float | None) -> str:
+def build_refined_source(prior: Prior, network: Network, *, scale: float | None) -> str:
     """The module that is played: the program, the weights, and what puts them together.
 
     Args:
@@ -116,12 +116,12 @@ def refined_source(prior: Prior, network: Network, *, scale: float | None) -> st
         prior="np.zeros(0)" if alone else "action",
         action=prior.actions.writing("output", "action", scale),
     )
-    doc = f'"""{_quoted(prior.program.docstring)}"""' if prior.program.docstring else ""
-    return joined([doc, prior.module, network.text, prior.asking, policy])
+    doc = f'"""{_quote(prior.program.docstring)}"""' if prior.program.docstring else ""
+    return join_parts([doc, prior.module, network.text, prior.asking, policy])
 
 
 def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mapping[str, Any] | None) -> str:
-    """What the header says of the network, then what the program says of itself."""
+    """Write the file's docstring: about the network, then the program's own."""
     if source == prior.source:
         said = "No network that was trained on top of this program was better on validation episodes."
     else:
@@ -131,14 +131,14 @@ def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mappi
             if alone
             else "on top of the program adds to its action"
         )
-        said = f"A network trained by {called(settings.algorithm)} {how}; the program alone: Policy(params, residual=False)."
+        said = f"A network trained by {display_name(settings.algorithm)} {how}; the program alone: Policy(params, residual=False)."
         if content is not None:
             weights, steps = content["residual"]["weights"], content["best"]["steps"]
-            said += f"\nIt has {weights:,} weights, {steps:,} steps of training; {compared(content)}."
+            said += f"\nIt has {weights:,} weights, {steps:,} steps of training; {describe_gain(content)}."
     return "\n\n".join(part for part in (said, prior.program.docstring) if part)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"""', "'''")
 
 

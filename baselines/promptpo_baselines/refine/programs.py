@@ -93,10 +93,10 @@ class Prior:
     @property
     def training_source(self) -> str:
         """The module that runs in the sandbox while the network is trained."""
-        return joined([self.module, self.asking, _TRAINED])
+        return join_parts([self.module, self.asking, _TRAINED])
 
 
-def joined(parts: Sequence[str]) -> str:
+def join_parts(parts: Sequence[str]) -> str:
     """Parts of a module, two empty lines between them."""
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
 

@@ -17,7 +17,7 @@ from promptpo_baselines.environments import make_playable, training_envs
 from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.critic_first import CriticFirst, actor_waits
 from promptpo_baselines.refine.environments import Flat, NormalizedAround, ProgramEnvs, ProgramTally
-from promptpo_baselines.refine.files import FileEvaluator, refined_source
+from promptpo_baselines.refine.files import FileEvaluator, build_refined_source
 from promptpo_baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
 from promptpo_baselines.refine.programs import Prior
 from promptpo_baselines.refine.shown_first import STEPS as SHOWN_STEPS
@@ -137,13 +137,13 @@ class RefineRun(TrainingRun):
     def source(self) -> str:
         """The program with the network as it is now, as one module."""
         network = network_of(self.model, self.envs, self.passed)
-        return refined_source(self.prior, network, scale=None if self.alone else self.given["scale"])
+        return build_refined_source(self.prior, network, scale=None if self.alone else self.given["scale"])
 
     def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
         """Ties go to what was there before, and so to the program alone, which is easier to read."""
         return rank > best
 
-    def _validated(self, seeds: Sequence[int]) -> Evaluation:
+    def _validate(self, seeds: Sequence[int]) -> Evaluation:
         """Before training the program alone, so that the result is never worse; then the file."""
         self._last_source = self.source() if self.record.curve else self.prior.source
         return self.files.evaluate(self._last_source, seeds)
@@ -158,9 +158,7 @@ class RefineRun(TrainingRun):
 
     def publish(self, content: dict[str, Any] | None = None) -> None:
         """Write ``best.py``; with its result, once it is known."""
-        text = self.files.exported(
-            self.record.best_source, self.prior, self.settings, self.directory, content
-        )
+        text = self.files.export(self.record.best_source, self.prior, self.settings, self.directory, content)
         write_atomically(self.directory / BEST, text)
 
     def _best(self) -> Callable[[Sequence[int]], Evaluation]:

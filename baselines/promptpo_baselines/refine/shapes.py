@@ -62,7 +62,7 @@ class Actions:
         )  # of the whole, or of each part
         return () if isinstance(self.space, spaces.MultiBinary) else tuple(np.ravel(found).tolist())
 
-    def _clipped(self, numbers: str) -> str:
+    def _clip_expression(self, numbers: str) -> str:
         """An expression for numbers within a box's bounds."""
         low, high = (_array(bound) for bound in (self.space.low, self.space.high))  # type: ignore[attr-defined]
         return f"np.clip({numbers}, {low}, {high})"
@@ -75,7 +75,7 @@ class Actions:
         """
         if self.continuous:
             numbers = f"finite(np.asarray({action}, dtype=float).reshape({self.space.shape}).ravel())"
-            return f"({self._clipped(numbers)} - {_array(self.middle)}) / {_array(self.half)}"
+            return f"({self._clip_expression(numbers)} - {_array(self.middle)}) / {_array(self.half)}"
         if isinstance(self.space, spaces.Discrete):
             return f"one_hot(np.asarray({action}).item(), {self.choices[0]})"
         if isinstance(self.space, spaces.MultiDiscrete):
@@ -83,7 +83,7 @@ class Actions:
             return f"np.concatenate([one_hot(choice, n) for choice, n in {parts}])"
         return f"np.where(finite(np.asarray({action}, dtype=float).reshape({self.size})) > 0.5, 1.0, -1.0)"
 
-    def played(self, prior: np.ndarray[Any, Any], added: np.ndarray[Any, Any], scale: float) -> Any:
+    def combine(self, prior: np.ndarray[Any, Any], added: np.ndarray[Any, Any], scale: float) -> Any:
         """Environment actions of continuous spaces: the program's and what the network adds, clipped.
 
         Args:
@@ -109,7 +109,7 @@ class Actions:
             mixed = output if scale is None else f"{prior} + {scale!r} * {output}"
             name = np.dtype(self.space.dtype).name
             moved = f"{_array(self.middle)} + {_array(self.half)} * ({mixed})"
-            return f"{self._clipped(moved)}.reshape({self.space.shape}).astype(np.{name})"
+            return f"{self._clip_expression(moved)}.reshape({self.space.shape}).astype(np.{name})"
         if isinstance(self.space, spaces.Discrete):
             return f"int(np.argmax({output}))"
         if isinstance(self.space, spaces.MultiDiscrete):

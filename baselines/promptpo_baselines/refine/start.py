@@ -18,7 +18,7 @@ from promptpo.program import Program
 from promptpo.search.given import check_policy
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY
 from promptpo_baselines.environments import make_playable
-from promptpo_baselines.refine.checking import MANY, check_alone
+from promptpo_baselines.refine.checking import STANDALONE_MIN_STEPS, check_alone
 from promptpo_baselines.refine.shapes import Actions, flat_size
 from promptpo_baselines.settings import CONFIG, load_settings
 from promptpo_sandbox import check_source
@@ -39,7 +39,7 @@ def prior_of(
     trust: bool = False,
     **changes: Any,
 ) -> tuple[Task, dict[str, Any]]:
-    """What a network is added to.
+    """Load the program that a network is added to.
 
     Args:
         run: A run directory, an exported file, or a bare policy module.
@@ -127,7 +127,7 @@ def how_trained(
     elif alone is None and begun is not None:
         alone = (begun.prior or {}).get("alone")
     elif alone is None:
-        alone = trainer in CONTINUOUS_ONLY and given["scale"] == 1.0 and steps >= MANY
+        alone = trainer in CONTINUOUS_ONLY and given["scale"] == 1.0 and steps >= STANDALONE_MIN_STEPS
     if alone:
         given["alone"] = True
     return trainer

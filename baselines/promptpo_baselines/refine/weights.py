@@ -59,9 +59,9 @@ class Network:
     @property
     def text(self) -> str:
         """The weights and the class ``Network`` that reads them."""
-        blocks = [_written("mean", self.mean[:, None]), _written("std", self.std[:, None])]
+        blocks = [_format_matrix("mean", self.mean[:, None]), _format_matrix("std", self.std[:, None])]
         for i, layer in enumerate(self.layers):
-            blocks.append(_written(f"layer {i}", np.column_stack([layer.weights, layer.bias])))
+            blocks.append(_format_matrix(f"layer {i}", np.column_stack([layer.weights, layer.bias])))
         return textwrap.dedent(_NETWORK).format(
             alphabet=ALPHABET,
             blocks="\n".join(blocks),
@@ -77,7 +77,7 @@ def text_bytes(sizes: list[int]) -> int:
     return sum(2 * (before + 2) * after for before, after in itertools.pairwise(sizes))
 
 
-def _written(name: str, matrix: np.ndarray[Any, Any]) -> str:
+def _format_matrix(name: str, matrix: np.ndarray[Any, Any]) -> str:
     """A matrix as an entry of ``NETWORK``: shape, each row's largest number, and the rest relative to it."""
     rows = np.asarray(matrix, np.float64)
     largest = np.array([float(f"{value:.7g}") for value in np.abs(rows).max(axis=1)])

@@ -47,9 +47,9 @@ def next_day(shares: Shares, transmission: float) -> Shares:
     h = 1 / SUBSTEPS
     for _ in range(SUBSTEPS):
         k1 = _flows(shares, transmission)
-        moved = _moved(shares, k1, h)
+        moved = _advance(shares, k1, h)
         k2 = _flows(moved, transmission)
-        shares = _moved(shares, tuple((a + b) / 2 for a, b in zip(k1, k2, strict=True)), h)
+        shares = _advance(shares, tuple((a + b) / 2 for a, b in zip(k1, k2, strict=True)), h)
     return shares
 
 
@@ -59,7 +59,7 @@ def _flows(shares: Shares, transmission: float) -> tuple[float, ...]:
     return transmission * s * i, SIGMA * e, GAMMA * i
 
 
-def _moved(shares: Shares, flows: tuple[float, ...], days: float) -> Shares:
+def _advance(shares: Shares, flows: tuple[float, ...], days: float) -> Shares:
     s, e, i, r = shares
     infection, onset, recovery = (flow * days for flow in flows)
     return s - infection, e + infection - onset, i + onset - recovery, r + recovery

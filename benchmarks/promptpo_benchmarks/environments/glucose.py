@@ -85,9 +85,9 @@ def advance(state: State, infusion: float, patient: Patient, minutes: int) -> St
     """Integrate over whole minutes by the classical Runge-Kutta method, one step a minute."""
     for _ in range(minutes):
         k1 = derivative(state, infusion, patient)
-        k2 = derivative(_moved(state, k1, 0.5), infusion, patient)
-        k3 = derivative(_moved(state, k2, 0.5), infusion, patient)
-        k4 = derivative(_moved(state, k3, 1.0), infusion, patient)
+        k2 = derivative(_advance(state, k1, 0.5), infusion, patient)
+        k3 = derivative(_advance(state, k2, 0.5), infusion, patient)
+        k4 = derivative(_advance(state, k3, 1.0), infusion, patient)
         g, x, i, d = (
             s + (a + 2 * b + 2 * c + e) / 6 for s, a, b, c, e in zip(state, k1, k2, k3, k4, strict=True)
         )
@@ -95,7 +95,7 @@ def advance(state: State, infusion: float, patient: Patient, minutes: int) -> St
     return state
 
 
-def _moved(state: State, slope: State, by: float) -> State:
+def _advance(state: State, slope: State, by: float) -> State:
     g, x, i, d = (s + by * k for s, k in zip(state, slope, strict=True))
     return g, x, i, d
 
@@ -174,7 +174,7 @@ class GlucoseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         }
         self._minute, self._dose = 0, 0.0
         self._on_board = self._patient.basal_infusion / 1000 * 60
-        self._sensor = self._last_sensor = self._measured()
+        self._sensor = self._last_sensor = self._measure()
         return self._observation(), {}
 
     def step(
@@ -190,12 +190,12 @@ class GlucoseEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self._dose = infusion * STEP_MINUTES
         self._on_board = self._on_board * math.exp(-STEP_MINUTES / 60) + self._dose
         glucose = self._state[0]
-        self._last_sensor, self._sensor = self._sensor, self._measured()
+        self._last_sensor, self._sensor = self._sensor, self._measure()
         reward = 1.0 - risk(max(glucose, 2.0)) / 36.0
         terminated = not 40.0 <= glucose <= 600.0
         return self._observation(), reward, terminated, False, {"glucose": glucose}
 
-    def _measured(self) -> float:
+    def _measure(self) -> float:
         """Sensor reading: the true value with 3 % noise."""
         return float(np.clip(self._state[0] * self.np_random.normal(1.0, 0.03), 0.0, 600.0))
 

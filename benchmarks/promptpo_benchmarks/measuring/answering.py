@@ -41,7 +41,7 @@ def write_prompts(folder: Path, rows: Sequence[Row]) -> None:
             file.write(json.dumps({"n": n, "characters": len(text), **row}) + "\n")
 
 
-def answered(folder: Path) -> Iterator[tuple[Row, str | None]]:
+def read_answers(folder: Path) -> Iterator[tuple[Row, str | None]]:
     """Rows whose DIR/q/NNNN.answer is there, each with the answer's program; None where it has none."""
     with lzma.open(folder / INDEX, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -51,7 +51,7 @@ def answered(folder: Path) -> Iterator[tuple[Row, str | None]]:
                 yield row, None if found.problem else found.source
 
 
-def told_rows(folder: Path, rows: Sequence[Row], table: Callable[[Sequence[Row]], Sequence[str]]) -> None:
+def report_rows(folder: Path, rows: Sequence[Row], table: Callable[[Sequence[Row]], Sequence[str]]) -> None:
     """Write DIR/rows.jsonl, and print the table of it."""
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     print("\n".join(table(rows)))

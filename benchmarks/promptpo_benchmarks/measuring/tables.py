@@ -11,7 +11,7 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def aligned(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def align_columns(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """The same as aligned columns of text."""
     rows = [header, *lines]
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]

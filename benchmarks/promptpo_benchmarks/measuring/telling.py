@@ -9,7 +9,7 @@ from typing import Any
 from promptpo.errors import PromptPOError, UsageError
 
 
-def told(main: Callable[[], Any]) -> int:
+def run_command(main: Callable[[], Any]) -> int:
     """Run a command; 2 where it was used wrongly, 1 where it failed, with the sentence on standard error."""
     try:
         main()

@@ -1,1 +1,1 @@
-"""What a benchmark shows: sections and figures, as Markdown and as one page."""
+"""The report of a benchmark: sections and figures, as Markdown and as one page."""

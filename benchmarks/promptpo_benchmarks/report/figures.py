@@ -77,7 +77,7 @@ def drawing() -> Iterator[Any]:
         plt.close("all")
 
 
-def saved(figure: Any) -> Drawing:
+def render_figure(figure: Any) -> Drawing:
     """A finished figure in both forms."""
     text, picture = io.StringIO(), io.BytesIO()
     figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
@@ -115,7 +115,7 @@ def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: 
         figure.supylabel("best mean return on validation seeds", fontsize=9)
         _legend(figure, plt, styles)
         figure.tight_layout()
-        return saved(figure)
+        return render_figure(figure)
 
 
 def _drawable(curve: Sequence[Point], axis: str) -> bool:
@@ -181,7 +181,7 @@ def profiles(summary: Summary) -> Drawing | None:
         panel.set_ylabel("share of runs with a score above t")
         panel.set_ylim(-0.02, 1.02)
         panel.legend(frameon=False, fontsize=8)
-        return saved(figure)
+        return render_figure(figure)
 
 
 def cost_against_score(
@@ -207,7 +207,7 @@ def cost_against_score(
             {name: styles[name] for name in columns if any(r.cell.column == name for r, _ in found)},
         )
         figure.tight_layout()
-        return saved(figure)
+        return render_figure(figure)
 
 
 _COSTS: Mapping[str, Callable[[FinishedCell], float]] = {

@@ -35,7 +35,7 @@ class Reference:
 
 
 @lru_cache
-def known_references(folder: Path = FOLDER) -> tuple[Reference, ...]:
+def load_references(folder: Path = FOLDER) -> tuple[Reference, ...]:
     """All references, by file name.
 
     Raises:
@@ -53,6 +53,6 @@ def known_references(folder: Path = FOLDER) -> tuple[Reference, ...]:
     return tuple(found)
 
 
-def published_for(task: str) -> list[tuple[Reference, Mapping[str, float]]]:
+def references_for(task: str) -> list[tuple[Reference, Mapping[str, float]]]:
     """The references that have a score for a task, with their scores."""
-    return [(r, r.scores[task]) for r in known_references() if task in r.scores]
+    return [(r, r.scores[task]) for r in load_references() if task in r.scores]

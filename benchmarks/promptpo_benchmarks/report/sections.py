@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from promptpo_benchmarks.report import figures
-from promptpo_benchmarks.report.references import known_references, published_for
+from promptpo_benchmarks.report.references import load_references, references_for
 from promptpo_benchmarks.runner.methods import METHODS
 from promptpo_benchmarks.runner.processes import FailedCell
 from promptpo_benchmarks.statistics.anchors import Anchors
 from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Estimated
 from promptpo_benchmarks.statistics.rows import FinishedCell
-from promptpo_benchmarks.statistics.summary import Comparison, Summary, best_rows, normalised
+from promptpo_benchmarks.statistics.summary import Comparison, Summary, best_rows, normalize_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ def sections(
         _curves(rows, summary),
         _candidates(summary),
         _policies(rows, summary),
-        _failed(failures, rows),
-        _published(summary.tasks),
+        _failures_section(failures, rows),
+        _published_section(summary.tasks),
         _anchors(summary.tasks, anchors),
         _versions(rows),
     ]
@@ -165,7 +165,7 @@ def _partial(comparison: Comparison) -> ReportSection:
 
 
 def _comparison(comparison: Comparison) -> tuple[list[str], list[ReportTable]]:
-    """What columns come to on the tasks that they share, in words and tables."""
+    """Compare columns on the tasks they share, in words and tables."""
     left = [f"{task} ({reason})" for task, reason in comparison.left_out.items()]
     text = [f"Left out of the aggregates: {'; '.join(left)}."] if left else []
     if not comparison.aggregates:
@@ -191,7 +191,7 @@ def _comparison(comparison: Comparison) -> tuple[list[str], list[ReportTable]]:
 def _costs(rows: Sequence[FinishedCell], summary: Summary, anchors: Mapping[str, Anchors]) -> ReportSection:
     def normalise(row: FinishedCell) -> float | None:
         known = anchors.get(row.cell.task.label)
-        return None if known is None else normalised(row, known)
+        return None if known is None else normalize_run(row, known)
 
     table = []
     for column in summary.columns:
@@ -228,7 +228,7 @@ def _costs(rows: Sequence[FinishedCell], summary: Summary, anchors: Mapping[str,
 
 
 def _acting(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
-    """What an episode takes once there is a policy: only where a model acts, since else nobody pays for acting."""
+    """Report the costs of an episode for methods in which a model acts; acting costs nothing elsewhere."""
     if not any(row.acting is not None and row.acting["calls"] for row in rows):
         return ReportSection("What an episode costs")
     table = []
@@ -251,7 +251,7 @@ def _acting(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
 
 
 def _mean(found: Sequence[Mapping[str, float | None]], name: str) -> str:
-    values = [value for one in found if (value := one[name]) is not None]
+    values = [value for row in found if (value := row[name]) is not None]
     return f"{sum(values) / len(values):,.4g}" if len(values) == len(found) else "unknown"
 
 
@@ -306,7 +306,7 @@ def _policies(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
     )
 
 
-def _failed(failures: Sequence[FailedCell], rows: Sequence[FinishedCell]) -> ReportSection:
+def _failures_section(failures: Sequence[FailedCell], rows: Sequence[FinishedCell]) -> ReportSection:
     table = [(f.cell, str(f.code), f.message) for f in failures]
     table += [(row.cell.name, "0", row.failure) for row in rows if row.failure]
     return ReportSection(
@@ -314,14 +314,14 @@ def _failed(failures: Sequence[FailedCell], rows: Sequence[FinishedCell]) -> Rep
     )
 
 
-def _published(tasks: Sequence[str]) -> ReportSection:
+def _published_section(tasks: Sequence[str]) -> ReportSection:
     table, used = [], []
     for task in tasks:
-        for reference, scores in published_for(task):
+        for reference, scores in references_for(task):
             used.append(reference)
             table += [(task, method, number(score), reference.title) for method, score in scores.items()]
-    claims = [r for r in known_references() if r.claims]
-    used = [r for r in known_references() if r in used]
+    claims = [r for r in load_references() if r.claims]
+    used = [r for r in load_references() if r in used]
     text = [
         "Published numbers, obtained by others under other conditions. They are not in any aggregate above.",
         *(f"{r.title}. {r.protocol} {r.caution} Source: {r.source}." for r in used),

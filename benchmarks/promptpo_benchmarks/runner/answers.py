@@ -31,7 +31,7 @@ class AnswerCap:
     def __init__(self, cells: Sequence[Cell], suite: Suite, budget: CellBudget) -> None:
         self._suite, self._budget = suite, budget
         self._lock = threading.Lock()
-        self._asked = {cell.name: asked(cell) for cell in cells if cell.model} if budget.calls else {}
+        self._asked = {cell.name: count_answers(cell) for cell in cells if cell.model} if budget.calls else {}
         self._granted: dict[str, int] = {}
 
     def grant(self, cell: Cell) -> int | None:
@@ -53,10 +53,10 @@ class AnswerCap:
     def settle(self, cell: Cell) -> None:
         """A cell has ended: what it did not use is free again."""
         if self._granted.pop(cell.name, None) is not None:
-            self._asked[cell.name] = asked(cell)
+            self._asked[cell.name] = count_answers(cell)
 
 
-def asked(cell: Cell) -> int:
+def count_answers(cell: Cell) -> int:
     """Answers that a cell has on disk."""
     try:
         return len(read_state(cell.directory).told["completion"])

@@ -1,4 +1,4 @@
-"""What a benchmark will take before it starts: steps, calls, tokens, dollars, hours."""
+"""Estimates for a benchmark before it starts: steps, calls, tokens, dollars, hours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEARNING_STEPS_PER_SECOND: Mapping[str, float] = {
 """Of one core with small networks, as the recorded tables have them (benchmarks/results); TQC's is taken to be SAC's."""
 START_SECONDS = 5.0
 """What a process takes before its first step and after its last: imports, looking at the environment, the result."""
-LOOKS = 21
+VALIDATIONS = 21
 VALIDATION_EPISODES = 20
 """How often a learner is looked at, each time with so many episodes that its ``--steps`` do not have."""
 PROBE_STEPS = 300
@@ -73,7 +73,7 @@ class Pace:
 
 
 def estimate(suite: Suite, cells: Sequence[Cell], budget: CellBudget) -> list[ColumnEstimate]:
-    """What the cells that have no result yet may take, column by column."""
+    """Estimate what the unfinished cells may take, by column."""
     paces: dict[str, Pace] = {}
     columns: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -131,7 +131,7 @@ def _column(
         test = (budget.test_episodes or suite.test_episodes) * speed.horizon
         looks = 0
         if cell.method.kind == "baseline" and not acts:
-            looks = (LOOKS if cell.method.learns else 1) * VALIDATION_EPISODES * speed.horizon
+            looks = (VALIDATIONS if cell.method.learns else 1) * VALIDATION_EPISODES * speed.horizon
         steps += train + looks + test
         calls += test if acts else calls_of(cell, suite, budget)
         seconds += START_SECONDS + (train + looks + test) / speed.steps_per_second
@@ -155,7 +155,7 @@ def _column(
 
 
 def _each(cell: Cell, budgets: Sequence[int]) -> str:
-    """What the steps of the suite are for a method: all but the test, training alone, or nothing."""
+    """Say which steps of a method the suite's budget counts: all but the test, training alone, or none."""
     if not cell.method.learns:
         return "none"
     least, most = min(budgets), max(budgets)

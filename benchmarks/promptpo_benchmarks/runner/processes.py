@@ -87,7 +87,7 @@ class CellRunner:
         self._answers = AnswerCap(cells, self._suite, self._budget)
         failures: dict[str, FailedCell] = {}
         with ThreadPoolExecutor(self._jobs) as pool, _terminable():
-            futures = {pool.submit(self._one, cell): cell for cell in todo}
+            futures = {pool.submit(self._run_cell, cell): cell for cell in todo}
             try:
                 for done, future in enumerate(as_completed(futures), start=1):
                     cell, failure = futures[future], future.result()
@@ -100,7 +100,7 @@ class CellRunner:
                 raise
         return [failures[cell.name] for cell in cells if cell.name in failures]
 
-    def _one(self, cell: Cell) -> FailedCell | None:
+    def _run_cell(self, cell: Cell) -> FailedCell | None:
         if self._stopped:
             return None
         calls = self._answers.grant(cell)
@@ -118,8 +118,8 @@ class CellRunner:
                 # A cell that goes on alone would keep the next pass out of its run.
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - one system call, no lock
             )
-            with self._registered(process):
-                in_time = _ended(process, limit)
+            with self._register(process):
+                in_time = _wait_or_kill(process, limit)
         self._answers.settle(cell)
         if cell.result is not None:
             return None
@@ -127,7 +127,7 @@ class CellRunner:
         return FailedCell(cell.name, process.returncode, message, str(cell.log))
 
     @contextmanager
-    def _registered(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+    def _register(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
         with self._lock:
             self._running.add(process)
         try:
@@ -144,7 +144,7 @@ class CellRunner:
         for process in running:
             process.send_signal(signal.SIGINT)
         for process in running:
-            _ended(process, GRACE_SECONDS)
+            _wait_or_kill(process, GRACE_SECONDS)
 
 
 @contextmanager
@@ -160,7 +160,7 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-def _ended(process: subprocess.Popen[bytes], limit: float | None) -> bool:
+def _wait_or_kill(process: subprocess.Popen[bytes], limit: float | None) -> bool:
     """Wait for a process; after the limit, kill it with all that it has started and return False."""
     try:
         process.wait(limit)
@@ -179,7 +179,7 @@ def write_failures(root: Path, failures: Sequence[FailedCell]) -> None:
 
 
 def read_failures(root: Path) -> list[FailedCell]:
-    """What `write_failures` wrote; empty where it never did.
+    """Read the failures that `write_failures` wrote; empty if it never did.
 
     Raises:
         RunError: The file is damaged.

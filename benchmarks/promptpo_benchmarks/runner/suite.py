@@ -85,7 +85,7 @@ class Suite:
         return task.label in self.only.get(method, (task.label,))
 
     def score_of(self, task: SuiteTask) -> Score:
-        """What counts for a task."""
+        """Return the score by which a task is judged."""
         return task.score or self.score
 
     def steps_of(self, task: SuiteTask) -> int:
@@ -147,7 +147,7 @@ def load_suite(name: str) -> Suite:
         ) from error
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise UsageError(f"{path} does not describe a suite: {_first(error)}.") from error
-    return _checked(suite, path)
+    return _check(suite, path)
 
 
 def _only_known(table: Mapping[str, Any], kind: type, path: Path) -> None:
@@ -157,7 +157,7 @@ def _only_known(table: Mapping[str, Any], kind: type, path: Path) -> None:
             raise UsageError(f"{path}: a {kind.__name__} has no {key!r}; it has {', '.join(known)}.")
 
 
-def _checked(suite: Suite, path: Path) -> Suite:
+def _check(suite: Suite, path: Path) -> Suite:
     labels = [task.label for task in suite.tasks]
     if not labels:
         raise UsageError(f"{path} has no tasks.")

@@ -16,18 +16,18 @@ Runs = Mapping[str, Sequence[float]]
 """Task to the normalised score of each run."""
 
 
-def chance_of_improvement(one: Runs, other: Runs) -> Estimated:
-    """How probable it is that a run of the one beats a run of the other, on a task of this kind.
+def chance_of_improvement(runs: Runs, other: Runs) -> Estimated:
+    """Probability that a run of one method beats a run of the other, on a task of this kind.
 
     Args:
-        one: Runs of one method.
-        other: Runs of another; tasks that both have count.
+        runs: Runs of one method.
+        other: Runs of the other; tasks that both have count.
 
     Raises:
         ValueError: They share no task.
     """
     return _over_tasks(
-        [_wins(one[task], other[task]) for task in shared(one, other)], lambda x: float(np.mean(x))
+        [_wins(runs[task], other[task]) for task in common_tasks(runs, other)], lambda x: float(np.mean(x))
     )
 
 
@@ -40,13 +40,13 @@ def iqm_across(runs: Runs) -> Estimated:
     return _over_tasks([float(np.mean(scores)) for scores in runs.values()], iqm)
 
 
-def iqm_lead(one: Runs, other: Runs) -> Estimated:
-    """How far the interquartile mean of the one is above that of the other, the same tasks drawn for both.
+def iqm_lead(runs: Runs, other: Runs) -> Estimated:
+    """Difference of the interquartile means of two methods, with the same tasks drawn for both.
 
     Raises:
         ValueError: They share no task.
     """
-    pairs = [(float(np.mean(one[task])), float(np.mean(other[task]))) for task in shared(one, other)]
+    pairs = [(float(np.mean(runs[task])), float(np.mean(other[task]))) for task in common_tasks(runs, other)]
     return _over_tasks(pairs, lambda x: iqm(x[:, 0]) - iqm(x[:, 1]))
 
 
@@ -63,13 +63,13 @@ def mean_lead(differences: Runs) -> Estimated:
     return _over_tasks(means, lambda x: float(np.mean(x)))
 
 
-def shared(one: Runs, other: Runs) -> list[str]:
+def common_tasks(runs: Runs, other: Runs) -> list[str]:
     """Tasks that both have."""
-    return [task for task in one if task in other]
+    return [task for task in runs if task in other]
 
 
-def _wins(one: Sequence[float], other: Sequence[float]) -> float:
-    difference = np.subtract.outer(np.asarray(one), np.asarray(other))
+def _wins(scores: Sequence[float], other: Sequence[float]) -> float:
+    difference = np.subtract.outer(np.asarray(scores), np.asarray(other))
     return float(((difference > 0) + 0.5 * (difference == 0)).mean())
 
 

@@ -30,7 +30,7 @@ class Anchors:
     low_source: str
     high_source: str
 
-    def normalised(self, score: float) -> float:
+    def normalize(self, score: float) -> float:
         """0 at `low`, 1 at `high`; may be beyond both."""
         return (score - self.low) / (self.high - self.low)
 
@@ -45,13 +45,13 @@ def anchors_of(kinds: Mapping[str, Score]) -> dict[str, Anchors]:
     Args:
         kinds: Task label to what counts on it.
     """
-    known = known_anchors()
+    known = load_anchors()
     found = {task: SUCCESS if kind == "success" else known.get(task) for task, kind in kinds.items()}
     return {task: pair for task, pair in found.items() if pair is not None}
 
 
 @lru_cache
-def known_anchors(path: Path = TABLE) -> Mapping[str, Anchors]:
+def load_anchors(path: Path = TABLE) -> Mapping[str, Anchors]:
     """Task label to the anchors of its return.
 
     Raises:

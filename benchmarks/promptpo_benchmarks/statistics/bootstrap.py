@@ -57,21 +57,21 @@ def profile(scores: Scores, thresholds: Sequence[float]) -> Scores:
 
 def interval(scores: Scores, statistic: Callable[[Scores], float]) -> Estimated:
     """A statistic of a score matrix with its stratified bootstrap interval."""
-    return _summed_up(statistic(scores), [statistic(drawn) for drawn in _resampled(scores)])
+    return _summarize(statistic(scores), [statistic(drawn) for drawn in _resample(scores)])
 
 
 def improvement_interval(scores: Scores, others: Scores) -> Estimated:
     """`probability_of_improvement` with its stratified bootstrap interval."""
     draws = [
         probability_of_improvement(a, b)
-        for a, b in zip(_resampled(scores), _resampled(others, seed=1), strict=True)
+        for a, b in zip(_resample(scores), _resample(others, seed=1), strict=True)
     ]
-    return _summed_up(probability_of_improvement(scores, others), draws)
+    return _summarize(probability_of_improvement(scores, others), draws)
 
 
 def profile_band(scores: Scores, thresholds: Sequence[float]) -> tuple[Scores, Scores]:
     """Lower and upper 95 % bootstrap bounds of `profile`, point by point."""
-    draws = np.array([profile(drawn, thresholds) for drawn in _resampled(scores)])
+    draws = np.array([profile(drawn, thresholds) for drawn in _resample(scores)])
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return low, high
 
@@ -92,7 +92,7 @@ def mean_interval(runs: Sequence[Sequence[float]]) -> Estimated:
     else:
         per_run = [rng.choice(np.asarray(run), (REPETITIONS, len(run))).mean(axis=1) for run in runs]
         draws = np.mean(per_run, axis=0)
-    return _summed_up(float(means.mean()), draws.tolist())
+    return _summarize(float(means.mean()), draws.tolist())
 
 
 MANY_RUNS = 3
@@ -120,13 +120,13 @@ def complete(columns: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[list
     return tasks, matrices
 
 
-def _resampled(scores: Scores, seed: int = 0) -> list[Scores]:
+def _resample(scores: Scores, seed: int = 0) -> list[Scores]:
     rng = np.random.default_rng(seed)
     runs, tasks = scores.shape
     picks = rng.integers(0, runs, (REPETITIONS, runs, tasks))
     return [np.take_along_axis(scores, pick, axis=0) for pick in picks]
 
 
-def _summed_up(value: float, draws: Sequence[float]) -> Estimated:
+def _summarize(value: float, draws: Sequence[float]) -> Estimated:
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimated(value, float(low), float(high))

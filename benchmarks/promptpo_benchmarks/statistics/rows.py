@@ -79,7 +79,7 @@ class FinishedCell:
         test = self.content.get("test")
         if not test:
             return "no policy ran"
-        failed = _failed_episodes(test)
+        failed = _count_failed_episodes(test)
         if not failed and self.values:
             return ""
         said = str(test.get("failure") or test["outcome"])
@@ -109,15 +109,15 @@ class FinishedCell:
         return float(self.llm.get("cost_usd", 0.0))
 
 
-ENOUGH = 0.95
+SUFFICIENT_SCORE = 0.95
 """Normalised score from which a policy is sufficient."""
 
 
-def reached(row: FinishedCell, anchors: Anchors) -> Point | None:
+def first_sufficient(row: FinishedCell, anchors: Anchors) -> Point | None:
     """The first point of a run's learning curve that is sufficient, on validation seeds; None where none is."""
     for point in row.curve:
         score = point.value if row.kind == "return" else point.success
-        if score is not None and anchors.normalised(score) >= ENOUGH:
+        if score is not None and anchors.normalize(score) >= SUFFICIENT_SCORE:
             return point
     return None
 
@@ -131,7 +131,7 @@ def _row(suite: Suite, cell: Cell, content: Mapping[str, Any]) -> FinishedCell:
     kind = suite.score_of(cell.task)
     values = _values(content.get("test"), kind)
     if cell.method.kind != "optimize":
-        return FinishedCell(cell, kind, values, content, _recorded(content), {}, content.get("per_episode"))
+        return FinishedCell(cell, kind, values, content, _read_curve(content), {}, content.get("per_episode"))
     return FinishedCell(cell, kind, values, content, *_from_journal(cell))
 
 
@@ -141,7 +141,7 @@ def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
         return ()
     if kind == "success":
         if test["success_rate"] is None:
-            return (0.0,) * _failed_episodes(test)  # an episode that failed is none that succeeded
+            return (0.0,) * _count_failed_episodes(test)  # an episode that failed is none that succeeded
         episodes = int(test["episodes"])
         successes = round(float(test["success_rate"]) * episodes)
         return (1.0,) * successes + (0.0,) * (episodes - successes)
@@ -150,11 +150,11 @@ def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
     if not finished or mean is None:
         return ()
     if not math.isclose(math.fsum(finished) / len(finished), mean, rel_tol=1e-9, abs_tol=1e-9):
-        finished += [min(finished)] * _failed_episodes(test)  # the mean counts them, the list does not
+        finished += [min(finished)] * _count_failed_episodes(test)  # the mean counts them, the list does not
     return tuple(finished)
 
 
-def _failed_episodes(test: Mapping[str, Any]) -> int:
+def _count_failed_episodes(test: Mapping[str, Any]) -> int:
     """Held-out episodes that the policy failed in; older results tell only that there was one."""
     return int(test.get("failed_episodes", test["outcome"] != "ok"))
 
@@ -175,14 +175,14 @@ def _from_journal(
             "cost_usd": 0.0,
         }
     curve = tuple(
-        Point(s.steps, s.seconds, s.usd, one.mean_return, s.calls, one.success_rate)
-        for s, one in state.best_so_far
+        Point(s.steps, s.seconds, s.usd, score.mean_return, s.calls, score.success_rate)
+        for s, score in state.best_so_far
     )
     outcomes: Counter[str] = Counter(candidate.attempt.evaluation.outcome for candidate in state.candidates)
     return curve, outcomes, acting
 
 
-def _recorded(content: Mapping[str, Any]) -> tuple[Point, ...]:
+def _read_curve(content: Mapping[str, Any]) -> tuple[Point, ...]:
     """The learning curve that a baseline wrote into its result: its best validation so far."""
     points: list[Point] = []
     for entry in content.get("curve") or ():
@@ -214,7 +214,7 @@ def _flat(row: FinishedCell, root: Path, anchors: Anchors | None) -> dict[str, A
     content, cell = row.content, row.cell
     test, llm = content.get("test") or {}, row.llm
     spread = mean_interval([row.values]) if row.values else None
-    enough = reached(row, anchors) if anchors is not None else None
+    enough = first_sufficient(row, anchors) if anchors is not None else None
     return {
         "task": cell.task.label,
         "method": cell.method.name,

@@ -111,20 +111,20 @@ def summarise(
         cells={
             key: mean_interval(values)
             for key, group in grouped.items()
-            if all(values := [_counted(row, anchors.get(key[0])) for row in group])
+            if all(values := [_held_out_scores(row, anchors.get(key[0])) for row in group])
         },
         runs={key: len(group) for key, group in grouped.items()},
         failed={key: n for key, group in grouped.items() if (n := sum(bool(row.failure) for row in group))},
-        overall=_compared(everywhere, everywhere, tasks, grouped, anchors),
+        overall=_compare(everywhere, everywhere, tasks, grouped, anchors),
         partial=tuple(
-            _compared(tuple(some), (*everywhere, *some), theirs, grouped, anchors)
+            _compare(tuple(some), (*everywhere, *some), theirs, grouped, anchors)
             for theirs, some in partly.items()
         ),
         outcomes=_outcomes(rows),
     )
 
 
-def _compared(
+def _compare(
     chosen: tuple[str, ...],
     columns: Sequence[str],
     tasks: Sequence[str],
@@ -134,7 +134,7 @@ def _compared(
     left_out = {t: r for t in tasks if (r := _why_left_out(t, columns, grouped, anchors))}
     by_task = {
         column: {
-            task: [normalised(row, anchors[task]) for row in grouped[task, column]]
+            task: [normalize_run(row, anchors[task]) for row in grouped[task, column]]
             for task in tasks
             if task not in left_out
         }
@@ -155,15 +155,15 @@ def _compared(
     )
 
 
-def normalised(row: FinishedCell, anchors: Anchors) -> float:
-    """What a run counts: at most `FLOOR` where its policy failed in the final test, which is never left out."""
+def normalize_run(row: FinishedCell, anchors: Anchors) -> float:
+    """Normalised score of a run: at most `FLOOR` if its policy failed in the final test, which is never left out."""
     if not row.values:
         return FLOOR
-    value = anchors.normalised(row.score)
+    value = anchors.normalize(row.score)
     return min(value, FLOOR) if row.failure else value
 
 
-def _counted(row: FinishedCell, anchors: Anchors | None) -> tuple[float, ...]:
+def _held_out_scores(row: FinishedCell, anchors: Anchors | None) -> tuple[float, ...]:
     """Held-out scores of a run; the low anchor where it has none; empty where that is not known either."""
     return row.values or ((anchors.low,) if anchors else ())
 

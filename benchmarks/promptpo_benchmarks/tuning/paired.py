@@ -26,8 +26,8 @@ from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.run.records import Seeds
 from promptpo.search.tuning import Start, Tuning
-from promptpo_benchmarks.measuring.telling import told
-from promptpo_benchmarks.tuning.plain import tuned
+from promptpo_benchmarks.measuring.telling import run_command
+from promptpo_benchmarks.tuning.plain import tune
 from promptpo_sandbox import Sandbox, Trial
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _plain(
         return rollout
 
     rng = np.random.default_rng(seed)
-    found = tuned(
+    found = tune(
         start.program,
         roll,
         lambda first, n: seeds.train(n, start=first),
@@ -223,8 +223,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.report:
         print("\n\n".join(report(rows, budget) for budget in sorted({row["budget"] for row in rows})))
         return
-    for one in options.set:
-        overridden(one)
+    for setting in options.set:
+        overridden(setting)
     known = {(row["label"], row["env"], row["budget"], row["seed"]) for row in rows}
     options.out.parent.mkdir(parents=True, exist_ok=True)
     for seed in range(options.first_seed, options.first_seed + options.seeds):
@@ -238,4 +238,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(told(main))
+    sys.exit(run_command(main))

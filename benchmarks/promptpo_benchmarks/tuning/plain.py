@@ -21,7 +21,7 @@ PARTS = ((4, 0.70, 0.2), (1, 0.85, 0.1))
 """Each search: the part of an episode that is played, the share of the steps at which it ends, its first step."""
 
 
-def tuned(
+def tune(
     program: Program,
     roll: Callable[[Sequence[Trial]], Rollout],
     seeds: Callable[[int, int], Sequence[int]],
@@ -48,8 +48,10 @@ def tuned(
         for vector in vectors:
             rollout = roll([Trial(start, space.decode(vector), length) for start in starts])
             spent += rollout.steps
-            failed = any(one.failure is not None for one in rollout.episodes)
-            returns.append(-1e9 if failed else statistics.fmean(one.return_ for one in rollout.episodes))
+            failed = any(episode.failure is not None for episode in rollout.episodes)
+            returns.append(
+                -1e9 if failed else statistics.fmean(episode.return_ for episode in rollout.episodes)
+            )
         return returns
 
     place = space.encode(space.defaults)
@@ -57,9 +59,9 @@ def tuned(
     for part, share, width in PARTS:
         search, best, top = evolution_strategy(place, width, rng), None, -math.inf
         while spent < share * steps:
-            asked = [np.asarray(one) for one in search.ask()]
-            got = means([one[: len(space)] for one in asked], 1, horizon // part)
-            search.tell(asked, [-one for one in got])
+            asked = [np.asarray(vector) for vector in search.ask()]
+            got = means([vector[: len(space)] for vector in asked], 1, horizon // part)
+            search.tell(asked, [-score for score in got])
             if max(got) > top:
                 top, best = max(got), asked[int(np.argmax(got))][: len(space)]
         place = np.clip(np.asarray(search.result.xfavorite)[: len(space)], 0, 1)

@@ -1,4 +1,4 @@
-"""What mechanisms are worth: `python -m promptpo_benchmarks.worth`, which prints the table of what was measured.
+"""Measure mechanisms: `python -m promptpo_benchmarks.worth` prints the table of ablations.
 
 `--label NAME` measures first: recorded runs heard again and program search without a model, by the code at hand or by
 that of another checkout (`--python "/path/to/its/python"`), since a mechanism that is gone is in an earlier revision
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             (row["task"], digest): score for row in rows for digest, score in row["judged"].items()
         }
         known = {row["case"] for row in rows if row["label"] == options.label}
-        switches = [word for one in options.option for word in ("--option", one)]
+        switches = [word for option in options.option for word in ("--option", option)]
         for case in chosen:
             if case.name not in known:
                 row = {"label": options.label, "case": case.name}

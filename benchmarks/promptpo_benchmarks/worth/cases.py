@@ -1,4 +1,4 @@
-"""What every version of the code is put through: recorded runs heard again, and program search without a model."""
+"""The cases that every version of the code is run on: replayed recordings, and program search without a model."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class WorthCase:
 
 def cases() -> list[WorthCase]:
     """All of them."""
-    return [*_recorded(), *_searched()]
+    return [*_replay_cases(), *_search_cases()]
 
 
-def _recorded() -> Iterator[WorthCase]:
+def _replay_cases() -> Iterator[WorthCase]:
     suite = load_suite("proof")
     for method in HEARD:
         rounds, samples = samples_of(METHODS[method], suite, CellBudget())
@@ -64,7 +64,7 @@ def _recorded() -> Iterator[WorthCase]:
                 yield WorthCase(f"{task.slug}--{method}", task, options, path, success)
 
 
-def _searched() -> Iterator[WorthCase]:
+def _search_cases() -> Iterator[WorthCase]:
     for seed in range(3):
         for env in SEARCHED:
             options = ("--rounds", "3", "-n", "4", "--seed", str(seed))

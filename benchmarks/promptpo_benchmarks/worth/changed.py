@@ -1,4 +1,4 @@
-"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.search.racing.AHEAD": 2}' MODULE …`."""
+"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.search.judge.WORTH_SHARE": 0.01}' MODULE …`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import promptpo.search
 
 def change(values: Mapping[str, float]) -> None:
     """Give constants of `promptpo.search` other values, wherever a module has imported them."""
-    names = [one.name for one in pkgutil.walk_packages(promptpo.search.__path__, "promptpo.search.")]
+    names = [module.name for module in pkgutil.walk_packages(promptpo.search.__path__, "promptpo.search.")]
     modules = [importlib.import_module(name) for name in names]
     for path, value in values.items():
         module, _, name = path.rpartition(".")

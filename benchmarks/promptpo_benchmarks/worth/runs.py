@@ -19,7 +19,7 @@ from promptpo_benchmarks.worth.cases import STEPS, WorthCase
 FRESH, EPISODES = 900_000, 20
 """The first seed that all are judged on, and how many: none is a seed of a run."""
 
-LONGEST = 600.0
+RUN_LIMIT_SECONDS = 600.0
 """Seconds after which a run is given up and has no row; decides nothing else."""
 
 Judged = dict[tuple[str, str], float]
@@ -46,10 +46,10 @@ def measure(
         limits = f"--max-steps {STEPS} --test-episodes 1 --jobs 1 --no-film --quiet --json"
         words = [*command, "optimize", case.task.env, *case.options, *switches, *limits.split()]
         words += ["--model", model, "--out", str(run), "--env-kwargs", json.dumps(dict(case.task.kwargs))]
-        subprocess.run(words, cwd=folder, check=True, capture_output=True, timeout=LONGEST)
+        subprocess.run(words, cwd=folder, check=True, capture_output=True, timeout=RUN_LIMIT_SECONDS)
         result = json.loads((run / "result.json").read_text(encoding="utf-8"))
         bests = [*rounds(run), str((result.get("best") or {}).get("candidate", ""))]
-        digests = [_judged(case, run / "policies" / f"{best}.py", judged) for best in bests]
+        digests = [_score_policy(case, run / "policies" / f"{best}.py", judged) for best in bests]
     task = case.task.label
     return {
         "kind": case.kind, "task": task, "success": case.success, "bests": bests, "digests": digests,
@@ -65,7 +65,7 @@ def rounds(run: Path) -> list[str]:
     return [str(event["data"]["best"] or "") for event in events if event["kind"] == "round"]
 
 
-def _judged(case: WorthCase, policy: Path, judged: Judged) -> str:
+def _score_policy(case: WorthCase, policy: Path, judged: Judged) -> str:
     """The digest of a policy whose score on the fresh starts is known now; empty where none plays them."""
     if not policy.exists():
         return ""
@@ -77,6 +77,9 @@ def _judged(case: WorthCase, policy: Path, judged: Judged) -> str:
             return ""
         if not evaluation.episodes:
             return ""
-        each = [float(bool(one.success)) if case.success else one.return_ for one in evaluation.episodes]
+        each = [
+            float(bool(episode.success)) if case.success else episode.return_
+            for episode in evaluation.episodes
+        ]
         judged[key] = round(statistics.fmean(each), 6)
     return key[1]

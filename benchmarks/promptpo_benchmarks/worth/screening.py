@@ -1,4 +1,4 @@
-"""What single numbers of the search are worth, all of them in the same runs: `python -m promptpo_benchmarks.worth.screening`.
+"""Screen the numbers of the search, all in the same runs: `python -m promptpo_benchmarks.worth.screening`.
 
 In each run each constant that was not measured by itself has about half or twice its value, as a coin says (a two-level screening design, Plackett and
 Burman 1946, with random columns). So every run speaks of every constant. `--runs 40` adds runs; without it the effects of what is there are printed:
@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpo_benchmarks.statistics.anchors import known_anchors
+from promptpo_benchmarks.statistics.anchors import load_anchors
 from promptpo_benchmarks.tuning.paired import STRUCTURES
 from promptpo_benchmarks.worth.cases import RESULTS, cases
 from promptpo_benchmarks.worth.runs import Judged, measure
@@ -39,16 +39,16 @@ Row = dict[str, Any]
 
 def factors(kind: str) -> dict[str, tuple[float, float]]:
     """Each single number that a kind of run depends on and that is no definition, with its low and its high value."""
-    rooms = ("tuning/", "racing") if kind == "tuning" else ("",)
+    rooms = ("tuning/",) if kind == "tuning" else ("",)
     table = tomllib.loads(CONSTANTS.read_text(encoding="utf-8"))["constant"]
     found = {}
-    for one in table:
-        where = one["where"].partition("/search/")[2]
-        if where.startswith(rooms) and where and one["status"] != "definition":
-            value = number(one["value"])
+    for row in table:
+        where = row["where"].partition("/search/")[2]
+        if where.startswith(rooms) and where and row["status"] != "definition":
+            value = number(row["value"])
             if value is not None:
-                place = one["where"].removesuffix(".py").replace("/", ".")
-                found[f"{place}.{one['name']}"] = levels(value)
+                place = row["where"].removesuffix(".py").replace("/", ".")
+                found[f"{place}.{row['name']}"] = levels(value)
     return found
 
 
@@ -88,8 +88,8 @@ def run(kind: str, n: int) -> Row:
         subprocess.run([*changed, *words], check=True, capture_output=True)
         found = json.loads(out.read_text(encoding="utf-8"))
     task = STRUCTURES[name][0]
-    anchors = known_anchors()[f"{task.env_id}-continuous" if task.env_kwargs else task.env_id]
-    return row | {"task": name, "score": anchors.normalised(found["after"])}
+    anchors = load_anchors()[f"{task.env_id}-continuous" if task.env_kwargs else task.env_id]
+    return row | {"task": name, "score": anchors.normalize(found["after"])}
 
 
 def effects(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for kind in options.kinds:
         mine = [row for row in rows if row["kind"] == kind and "score" in row]
         print(f"{kind}: {len(mine)} runs; score at the high value less that at the low one")
-        for name, (effect, width) in sorted(effects(mine).items(), key=lambda one: -abs(one[1][0])):
+        for name, (effect, width) in sorted(effects(mine).items(), key=lambda item: -abs(item[1][0])):
             print(f"  {effect:+.3f} ± {width:.3f}  {name.removeprefix('promptpo.search.')}")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo_benchmarks.statistics.across_tasks import mean_lead
-from promptpo_benchmarks.statistics.anchors import SUCCESS, known_anchors
+from promptpo_benchmarks.statistics.anchors import SUCCESS, load_anchors
 from promptpo_benchmarks.tuning.paired import STRUCTURES
 
 MECHANISMS = Path(__file__).with_name("mechanisms.toml")
@@ -27,43 +27,45 @@ def table(rows: Sequence[Row]) -> str:
     code that has it and of the code that lacks it, or ``count``, a sentence.
     """
     lines = ["| mechanism | nodes | its absence | verdict |", "|---|--:|---|---|"]
-    for one in tomllib.loads(MECHANISMS.read_text(encoding="utf-8"))["mechanism"]:
-        effect = one.get("count") or told(rows, one["rows"], one["with"], one["without"])
-        lines.append(f"| {one['name']} | {one['nodes']:,} | {effect} | {one['verdict']} |")
+    for mechanism in tomllib.loads(MECHANISMS.read_text(encoding="utf-8"))["mechanism"]:
+        effect = mechanism.get("count") or describe_effect(
+            rows, mechanism["rows"], mechanism["with"], mechanism["without"]
+        )
+        lines.append(f"| {mechanism['name']} | {mechanism['nodes']:,} | {effect} | {mechanism['verdict']} |")
     return "\n".join(lines)
 
 
-def told(rows: Sequence[Row], kind: str, having: str, lacking: str) -> str:
-    """What the absence does, in words: at the end, after each round, and to the steps and calls."""
+def describe_effect(rows: Sequence[Row], kind: str, having: str, lacking: str) -> str:
+    """Describe the effect of an absence: at the end, after each round, and on steps and calls."""
     mine = [row for row in rows if row["label"] in {having, lacking} and _kind(row) == kind]
     pairs = list(_pairs(mine, having, lacking))
     if not pairs:
         return "not measured"
     if kind.startswith("tuning"):
-        return f"{_interval(tuned(pairs))} in {len(pairs)} pairs"
-    ends, rounds = ended(pairs), between(pairs)
+        return f"{_interval(tuning_differences(pairs))} in {len(pairs)} pairs"
+    ends, rounds = final_differences(pairs), mean_differences(pairs)
     words = f"{_interval(ends)} at the end, {_interval(rounds)} over the rounds, {len(pairs)} pairs"
     shares = [f"{_ratio(pairs, what):.0%} of the {what}" for what in ("steps", "calls") if _sum(pairs, what)]
     return f"{words}; {', '.join(shares)}"
 
 
-def ended(pairs: Sequence[tuple[Row, Row]]) -> Differences:
+def final_differences(pairs: Sequence[tuple[Row, Row]]) -> Differences:
     """Differences of what the runs ended with."""
     return _by_task(pairs, lambda row, _: scores(row)[-1])
 
 
-def between(pairs: Sequence[tuple[Row, Row]]) -> Differences:
+def mean_differences(pairs: Sequence[tuple[Row, Row]]) -> Differences:
     """Differences of the mean over the rounds; a run that ended early keeps what it has for the rounds that it saved."""
     return _by_task(pairs, lambda row, n: statistics.fmean([*scores(row), *[scores(row)[-1]] * n][:n]))
 
 
-def tuned(pairs: Sequence[tuple[Row, Row]]) -> Differences:
+def tuning_differences(pairs: Sequence[tuple[Row, Row]]) -> Differences:
     """Differences of what tuning alone ended with."""
     found: dict[str, list[float]] = defaultdict(list)
     for having, lacking in pairs:
         task = STRUCTURES[having["env"]][0]
-        anchors = known_anchors()[f"{task.env_id}-continuous" if task.env_kwargs else task.env_id]
-        found[task.env_id].append(anchors.normalised(lacking["after"]) - anchors.normalised(having["after"]))
+        anchors = load_anchors()[f"{task.env_id}-continuous" if task.env_kwargs else task.env_id]
+        found[task.env_id].append(anchors.normalize(lacking["after"]) - anchors.normalize(having["after"]))
     return found
 
 
@@ -77,9 +79,9 @@ def _by_task(pairs: Sequence[tuple[Row, Row]], value: Any) -> Differences:
 
 def scores(row: Row) -> list[float]:
     """Of the best after each round: normalised, and never below what random actions earn; the same for a round without a policy."""
-    anchors = SUCCESS if row["success"] else known_anchors()[row["task"]]
+    anchors = SUCCESS if row["success"] else load_anchors()[row["task"]]
     judged = row["judged"]
-    return [max(0.0, anchors.normalised(judged[digest])) if digest else 0.0 for digest in row["digests"]]
+    return [max(0.0, anchors.normalize(judged[digest])) if digest else 0.0 for digest in row["digests"]]
 
 
 def _pairs(rows: Sequence[Row], having: str, lacking: str) -> Iterator[tuple[Row, Row]]:

@@ -7,8 +7,10 @@ import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
@@ -130,13 +132,21 @@ class SimulatorSearch(Feature):
         begun = self._journal.find("real", "held1") is not None
         if not begun and self._journal.find("decision", "r1.where") is not None:
             return  # the run began without
-        spec = self._context.spec
-        reason = supports(spec.observation_space, spec.action_space)
+        reason = self._impossible()
         if reason:
-            self._say("supports", f"no simulator: {reason.rstrip('.')}")
+            self._say("supports", reason)
             return
         with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
             await self._search(history)
+
+    def _impossible(self) -> str:
+        """Why no simulator is asked for; empty where one is."""
+        spec = self._context.spec
+        if self._context.config.task.is_family:
+            return "no simulator: the task has several variants"
+        if pictures_in(spec.observation_space):
+            return "no simulator: observations are pictures"
+        return supports(spec.observation_space, spec.action_space)
 
     def _say(self, key: str, text: str) -> None:
         """Say in the journal what a step came to."""
@@ -157,7 +167,7 @@ class SimulatorSearch(Feature):
         self._say("written", self._quality(version))
         self._journal.once("decision", "s.version0", lambda: version.key)
         nothing = self._nothing(history)
-        programs, networks = await self._found(version, nothing, history)
+        programs, networks = await self._found(version, history)
         finalists = await self._decided(version, programs, networks, nothing, history)
         await self._recorded(finalists, programs, history)
 
@@ -182,7 +192,7 @@ class SimulatorSearch(Feature):
     # In the simulator
 
     async def _found(
-        self, version: Version, nothing: float, history: History
+        self, version: Version, history: History
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         simulation = self._simulators.simulation(version)
         untrained = trainable(simulation.observation_space, simulation.action_space)
@@ -194,7 +204,7 @@ class SimulatorSearch(Feature):
             for n, one in enumerate(programs):
                 self._say(f"{one.id}", f"{one.idea} Simulated return {number(one.value)}")
                 if not n:
-                    programs[0] = await self._programs.go_on(one, simulation, nothing)
+                    programs[0] = await self._programs.go_on(one, simulation)
             return sorted(programs, key=lambda one: -one.value)
 
         async def trained() -> list[TrainedNetwork]:
@@ -210,7 +220,7 @@ class SimulatorSearch(Feature):
             writing, training = group.create_task(written()), group.create_task(trained())
         programs, networks = writing.result(), training.result()
         if programs:
-            programs = await self._programs.grow(programs, simulation, nothing, next(iter(networks), None))
+            programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
             programs = await self._finished(programs, simulation)
         return programs, networks
 
@@ -242,7 +252,10 @@ class SimulatorSearch(Feature):
         decided: list[VerifiedPolicy] = []
         for n in range(MAX_REFITS + 1):
             most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
-            found: list[TunedProgram | TrainedNetwork] = [*programs[: most[0]], *networks[: most[1]]]
+            pairs = zip_longest(programs[: most[0]], networks[: most[1]])
+            found = [
+                one for pair in pairs for one in pair if one is not None
+            ]  # where steps pay for few, of both kinds
             latest = await self._played(found, n)
             decided += latest
             decided.sort(key=lambda one: -one.estimate(nothing))
@@ -252,7 +265,7 @@ class SimulatorSearch(Feature):
                 break
             short = [one for one in latest if one.disappoints(nothing)]
             version = await self._refitted(version, n + 1, short, history)
-            programs, networks = await self._gone_on(version, programs, networks, nothing, n + 1)
+            programs, networks = await self._gone_on(version, programs, networks, n + 1)
         return decided
 
     def _room(self, policies: int) -> int:
@@ -317,14 +330,10 @@ class SimulatorSearch(Feature):
         version: Version,
         programs: Sequence[TunedProgram],
         networks: Sequence[TrainedNetwork],
-        nothing: float,
         n: int,
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         simulation = self._simulators.simulation(version)
-        tuned = [
-            await self._programs.go_on(one, simulation, nothing, legs=1, name=f"refit{n}.")
-            for one in programs[:1]
-        ]
+        tuned = [await self._programs.go_on(one, simulation, f"refit{n}") for one in programs[:1]]
         return (
             [await self._programs.finish(one, simulation, prune=False) for one in tuned],
             [await self._networks.go_on(one, simulation, n) for one in networks[:1]],
@@ -360,7 +369,7 @@ class SimulatorSearch(Feature):
         if data is None:
             return {}
         candidate = Candidate(
-            NETWORK, data["source"], 0, digest=Program.parse(data["source"]).digest, origin=ORIGIN
+            NETWORK, data["source"], 0, digest=Program.parse(data["source"]).digest, origin="network"
         )
         evaluation = from_json(Evaluation, data["evaluation"])
         prose = f"A network that was trained in a simulator, which promised {number(data['simulated'])}."

@@ -36,11 +36,9 @@ FIRST_STARTS = 3
 TRIAL_LANES, TRIAL_STEPS = 9, 50
 """Short episodes that show whether a program runs at all."""
 
-LEG, MAX_LEGS = 3, 4
-"""The best goes on by legs of so many times as many simulated steps, while it gains."""
-
-LEG_GAIN = 0.02
-"""A leg that gains less than this share of what is above doing nothing is the last."""
+LONG_STEPS, GROWN_STEPS, LONG_STARTS = 8, 4, 2
+"""The best goes on for so many times as many simulated steps, and so does what it is grown to, from as many starts: a search that
+is cut into pieces forgets which numbers belong together."""
 
 LEAST_WIDTH = 0.05
 """Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
@@ -156,9 +154,10 @@ class ProgramSearch:
             )
             answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
             source = source if answer.problem else answer.source
-        search = Search(
-            simulation, source, self._seed, self._steps, FIRST_STARTS, widths=_widths(source, begun)
+        steps, starts = (
+            (self._steps, FIRST_STARTS) if begun is None else (GROWN_STEPS * self._steps, LONG_STARTS)
         )
+        search = Search(simulation, source, self._seed, steps, starts, widths=_widths(source, begun))
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
             return None
@@ -198,44 +197,29 @@ class ProgramSearch:
         except SimulatorFailedError:
             return None
 
-    async def go_on(
-        self,
-        program: TunedProgram,
-        simulation: Simulation,
-        nothing: float,
-        *,
-        legs: int = MAX_LEGS,
-        name: str = "on",
-    ) -> TunedProgram:
-        """A program with numbers that are tuned on, while that gains.
+    async def go_on(self, program: TunedProgram, simulation: Simulation, name: str = "on") -> TunedProgram:
+        """The program with numbers that are tuned on; as it was where that gains nothing in the same simulator.
 
         Args:
             program: To begin with.
             simulation: Where.
-            nothing: What doing nothing returns, or acting at random.
-            legs: At most.
-            name: Of the occasion, in the journal.
+            name: Of the occasion, in the journal; the simulator is another one but for "on".
         """
-        for leg in range(1, legs + 1):
-            if program.state is None:
-                break
-            steps = LEG * self._steps
-            work = Search(simulation, program.source, self._seed + leg, steps, 1, resume=(program.state,))
-            found = await self._search(f"{program.id}.{name}{leg}", work)
-            if found is None or found.failure is not None:
-                break
-            gain = found.value - program.value
-            if gain > 0 or name != "on":
-                program = replace(self._program(program.id, found, program.begun), moved=program.moved)
-            if gain < max(LEG_GAIN * abs(program.value - nothing), 2 * found.stderr):
-                break
-        return program
+        if program.state is None:
+            return program
+        states = (program.state,) * LONG_STARTS
+        work = Search(simulation, program.source, self._seed + 1, LONG_STEPS * self._steps, resume=states)
+        found = await self._search(f"{program.id}.{name}", work)
+        if found is None or not math.isfinite(found.value):
+            return program
+        if found.value <= program.value and name == "on":
+            return program
+        return replace(self._program(program.id, found, program.begun), moved=program.moved)
 
     async def grow(
         self,
         ranked: Sequence[TunedProgram],
         simulation: Simulation,
-        nothing: float,
         network: TrainedNetwork | None,
     ) -> list[TunedProgram]:
         """The programs with what the model makes of the best of them, best first."""
@@ -261,7 +245,6 @@ class ProgramSearch:
             grown = await self._tuned(f"g{n}", answer.source, simulation, best.state)
             if grown is None:
                 continue
-            grown = await self.go_on(grown, simulation, nothing)
             programs = sorted([*programs, grown], key=lambda one: -one.value)
         return programs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,9 @@ def simulator_system(context: SearchContext) -> str:
     return prompting.render(
         "simulator_system",
         spec=spec.text,
-        source=context.config.reveal == "source",
+        source=spec.revealed == "source",
         body="BODY = " in spec.text,
+        engine=importlib.util.find_spec("mujoco") is not None,
         horizon=context.horizon,
         goal=_goal(context),
         obs_lanes=in_lanes(spec.observation_space),
@@ -152,7 +154,7 @@ def policies_system(context: SearchContext) -> str:
     return prompting.render(
         "simulated_system",
         spec=spec.text,
-        source=context.config.reveal == "source",
+        source=spec.revealed == "source",
         horizon=context.horizon,
         goal=_goal(context),
         observation=_seen_by_policy(spec.observation_space),

@@ -18,7 +18,8 @@ from promptpo.simulator.contract import Simulation
 from promptpo.simulator.fit import Fit, FitResult
 from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.play import Play, SimulatedEpisodes, compare_worlds
-from promptpo.telling import experiments
+from promptpo.telling import experiments, limits, prompting
+from promptpo.telling.shortening import between_words
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
@@ -41,8 +42,21 @@ COMPARED_LANES = 32
 ENSEMBLE = 4
 """Vectors of numbers that are searched in at once where reality has shown that the form is in doubt."""
 
+MAX_LINES = 250
+"""Lines that a simulator is asked to keep to after an answer that was cut off."""
+
 KEEP = "KEEP:"
 """How an answer begins that sees nothing worth changing."""
+
+
+def _refusal(text: str) -> str:
+    """Why an answer brings no simulator, in its own words where it gives a reason."""
+    found = experiments.NONE.search(text)
+    return (
+        between_words(experiments.tidy(found[1]).rstrip("."), limits.IDEA)
+        if found is not None
+        else "the answer had no class Simulator in it"
+    )
 
 
 class Simulators:
@@ -96,11 +110,13 @@ class Simulators:
             return await self._learnt(history)
         question = prompts.simulator_request(self._context, episodes, history, MAX_REPAIRS)
         text = await self._ask(question)
-        if text is None:
-            return None
-        answer = answers.extract(text, class_name="Simulator")
-        if answer.problem:
-            self.declined = experiments.refusal(text) or f"the answer {answer.problem}"
+        answer = answers.extract(text or "", class_name="Simulator")
+        if text is not None and answer.problem and not experiments.NONE.search(text):
+            again = prompting.render("continue", what="had no class Simulator in it", shorter=MAX_LINES)
+            text = await self._ask(f"{question}\n{again}")
+            answer = answers.extract(text or "", class_name="Simulator")
+        if text is None or answer.problem:
+            self.declined = "the model did not answer" if text is None else _refusal(text)
             return None
         version = await self._tested(answer.source, history)
         return await self.corrected(version, history)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from promptpo.rollouts.results import record_of
-from promptpo.run.evidence import SMALL, Evidence
+from promptpo.run.evidence import Evidence
 from promptpo.run.records import Tuned
-from promptpo.search.racing import AHEAD, Course, Race
+from promptpo.run.returns import Returns, worth
 from promptpo.search.tuning.batches import WORST, Batch, Finalist, Purse, failed, score
 from promptpo.search.tuning.numbers import NumberSearch
 from promptpo_sandbox import Trial
@@ -17,6 +17,7 @@ from promptpo_sandbox import Trial
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from promptpo.rollouts.evaluation import EpisodeRecord
     from promptpo.search.tuning.batches import Score, SeedSource, Start
     from promptpo.search.tuning.tabular import TableSearch
     from promptpo_sandbox import Episode, Rollout
@@ -30,6 +31,9 @@ SEARCH, RACE = 0.88, 0.5
 
 LOOK, BLOCK, FINALISTS, LAST = 4, 3, 5, 20
 """Whole episodes of a look, of a step of the final choice, those that meet in it, and the most episodes of each."""
+
+SMALL = 0.001
+"""Expected gain of more episodes, as a share of the best's returns, below which the final choice is made."""
 
 PROOF, PROOF_SHARE = (1, 2, 3, 4, 5), 0.1
 """Whole episodes, look by look, by which a target counts as reached, and the most that all proofs take of the steps."""
@@ -236,20 +240,27 @@ class Tuning:
         if len(finalists) < 2:  # noqa: PLR2004 - no steps to choose with: whoever judges candidates does
             self._found = self._so_far(one) if len(found) > 1 else stays
             return
-        race = Race(
-            {str(i): Evidence() for i in range(len(finalists))},
-            Course(self._seeds(CHOICE_SEED, LAST), BLOCK, purse.left, first=True),
-            champion="" if self._thorough else "0",
+        played: dict[str, list[EpisodeRecord]] = {str(n): [] for n in range(len(finalists))}
+        alive, best, used = list(played), "0", 0
+        while used < LAST and purse.cost(BLOCK * len(alive)) <= purse.left and len(alive) > 1:
+            seeds = self._seeds(CHOICE_SEED + used, BLOCK)
+            used += BLOCK
+            rolled = yield from self._roll([(one, self._whole_of(finalists[int(n)], seeds)) for n in alive])
+            for n, episodes in zip(alive, rolled, strict=True):
+                if any(map(failed, episodes)):
+                    del played[n]
+                else:
+                    played[n] += [record_of(e) for e in episodes if e is not None]
+            model = Returns(worth(played))
+            best = max(model.programs, key=lambda n: model.of(n).mean, default="0")
+            size = SMALL * max((abs(e.return_) for e in played.get(best, ())), default=0.0)
+            open_ = [n for n in played if n != best and model.difference(n, best).gain > size]
+            unproven = best != "0" and "0" in played and not model.difference(best, "0").verdict
+            alive = [n for n in played if n == best or n in open_ or (n == "0" and unproven)]
+        better = best != "0" and (
+            self._thorough or "0" not in played or model.difference(best, "0").verdict > 0
         )
-        while wanted := race.ask():
-            batches = [self._whole_of(finalists[int(n)], starts) for n, starts in wanted.items()]
-            rolled = yield from self._roll([(one, batch) for batch in batches])
-            ran = [() if any(map(failed, part)) else filter(None, part) for part in rolled]
-            race.tell({n: list(map(record_of, part)) for n, part in zip(wanted, ran, strict=True)})
-        won, original = race.evidence.get(race.front, Evidence()), race.evidence["0"]
-        free = self._thorough or "0" not in race.alive
-        better = won.episodes and (free or won.against(original).verdict > 0)
-        self._found = (finalists[int(race.front)], won.mean_return) if better else stays
+        self._found = (finalists[int(best)], Evidence.of(played[best]).mean_return) if better else stays
 
     def _prove(self, one: Contestant, target: float) -> Steps[bool]:
         """Whole episodes of what may have reached the target; returns whether it has."""
@@ -306,10 +317,11 @@ class Tuning:
 
 
 def _gain(new: Evidence, old: Evidence) -> bool:
-    """Whether one is better beyond noise, and by what is worth a step."""
-    difference = new.against(old)
-    worth = abs(difference.mean) > SMALL * max(map(abs, old.returns)) or any(difference.successes)
-    return difference.beyond(AHEAD) > 0 and worth
+    """Whether one is better by more than the error of the difference."""
+    found = new.against(old)
+    if any(found.successes):
+        return sum(found.successes) > 0
+    return found.mean > max(0.0, found.standard_error) if len(found.returns) > 1 else found.mean > 0
 
 
 def _distinct(starts: Sequence[Start]) -> list[tuple[int, Start]]:

@@ -51,6 +51,7 @@ MODULES: dict[str, frozenset[str]] = {
     ),
     "json": frozenset({"loads"}),
     "looking": LOOKING,
+    "mechanism": frozenset({"Mechanism"}),
     "math": frozenset(
         """
         acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2 expm1
@@ -208,5 +209,9 @@ HINTS: dict[str, str] = {
 def allowed_modules() -> str:
     """The modules that a program may import, for a sentence: "numpy (with linalg, fft, random), math, ..."."""
     inner = [name.rpartition(".")[2] for name in ("numpy.linalg", "numpy.fft", "numpy.random")]
-    plain = [name for name in MODULES if "." not in name and name not in {"numpy", "looking", *ANNOTATIONS}]
+    plain = [
+        name
+        for name in MODULES
+        if "." not in name and name not in {"numpy", "looking", "mechanism", *ANNOTATIONS}
+    ]
     return ", ".join([f"numpy (with {', '.join(inner)})", *sorted(plain), "typing (annotations only)"])

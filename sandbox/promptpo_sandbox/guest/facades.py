@@ -27,7 +27,10 @@ MODULE_NAME = "policy"
 """What a program's module is called."""
 
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
-_OURS = {"looking": "promptpo_sandbox.guest.looking"}
+_OURS = {
+    "looking": "promptpo_sandbox.guest.looking",
+    "mechanism": "promptpo_sandbox.guest.mechanism",
+}
 """Modules that are part of the guest, by the names that policies import them by."""
 
 Make = Callable[[dict[str, Any]], "Facade"]

@@ -17,12 +17,12 @@ from promptpo_sandbox.arrays import assembled
 from promptpo_sandbox.guest.actions import Layout, sample
 from promptpo_sandbox.guest.errors import ContractError
 from promptpo_sandbox.guest.facades import MODULE_NAME
+from promptpo_sandbox.guest.values import MAX_REWARD
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Lanes: TypeAlias = tuple[Array, Array, Array]
 """Observations, rewards and endings of one step."""
 
-MAX_REWARD = 1e12
 Place: TypeAlias = tuple[Any, ...]
 """Attributes, keys and indices that lead to an array inside an object."""
 

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from promptpo_sandbox.gate.check import Rejected
-from promptpo_sandbox.guest import rewards, wire, worlds
+from promptpo_sandbox.guest import rewards, wire
 from promptpo_sandbox.guest.actions import sample
 from promptpo_sandbox.guest.batches import ActionBatch, PlainBatch, batch_of
 from promptpo_sandbox.guest.construct import compiled, construct
@@ -24,7 +24,6 @@ from promptpo_sandbox.guest.outbox import Outbox
 from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.rows import Rows
 from promptpo_sandbox.guest.seen import encode_seen, watch
-from promptpo_sandbox.guest.simulating import imagine
 from promptpo_sandbox.guest.simulators import SimulatorService
 from promptpo_sandbox.guest.wire import HEADER, READ
 
@@ -175,7 +174,7 @@ class GuestLoop:
         self.seen = request["seen"]
         self._batch = batch_of(request["layout"], self._outbox)
         source = request["source"]
-        code = compiled(source, request["source_bytes"], gate=self.gate)
+        code = compiled(source, request["source_bytes"], gate=self.gate and not request["admitted"])
         if isinstance(code, Rejected):
             self._outbox.fail("rejected", code.message, code.detail)
             return
@@ -363,12 +362,6 @@ class GuestLoop:
 
     def _asked_to_score(self, request: dict[str, Any]) -> Any:
         return self._rewards.score(request)
-
-    def _asked_to_replay(self, request: dict[str, Any]) -> Any:
-        return worlds.replay(worlds.maker(self._unheard(request["digest"]), request["params"]), request)
-
-    def _asked_to_imagine(self, request: dict[str, Any]) -> Any:
-        return imagine(request, self._unheard, gate=self.gate)
 
     def _asked_to_simulate(self, request: tuple[str, dict[str, Any]]) -> Any:
         if self._simulators is None:

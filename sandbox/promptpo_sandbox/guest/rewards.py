@@ -15,7 +15,7 @@ import numpy as np
 
 from promptpo_sandbox.guest.actions import sample
 from promptpo_sandbox.guest.errors import ContractError, InsideError
-from promptpo_sandbox.guest.worlds import copied, number_of, value_at
+from promptpo_sandbox.guest.values import copied, number_of, value_at
 
 MOST_PARTS = 16
 LONGEST_NAME = 40

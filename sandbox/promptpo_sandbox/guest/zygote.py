@@ -6,6 +6,7 @@ speaks to it over one socket: ``F`` and two descriptors fork a guest, ``K`` ends
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import gc
 import importlib
@@ -113,13 +114,17 @@ class _Zygote:
 
 
 def _import(modules: Any) -> None:
-    """Import modules by name, each from the directory of its package, without what that package does by itself."""
+    """Import modules by name, each from the directory of its package, without what that package does by itself.
+
+    Those without a directory are installed ones, and missing where they are not installed.
+    """
     for module, directory in modules.items():
         package = module.partition(".")[0]
-        if package not in sys.modules:
+        if directory and package not in sys.modules:
             sys.modules[package] = types.ModuleType(package)
             sys.modules[package].__path__ = [directory]
-        importlib.import_module(module)
+        with contextlib.suppress(ImportError) if not directory else contextlib.nullcontext():
+            importlib.import_module(module)
 
 
 def _nameless(directory: str) -> int:

@@ -65,6 +65,7 @@ class Runner:
         self.gate = gate
         self.cpu_seconds = 0.0
         self._last_usage: GuestUsage | None = None
+        self._admitted = False
 
     def load(
         self, layout: Any, *, careful: bool = False, record: Record = False
@@ -76,6 +77,7 @@ class Runner:
         request = {
             "source": self.source,
             "gate": self.gate,
+            "admitted": self._admitted,
             "careful": careful,
             "debug": bool(record),
             "seen": record == "seen",
@@ -86,6 +88,7 @@ class Runner:
         try:
             guest.send(message(wire.LOAD, encode(request)), limits.construct_seconds)
             ((_, answer),) = guest.answers(1, wire.READY, limits.construct_seconds, refuse)
+            self._admitted = isinstance(answer, bytes)  # nothing of the source had run when it said so
             return guest, None if isinstance(answer, bytes) else Failure(*answer)
         except GuestTimeoutError:
             seconds = limits.construct_seconds
@@ -121,12 +124,13 @@ class Runner:
         record: Record,
         clip_actions: bool,
         reward: AskedReward | None = None,
+        apart: bool = False,
     ) -> Rollout:
         """Run all trials; see `sandbox.Sandbox.rollout`."""
         layout = layout_of(envs[0].action_space)
         layout_of(envs[0].observation_space)
         decoder = ActionDecoder(envs[0].action_space, layout, clip=clip_actions)
-        options = Options(self.limits, record, reward=reward)
+        options = Options(self.limits, record, alone=apart, reward=reward)
         pending = deque(range(len(progress.trials)))
         failure = None
         while pending and not progress.exhausted:
@@ -149,7 +153,7 @@ class Runner:
         except LaneTimeoutError as error:
             self.end()
             if error.lane is None:
-                options = replace(options, alone=options.careful, careful=True)
+                options = replace(options, alone=options.alone or options.careful, careful=True)
             else:
                 episodes.fail(error.lane, "timeout", str(error))
         except (GuestGoneError, MemoryShortError) as error:

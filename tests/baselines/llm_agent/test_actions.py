@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from promptpo.errors import UnsupportedSpaceError
 from promptpo_baselines.llm_agent.actions import Named, Numbers, actions_of
 from promptpo_baselines.llm_agent.agent import label_logprobs
-from promptpo_baselines.llm_agent.prompts import check_observations, written
+from promptpo_baselines.llm_agent.prompts import check_observations, format_observation
 from promptpo_baselines.llm_agent.values import FLOOR, StepValues
 
 SPEC = '''
@@ -104,7 +104,7 @@ def test_actions_that_cannot_be_written_are_refused() -> None:
 def test_observations_are_written_with_few_digits() -> None:
     """Numbers, arrays, text, and what holds them."""
     seen = {"where": np.array([0.123456, -2.0]), "word": 'a "b"', "pair": (3, np.int64(4))}
-    assert written(seen) == '{where: [0.123, -2], word: "a \\"b\\"", pair: [3, 4]}'
+    assert format_observation(seen) == '{where: [0.123, -2], word: "a \\"b\\"", pair: [3, 4]}'
 
 
 def test_the_probability_of_a_label_is_that_of_all_its_tokens() -> None:

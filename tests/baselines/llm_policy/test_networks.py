@@ -20,7 +20,7 @@ pytest.importorskip("stable_baselines3")
 
 from promptpo.envs.task import Task
 from promptpo_baselines.building import build_envs, build_model, hyperparameters_of
-from promptpo_baselines.llm_policy.backbone import load_backbone, locate, pooled
+from promptpo_baselines.llm_policy.backbone import load_backbone, locate, mean_pool
 from promptpo_baselines.llm_policy.encoders import FEATURES, PADDING, STATE, FrozenFeatures, Tokens
 from promptpo_baselines.llm_policy.networks import BackboneFeatures, actor_parameters
 from promptpo_baselines.play import load_agent
@@ -218,7 +218,7 @@ def test_padding_does_not_change_features() -> None:
     """Vectors behind the last token are not looked at."""
     hidden = torch.randn(1, 4, 5)
     mask = torch.tensor([[1, 1, 0, 0]])
-    assert torch.allclose(pooled(hidden, mask)[0], hidden[0, :2].mean(0))
+    assert torch.allclose(mean_pool(hidden, mask)[0], hidden[0, :2].mean(0))
 
 
 def test_a_backbone_that_is_not_there_is_told_in_a_sentence(

@@ -20,7 +20,7 @@ from promptpo.output.policy_file import file_and_task
 from promptpo.run.control import obey_interrupts
 from promptpo.run.origin import made_here
 from promptpo_baselines.hyperparameters import resolve
-from promptpo_baselines.refine.checking import compared
+from promptpo_baselines.refine.checking import describe_gain
 from promptpo_baselines.refine.cli import app
 from promptpo_baselines.refine.start import how_trained
 from promptpo_baselines.settings import TrainingSettings, save_settings
@@ -119,7 +119,7 @@ def content(**changes: Any) -> dict[str, Any]:
 )
 def test_a_sentence_says_what_the_network_brought(result: dict[str, Any], said: str) -> None:
     """Against the program alone, on the same episodes."""
-    assert said in compared(result)
+    assert said in describe_gain(result)
 
 
 def test_refining_has_rows_of_its_own() -> None:

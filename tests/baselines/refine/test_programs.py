@@ -16,7 +16,7 @@ from promptpo.output.exporting import Provenance, exported, policy_part
 from promptpo.program import Program
 from promptpo_baselines.environments import make_playable, training_envs
 from promptpo_baselines.refine.environments import GUIDED, Flat, ProgramEnvs
-from promptpo_baselines.refine.files import refined_source
+from promptpo_baselines.refine.files import build_refined_source
 from promptpo_baselines.refine.programs import Prior
 from promptpo_baselines.refine.start import prior_of, without_header
 from promptpo_baselines.refine.weights import Layer, Network
@@ -91,7 +91,7 @@ def test_a_program_acts_beside_a_network_as_it_does_alone(source: str, prior_box
     assert asked.start({0: Trial(0, prior.program.values)}) == {}
     answer = asked.act({0: (1, np.array([1.5, 0.0]))})[0]
     np.testing.assert_allclose(answer, [0.75])
-    text = refined_source(prior, silent(2), scale=1.0)
+    text = build_refined_source(prior, silent(2), scale=1.0)
     assert check_source(text) is None
     assert Program.parse(text).contract.takes_params
     whole = prior_box.asked(text, OBSERVED, ACTIONS)

@@ -57,7 +57,7 @@ class Telling(Display):
         super().__init__()
         self.lines: list[str] = []
 
-    def started(self, title: str, steps: int, total: int) -> None:
+    def on_start(self, title: str, steps: int, total: int) -> None:
         """Keep what is announced."""
         self.lines.append(title)
 

@@ -91,7 +91,7 @@ def test_a_continuous_action_is_the_program_s_where_the_network_adds_nothing() -
         output = np.full(2, added)
         written = evaluated(actions.writing("output", "prior", 1.0), output=output, prior=prior)
         np.testing.assert_allclose(written, wanted)
-        np.testing.assert_allclose(actions.played(prior[None], output[None], 1.0)[0], wanted)
+        np.testing.assert_allclose(actions.combine(prior[None], output[None], 1.0)[0], wanted)
 
 
 def test_an_unbounded_action_keeps_its_units() -> None:

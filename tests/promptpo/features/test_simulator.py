@@ -37,7 +37,8 @@ class Model:
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that take seconds."""
-    monkeypatch.setattr(programs, "MAX_LEGS", 1)
+    monkeypatch.setattr(programs, "LONG_STEPS", 1)
+    monkeypatch.setattr(programs, "GROWN_STEPS", 1)
 
 
 def run(model: Model, out: Path, **more: Any) -> Any:
@@ -82,7 +83,8 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     assert simulated["steps"]["simulated"] > 100_000
     assert all(abs(one["earned"] - one["promised"]) < 500 for one in simulated["policies"])
     assert "--policy program wants none" in overview(found.directory)
-    assert (found.directory / "simulator.py").exists()
+    assert "class SimulatedEnv" in (found.directory / "simulator.py").read_text()
+    assert "Promised and kept" in (found.directory / "report.html").read_text()
 
 
 @pytest.mark.slow

@@ -13,42 +13,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from gymnasium import spaces
-
 from promptpo.errors import PromptPOError
-from promptpo.rollouts.jobs import Call, Executor, Job
+from promptpo.rollouts.jobs import Call, Executor, Job, SandboxWork
 from promptpo_sandbox import (
     CallResult,
-    Imagine,
-    Predictions,
-    Recorded,
-    Replay,
     Rollout,
+    Sandbox,
     SandboxStatus,
-    Trial,
-    WorldFailedError,
+    SimulatorFailedError,
 )
 
 BROKEN = "this is no program\n"
 CALLED = Call("class Told:\n    def tell(self, of):\n        return str(of)\n", "Told.tell", 3)
-COUNTS = (
-    "class World:\n    def __init__(self, obs, rng):\n        self.n = obs\n    def sync(self, obs):\n        self.n = obs\n"
-    "    def step(self, action):\n        self.n = (self.n + 1) % 9\n        return self.n, 1.0, False\n"
-)
-NINE = spaces.Discrete(9)
-PREDICTED = Replay(
-    COUNTS, None, (Recorded(np.arange(4), np.zeros(3, int), np.ones(3), terminated=False),), 2, 0, NINE, NINE
-)
-IMAGINED = Imagine(
-    COUNTS,
-    None,
-    "class Policy:\n    def act(self, obs):\n        return 0\n",
-    (Trial(0, None, 3),),
-    (0,),
-    NINE,
-    NINE,
-)
+
+
+class _Nothing(SandboxWork):
+    """Work that needs no guest."""
+
+    def run(self, sandbox: Sandbox) -> str:
+        """See `SandboxWork.run`."""
+        return "nothing"
+
+
 STOP_SECONDS = 20.0
 """How long a cancelled job may go on, and a closed executor take."""
 
@@ -91,12 +77,10 @@ async def _tells(executor: Executor) -> list[str]:
         found.append("status() gave no SandboxStatus.")
     if not isinstance(await executor.call(CALLED), CallResult):
         found.append("call() gave no CallResult.")
-    if not isinstance(await executor.replay(PREDICTED), Predictions):
-        found.append("replay() gave no Predictions.")
     try:
-        if not isinstance(await executor.imagine(IMAGINED), Rollout):
-            found.append("imagine() gave no Rollout.")
-    except WorldFailedError:
+        if await executor.simulate(_Nothing()) != "nothing":
+            found.append("simulate() gave another answer than the work.")
+    except SimulatorFailedError:
         pass  # as good an answer
     return found
 

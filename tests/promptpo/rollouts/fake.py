@@ -13,17 +13,12 @@ from promptpo_sandbox import (
     CallResult,
     Episode,
     Failure,
-    Imagine,
-    Predictions,
-    Replay,
     Rollout,
     SandboxStatus,
     SimulatorFailedError,
     Trajectory,
     Trial,
-    WorldFailedError,
 )
-from promptpo_sandbox.worlds import unpredicted
 
 NOTHING_RUNS = "this executor runs nothing"
 
@@ -119,18 +114,6 @@ class FakeExecutor:
         self._check_open()
         answer = self._call(call)
         return CallResult(None, answer) if isinstance(answer, Failure) else CallResult(answer, None)
-
-    async def replay(self, request: Replay) -> Predictions:
-        """See `Executor.replay`; every world fails here, for nothing runs."""
-        del request
-        self._check_open()
-        return unpredicted(Failure("rejected", NOTHING_RUNS))
-
-    async def imagine(self, request: Imagine) -> Rollout:
-        """See `Executor.imagine`; every world fails here, for nothing runs."""
-        del request
-        self._check_open()
-        raise WorldFailedError(Failure("rejected", NOTHING_RUNS))
 
     async def simulate(self, work: SandboxWork) -> Any:
         """See `Executor.simulate`; every simulator fails here, for nothing runs."""

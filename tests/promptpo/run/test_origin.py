@@ -346,10 +346,13 @@ def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> 
 
 
 def test_a_run_is_exported_without_its_environment(foreign: Any) -> None:
-    """The recorded action space says what the environment would."""
+    """The recorded action space says what the environment would; what the file would build is trusted, or another is named."""
     directory, trace = foreign
     assert read_state(directory).action_space == recorded(gymnasium.spaces.Discrete(2))
-    assert "return int(np.asarray(action).item())" in promptpo.export(directory)
+    with pytest.raises(UsageError, match="was not made here"):
+        promptpo.export(directory)
+    for allowed in ({"trust": True}, {"env_id": "CartPole-v1"}):
+        assert "return int(np.asarray(action).item())" in promptpo.export(directory, **allowed)
     assert not trace.exists()
 
 
@@ -371,7 +374,7 @@ def test_defaults_that_came_with_a_run_are_not_read(foreign: Any, monkeypatch: p
     directory, _ = foreign
     monkeypatch.chdir(directory)
     (directory / "promptpo.toml").write_text("[export]\noutput = 'planted.py'\n")
-    assert run(["export", "."]) == 0
+    assert run(["export", ".", "--trust"]) == 0
     assert not (directory / "planted.py").exists()
     save_own(load_config(directory / CONFIG), directory)
     assert run(["export", "."]) == 0

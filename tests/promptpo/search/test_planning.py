@@ -63,29 +63,60 @@ def test_paper_recipe_asks_n_times_for_the_same() -> None:
     ("stalled", "candidates", "kinds"),
     [
         (0, 1, ["level"]),
-        (0, 2, ["level", "starts"]),
-        (0, 4, ["level", "starts", "level", "structure"]),
         (1, 1, ["structure"]),
-        (1, 2, ["level", "structure"]),
-        (2, 4, ["level", "starts", "structure", "structure"]),
+        (0, 2, ["level", "structure"]),
+        (0, 3, ["level", "part", "structure"]),
+        (2, 4, ["level", "part", "level", "structure"]),
     ],
 )
-def test_most_requests_refine_the_leader(stalled: int, candidates: int, kinds: Any) -> None:
-    """A third want another structure, and half after a round without gain; each kind is numbered."""
+def test_most_requests_refine_and_one_explores(stalled: int, candidates: int, kinds: Any) -> None:
+    """The first refines the leader, the next makes the most of where it and the runner-up part; each kind is numbered."""
     past = history(attempt("r1c1", 1.0, 3.0, 2.0), attempt("r1c2", 5.0, 1.5, 7.0), stalled=stalled)
     plans = plan_round(past, RECIPES["default"], candidates=candidates, seed=0)
     assert [p.kind for p in plans] == kinds
-    assert {tuple(a.id for a in p.parents) for p in plans} == {("r1c2",)}
+    assert [a.id for a in plans[0].parents] == ["r1c2"]
+    assert all([a.id for a in p.parents] == ["r1c2", "r1c1"] for p in plans if p.kind == "part")
     assert len({(p.kind, p.variant) for p in plans}) == candidates
     assert all(p.may_end for p in plans)
 
 
-@pytest.mark.parametrize("one_start", [False, True])
-def test_no_start_is_worse_where_all_earn_the_same_or_begin_alike(one_start: bool) -> None:
-    """Then all refine the level."""
-    past = history(attempt("r1c1", 5.0, 7.0 if one_start else 5.0))
-    plans = plan_round(past, RECIPES["default"], candidates=2, seed=0, one_start=one_start)
-    assert [p.kind for p in plans] == ["level", "level"]
+def test_parents_are_drawn_by_their_probability_of_being_the_best() -> None:
+    """Of two that noise cannot tell apart both are built on, what is clearly worse is not."""
+    close = [
+        attempt("r1c1", 10.0, 30.0, 21.0),
+        attempt("r1c2", 22.0, 9.0, 31.0),
+        attempt("r1c3", 0.0, 0.1, 0.0),
+    ]
+    drawn = [
+        plan.parents[0].id
+        for seed in range(20)
+        for plan in plan_round(history(*close), RECIPES["default"], candidates=6, seed=seed)
+        if plan.kind == "level" and plan.slot
+    ]
+    assert {"r1c1", "r1c2"} <= set(drawn)
+    assert drawn.count("r1c3") < len(drawn) / 10
+
+
+def test_exploring_pays_by_its_record() -> None:
+    """Where the leader was asked for as another structure in the last round, two requests explore."""
+    old, new = attempt("r1c1", 1.0, 1.1, 1.0), attempt("r2c4", 9.0, 9.1, 9.0)
+    past = history(old, attempt("r2c1", 1.0, 1.3, 1.2), new, rounds=2)
+    kinds = [p.kind for p in plan_round(past, RECIPES["default"], candidates=4, seed=0)]
+    assert kinds.count("structure") == 2
+
+
+def test_a_start_is_named_where_its_residual_is_beyond_noise() -> None:
+    """A start that is hard for all is no reason; one on which the leader alone fails is."""
+    ease = [0.0, -50.0, 3.0, 1.0, 2.0, 0.5, 1.5, 2.5]
+    others = [
+        attempt(f"r1c{n}", *(90.0 + n / 9 + e + (n * i % 5) / 9 for i, e in enumerate(ease)))
+        for n in range(3)
+    ]
+    hard = attempt("r1c8", *(100.0 + e for e in ease))
+    odd = attempt("r1c8", *(100.0 + e - 40 * (i == 3) for i, e in enumerate(ease)))
+    for leader, named in ((hard, False), (odd, True)):
+        plans = plan_round(history(*others, leader), RECIPES["default"], candidates=4, seed=0)
+        assert ("starts" in {p.kind for p in plans}) == named
 
 
 def test_what_fell_early_and_was_far_better_per_step_is_mended() -> None:
@@ -93,7 +124,7 @@ def test_what_fell_early_and_was_far_better_per_step_is_mended() -> None:
     fell = attempt("r1c2", 40.0, 50.0, steps=5, terminated=True)
     past = history(attempt("r1c1", 90.0, 100.0, steps=100), fell, rounds=1)
     plans = plan_round(past, RECIPES["default"], candidates=2, seed=0)
-    assert [p.kind for p in plans] == ["mend", "level"]
+    assert [p.kind for p in plans] == ["mend", "structure"]
     assert [a.id for a in plans[0].parents] == ["r1c2", "r1c1"]
     known = PromptContext(past, RunStatus(2, 9))
     assert "Keep what r1c2 does" in prompting.policy_prompt(plans[0], known, max_tokens=9000)

@@ -53,7 +53,7 @@ def walker() -> str:
     bodies = [_torso(), *legs, *left]
     contacts = [(b, (x, 0.0), 0.06) for b in (3, 6) for x in (0.2, 0.0)]
     return _fill(
-        FRICTION=1.9, BODIES=bodies, CONTACTS=contacts, SUBSTEPS=2, BLEND=0.5, DT=0.008, CLIP=10.0, ALIVE=1.0, CTRL=1e-3,
+        FRICTION=1.9, BODIES=bodies, CONTACTS=contacts, SUBSTEPS=4, BLEND=0.5, DT=0.008, CLIP=10.0, ALIVE=1.0, CTRL=1e-3,
         HEIGHT=(0, 1.25, 0.8, 2.0, 1.0), NOISE=0.005, GAUSS=0.0,
     )  # fmt: skip
 

@@ -14,15 +14,15 @@ DESCRIBE = importlib.import_module("promptpo.spec.describe")
 @pytest.fixture(scope="module")
 def looked_at_once() -> Iterator[None]:
     """What an environment showed is told again where it is described again: looking is most of a description's time."""
-    seen: dict[tuple[int, bool], Any] = {}
+    seen: dict[int, Any] = {}
     kept, looks = [], DESCRIBE.observe  # an environment that is kept has an id of its own
 
-    def observe(env: Any, name: str, *, checking: bool = False, most_steps: int | None = None) -> Any:
+    def observe(env: Any, name: str, *, most_steps: int | None = None) -> Any:
         assert most_steps is None
-        if (id(env), checking) not in seen:
+        if id(env) not in seen:
             kept.append(env)
-            seen[id(env), checking] = looks(env, name, checking=checking)
-        return seen[id(env), checking]
+            seen[id(env)] = looks(env, name)
+        return seen[id(env)]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DESCRIBE, "observe", observe)

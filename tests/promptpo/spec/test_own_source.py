@@ -257,7 +257,7 @@ def test_wrappers_and_what_they_use_are_shown(tmp_path: Path) -> None:
         f"{HEAD}{ODD}\n\nclass Doubled(gym.ObservationWrapper):\n    def observation(self, obs):\n        return twice(obs)\n\n\n"
         "def twice(x):\n    return 2 * x\n\n\ndef make():\n    return Doubled(Shop())\n"
     )
-    text = source_of(f"{tmp_path / 'shop_2.py'}:make")
+    text = source_of(f"{tmp_path / 'shop_2.py'}:make()")
     assert "class Doubled" in text
     assert "def twice" in text
     assert "def _pay_open" in text

@@ -6,12 +6,9 @@ gym-trading-env grid2op gymnasium-2048 gym-simplegrid gym-invmgmt gymnasium-mars
 gym-sailing gymnasium-cartpole-swingup food-distribution-gym cleaning-robots-gym crosswalk-env evcrl gym-pusht gym-anytrading
 """
 
-import ast
 import importlib.util
-import re
 from typing import Any
 
-import numpy as np
 import pytest
 
 from promptpo.envs.building import make_env
@@ -19,9 +16,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.describe import describe_env
-from promptpo.spec.parts import NOT_OBSERVED
 from promptpo.spec.reading import read
-from promptpo.spec.values import tie
 
 BUILT = {"reactor": "pcgym", "minecart": "mo_gymnasium", "trading": "gym_trading_env", "grid": "grid2op"}
 """Environments of `packaged` and the package that each needs."""
@@ -61,7 +56,7 @@ STRANGERS = (
 @pytest.mark.slow
 @pytest.mark.parametrize("env_id", STRANGERS)
 def test_nothing_is_said_that_steps_contradict(env_id: str) -> None:
-    """Code gives the rewards, ranges hold, horizons are kept, and what is called hidden is seen nowhere."""
+    """Ranges hold, and horizons are kept."""
     module, _, name = env_id.partition(":")
     package = BUILT.get(name, module.partition(".")[0])
     if importlib.util.find_spec(package) is None:
@@ -73,41 +68,8 @@ def test_nothing_is_said_that_steps_contradict(env_id: str) -> None:
         pytest.skip(f"{package} does not work beside what is installed: {error}")
     spec, observed = describe_env(env, task)
     assert contradictions_in(read(spec.text), spec, observed) == []
-    _code_is_right(spec, observed)
-    _hidden_is_hidden(spec, observed, env)
     assert spec.horizon is None or _longest(env) <= spec.horizon
     env.close()
-
-
-def _code_is_right(spec: Any, observed: Any) -> None:
-    """What is shown of reward and end ran, and gave what was given."""
-    defined = {
-        node.name
-        for node in ast.parse(spec.text).body
-        if isinstance(node, ast.FunctionDef) and len(node.body) > 1
-    }
-    shown = {"reward"} if spec.sources["reward"].startswith("source") else set()
-    for name in shown | (defined & {"terminated"}):
-        passed = observed.trial.passed(name)
-        assert passed is not None
-        assert np.allclose(passed.given, passed.told, rtol=1e-4, atol=1e-4 * np.abs(passed.told).max())
-
-
-def _hidden_is_hidden(spec: Any, observed: Any, env: Any) -> None:
-    """What is called hidden equals no part of the observation, scaled or not; what is told as a number never changed."""
-    trial = observed.trial
-    if trial is None:
-        return
-    sides = trial.sides(env.observation_space, env.action_space)
-    text = " ".join(line.lstrip("# ") for line in spec.text.splitlines())
-    hidden = text.partition(f"{NOT_OBSERVED}: ")[2].partition(". ")[0].split(", ")
-    for one in (one for one in trial.found.values() if one.right):
-        for path in {path for line in one.reads for path in line}:
-            values = [row[path][1] for row in one.used if path in row]
-            if path in hidden and len(values) == len(trial.rows):
-                assert trial.tied(values, sides) == ("", True)
-            elif re.search(rf"{re.escape(path)}: -?[\d.\[]", text) and len(values) == len(trial.rows):
-                assert tie(values, sides).path or (np.array(values) == values[0]).all()
 
 
 def _longest(env: Any) -> int:

@@ -177,6 +177,7 @@ OTHERS: list[Any] = [
             "spec": "A task.",
             "source": False,
             "body": True,
+            "engine": True,
             "horizon": 100,
             "goal": "the sum of rewards",
             "obs_lanes": "a float array [n, 3]",

@@ -22,7 +22,7 @@ _MINUS_ZERO = re.compile(r"-(?=0(\.0+)?(?![.\d]))")
 
 
 def first_line(completion: str) -> str:
-    """What of a completion counts: its first line, without blanks around it."""
+    """Return the first line of a completion, stripped; the rest does not count."""
     return completion.lstrip().split("\n", 1)[0].rstrip()
 
 
@@ -115,7 +115,7 @@ class Codec:
         return self.from_match(match)
 
     def parse(self, kind: Kind, completion: str) -> object:
-        """What a completion says, as one of the above reads it; None when it is no answer."""
+        """Parse a completion into one of the kinds above; None if it is no answer."""
         readers: dict[Kind, Callable[[str], object]] = {
             "done": self.parse_done,
             "reward": self.parse_reward,

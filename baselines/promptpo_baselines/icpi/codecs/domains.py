@@ -31,7 +31,7 @@ def at_goal(template: str, *goal: int) -> Callable[[Obs], str]:
     return hint
 
 
-def compared(left: str, a: Number, right: str, b: Number) -> str:
+def write_comparison(left: str, a: Number, right: str, b: Number) -> str:
     """The true one of ``left == right``, ``left < right`` and ``left > right``."""
     return f"{left} {'==' if a == b else '<' if a < b else '>'} {right}"
 
@@ -39,7 +39,7 @@ def compared(left: str, a: Number, right: str, b: Number) -> str:
 def of_catch(obs: Obs) -> str:
     """The columns compared, and the ball's height."""
     paddle, x, y = obs
-    order = compared("paddle.x", paddle, "ball.x", x)
+    order = write_comparison("paddle.x", paddle, "ball.x", x)
     return f"paddle.x == {paddle} and ball.x == {x} and {order} and ball.y == {y}"
 
 
@@ -49,7 +49,7 @@ def of_invaders(obs: Obs) -> str:
     if not living:
         return ""
     columns = ", ".join(map(str, (obs[0], *living.values())))
-    orders = (compared("ship.x", obs[0], name, x) for name, x in living.items())
+    orders = (write_comparison("ship.x", obs[0], name, x) for name, x in living.items())
     return " and ".join([f"(ship.x, {', '.join(living)}) == ({columns})", *orders])
 
 

@@ -1,4 +1,4 @@
-"""What a domain is, and how one becomes a Gymnasium environment."""
+"""The interface of a domain, and its conversion to a Gymnasium environment."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ TOP_LOGPROBS = 20
 _FENCE = re.compile(r"^\s*(```|~~~)")
 
 
-def asked_of(llm: LLM, request: CompletionRequest, key: str) -> Request:
-    """What a model is sent: as its own instruction says, or, in chat without one, as a file to go on with.
+def build_request(llm: LLM, request: CompletionRequest, key: str) -> Request:
+    """Build the request to a model: with its own instruction, or, in chat without one, as a file to be continued.
 
     In chat the examples are one message and the question is the next, so that a provider can cache the former.
     """

@@ -28,7 +28,7 @@ HELP = (
 
 
 @contextlib.contextmanager
-def chosen_engine(
+def open_engine(
     name: str, setting: Setting | None, run: AskingRun, base_url: str | None = None, seed: int = 0
 ) -> Iterator[Engine]:
     """The engine that a name means, as `answering` reads it; the run has budgets, and keeps paid completions."""

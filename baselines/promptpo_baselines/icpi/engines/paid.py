@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Completion
 from promptpo.run.journal import from_json
-from promptpo_baselines.icpi.engines.chat import answer_line, asked_of
+from promptpo_baselines.icpi.engines.chat import answer_line, build_request
 from promptpo_baselines.icpi.engines.text import TextLLM
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class PaidEngine:
         try:
             return await waiting
         except asyncio.CancelledError:
-            await _received(set(under_way))
+            await _receive_pending(set(under_way))
             raise
 
     async def _pay(self, key: str, request: CompletionRequest) -> None:
@@ -118,7 +118,7 @@ class PaidEngine:
         """Complete; where the prompt is too long, with fewer examples."""
         while True:
             try:
-                completion = await self._llm.complete(asked_of(self._llm, request, key))
+                completion = await self._llm.complete(build_request(self._llm, request, key))
             except ProviderError as error:
                 shorter = without_oldest(request.examples)
                 if TOO_LONG not in str(error) or not shorter:
@@ -139,7 +139,7 @@ class PaidEngine:
         return f"{digest}.{self._asked[digest]}"
 
 
-async def _received(calls: set[Any]) -> None:
+async def _receive_pending(calls: set[Any]) -> None:
     """Wait for answers that are being written, which are paid for; give up those that take too long."""
     if calls:
         _, late = await asyncio.wait(calls, timeout=LAST_ANSWERS_SECONDS)

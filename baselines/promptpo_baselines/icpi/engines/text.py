@@ -63,7 +63,7 @@ class TextLLM(OpenAILLM):
     def _limit_names(self) -> tuple[str, ...]:
         return ("max_tokens",)
 
-    def _wanted(self, request: Request) -> dict[str, Any]:
+    def _completion_settings(self, request: Request) -> dict[str, Any]:
         likeliest = MANY_LIKELIEST if self._llamacpp else LIKELIEST[self._official]
         return {"logprobs": likeliest if request.top_logprobs else None}
 

@@ -93,7 +93,7 @@ class NoiseBoard:
         return self.size**2
 
     def transitions(self, state: State, action: int) -> list[PossibleMove]:
-        """What an action may lead to; the probabilities sum to one."""
+        """Possible outcomes of an action; their probabilities sum to one."""
         moved = self._arrival(state, action)
         ground = int(self.codes[state.cell])
         chance = self.misfortune.get(ground, 0.0)

@@ -30,14 +30,14 @@ def number_of(state: State, size: int) -> int:
 
 
 @lru_cache
-def cached_solution(number: int) -> Optimum:
+def solve_cached(number: int) -> Optimum:
     """`solve` for the board of a number."""
     return solve(board(number))
 
 
 def optimal_return(number: int) -> float:
     """Expected return of the best policy on the board of a number."""
-    return cached_solution(number).value
+    return solve_cached(number).value
 
 
 def solve(a_board: NoiseBoard) -> Optimum:

@@ -40,7 +40,7 @@ class Driver:
     braking: float = 1.5
 
     def acceleration_for(self, speed: Number, gap: Number, closing: Number) -> Number:
-        """What the driver does.
+        """Compute the driver's acceleration.
 
         Args:
             speed: Own speed, m/s.

@@ -100,8 +100,8 @@ class TrafficMergeEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         others = self._others_acceleration()
         behind = self._follower()
         felt = -float(others[behind]) if self._position >= 0 and behind is not None else 0.0
-        self._others, self._speeds = _moved(self._others, self._speeds, others)
-        position, speed = _moved(np.array([self._position]), np.array([self._speed]), np.array([wish]))
+        self._others, self._speeds = _advance(self._others, self._speeds, others)
+        position, speed = _advance(np.array([self._position]), np.array([self._speed]), np.array([wish]))
         self._position, self._speed = float(position[0]), float(speed[0])
         collision = self._position >= 0 and bool((np.abs(self._others - self._position) < LENGTH).any())
         arrived = not collision and self._position >= ROAD
@@ -140,7 +140,7 @@ class TrafficMergeEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         return np.clip(np.array(values), space.low, space.high).astype(np.float32)  # type: ignore[attr-defined]
 
 
-def _moved(
+def _advance(
     positions: NDArray[np.float64], speeds: NDArray[np.float64], acceleration: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     after = np.maximum(0.0, speeds + acceleration * TIME_STEP)

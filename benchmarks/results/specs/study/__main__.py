@@ -36,11 +36,11 @@ from promptpo_sandbox import Sandbox
 
 FORMS: Mapping[str, Mapping[str, Any]] = {
     "source": {"reveal": "source"},
-    "checked": {},
-    "words": {"code": False},
+    "words": {},
     "shapes": {"reveal": "bare"},
 }
-"""Form to how the spec is made: the whole source, lines that passed their check, words alone, shapes alone."""
+"""Form to how the spec is made: the whole source, words alone, shapes alone; recorded rows have a fourth form, lines of
+rewards that were cut out of the source ("checked")."""
 
 
 def first_prompt(env_id: str, form: str) -> str:

@@ -1,0 +1,101 @@
+"""Asking the model, once in a run, for what a spec that withholds the source says of names, actions and rewards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.files import write_atomically
+from promptpo.llm.base import Message
+from promptpo.program import Program, answers
+from promptpo.rollouts import Call
+from promptpo.spec.formalised import (
+    FUNCTIONS,
+    TARGET,
+    check_module,
+    disagreements,
+    functions_in,
+    given_to_check,
+    rewritten,
+)
+from promptpo.spec.reading import read
+from promptpo.telling import prompting
+
+if TYPE_CHECKING:
+    from promptpo.run.config import Config
+    from promptpo.run.spender import Spender
+    from promptpo.spec import TaskSpec
+
+SPEC = "spec.py"
+"""The spec in a run's directory, for people who want to read or edit it."""
+
+SYSTEM = "You describe reinforcement-learning environments to people who write policies for them, exactly and briefly."
+
+
+def can_formalise(spec: TaskSpec, config: Config, spender: Spender) -> bool:
+    """Whether a run asks for it: the source is there and withheld, and nobody has written the spec already."""
+    begun = spender.journal.find("spec", "spec") is not None
+    asked = begun and spender.journal.find("decision", "formalised") is None
+    own = config.spec_file is not None or config.goal or config.task.reward is not None
+    withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
+    return withheld and not own and not asked and spender.llm.language_model and spender.can("spec")
+
+
+async def formalised(spec: TaskSpec, spender: Spender) -> TaskSpec:
+    """The spec as the model completes it; unchanged where it does not answer, or nothing of its answer can be read."""
+
+    async def asked() -> dict[str, Any]:
+        text, left_out = await _answered(spec, spender)
+        return {"text": text, "left_out": left_out}
+
+    found = await spender.journal.once_async("decision", "formalised", asked)
+    if not found["text"]:
+        return spec
+    samples = {"obs": spec.firsts[0], "action": spec.action_space.sample()}
+    text = rewritten(spec.text, found["text"], list(found["left_out"]), samples)
+    for name in found["left_out"]:
+        note = f"# {name}: how it is computed could not be told from observations and actions; its code is left out."
+        text = text.replace("\n\n\nEPISODE", f"\n\n\n{note}\n\n\nEPISODE", 1)
+    write_atomically(spender.journal.directory / SPEC, text)
+    return replace(spec, text=text)
+
+
+async def _answered(spec: TaskSpec, spender: Spender) -> tuple[str, dict[str, str]]:
+    """The answer, and which of its functions disagree with recorded steps after one correction."""
+    if spec.evidence is None:
+        return "", {}
+    question = prompting.render(
+        "formaliser", spec=spec.text, source=f"```python\n{spec.evidence.source}\n```"
+    )
+    messages = [Message("user", question)]
+    source, wrong = "", dict[str, str]()
+    for key in ("spec", "spec.repair"):
+        try:
+            completion = await spender.ask(key, "spec", messages, system=SYSTEM)
+        except (ProviderError, BudgetSpentError):
+            return source, wrong
+        said = answers.extract(completion.text, class_name="State").source
+        if said and Program.parse(said).is_python:
+            source, wrong = said, await _checked(said, spec, spender)
+            if not wrong:
+                break
+        told = "\n".join(wrong.values()) or "the answer holds no module with a class State"
+        again = f"{told}\n\nCorrect it, and return the whole module again. Where obs, action and next_obs do not decide a value, return None."
+        messages = [*messages, Message("assistant", completion.text), Message("user", again)]
+    return source, wrong
+
+
+async def _checked(source: str, spec: TaskSpec, spender: Spender) -> dict[str, str]:
+    """Function to what is wrong with it."""
+    try:
+        reading = read(source)
+    except SyntaxError as error:
+        return dict.fromkeys(FUNCTIONS, f"the module cannot be read: {error.msg}")
+    if spec.evidence is None or not functions_in(reading):
+        return {}
+    result = await spender.executor.call(Call(check_module(reading), TARGET, given_to_check(spec.evidence)))
+    if result.failure is not None or not result.value:
+        why = result.failure.message if result.failure else "it returned nothing"
+        return dict.fromkeys(functions_in(reading), f"the functions do not run: {why}")
+    return disagreements(result.value, spec.evidence)

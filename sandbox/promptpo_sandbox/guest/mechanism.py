@@ -1,0 +1,77 @@
+"""MuJoCo for simulators: a mechanism that MJCF text describes, moved in many lanes at once, and nothing else of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+MODULE = "mujoco.rollout"
+"""Loaded before the guest is confined, where a simulator asks for it; threads are never started."""
+
+MAX_XML_BYTES, MAX_SUBSTEPS, MAX_DEGREES = 100_000, 200, 200
+
+
+class Mechanism:
+    """A mechanism without a state of its own: whoever moves it holds positions and speeds, with the lane first.
+
+    Args:
+        xml: MJCF.
+
+    Attributes:
+        nq: Positions.
+        nv: Speeds.
+        nu: Controls.
+        dt: Seconds of a substep.
+        qpos0: Positions in which it was described.
+
+    Raises:
+        ValueError: The text describes no mechanism; or ImportError, MuJoCo is not installed.
+    """
+
+    __slots__ = ("_data", "_model", "_state", "dt", "nq", "nu", "nv", "qpos0")
+
+    def __init__(self, xml: str) -> None:
+        mujoco: Any = sys.modules.get("mujoco")
+        if mujoco is None:
+            raise ImportError("MuJoCo is not installed here; write the simulator with numpy alone")
+        if not isinstance(xml, str) or len(xml) > MAX_XML_BYTES:
+            raise ValueError(f"Mechanism takes MJCF text of at most {MAX_XML_BYTES} characters")
+        model = mujoco.MjModel.from_xml_string(xml)
+        if model.nv > MAX_DEGREES or model.na:
+            raise ValueError(
+                f"a mechanism has at most {MAX_DEGREES} degrees of freedom, and no actuators with states"
+            )
+        self._model, self._data = model, mujoco.MjData(model)
+        self._state = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        self.nq, self.nv, self.nu, self.dt = model.nq, model.nv, model.nu, float(model.opt.timestep)
+        self.qpos0 = np.array(model.qpos0)
+
+    def step(self, qpos: Any, qvel: Any, ctrl: Any, substeps: int = 1) -> tuple[Any, Any, Any]:
+        """Move all lanes.
+
+        Args:
+            qpos: Positions (n, nq).
+            qvel: Speeds (n, nv).
+            ctrl: Controls (n, nu), the same in all substeps.
+            substeps: How many.
+
+        Returns:
+            New positions, speeds, and what the sensors of the text tell (n, sensors).
+        """
+        rollout: Any = sys.modules[MODULE]
+        n, steps = len(qpos), int(substeps)
+        if not 0 < steps <= MAX_SUBSTEPS:
+            raise ValueError(f"substeps is {substeps}; at most {MAX_SUBSTEPS} are taken at once")
+        state = np.zeros((n, self._state))
+        state[:, 1 : 1 + self.nq], state[:, 1 + self.nq : 1 + self.nq + self.nv] = qpos, qvel
+        control = np.empty((n, steps, self.nu))
+        control[:] = np.asarray(ctrl, float).reshape(n, 1, self.nu)
+        found, sensors = rollout.rollout(self._model, self._data, state, control, nstep=steps)
+        last = found[:, -1]
+        return (
+            last[:, 1 : 1 + self.nq].copy(),
+            last[:, 1 + self.nq : 1 + self.nq + self.nv].copy(),
+            sensors[:, -1].copy(),
+        )

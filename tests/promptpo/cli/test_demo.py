@@ -1,0 +1,45 @@
+"""The recorded run that newcomers watch."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from promptpo.cli.app import run
+from promptpo.cli.demo_command import SETTINGS
+from promptpo.demo.crane import EPISODE_STEPS, OverheadCrane
+
+
+def test_the_recording_has_an_answer_for_every_request() -> None:
+    """One for each candidate of each round, by the names of their calls."""
+    lines = (files("promptpo.demo") / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    keys = {json.loads(line)["key"] for line in lines}
+    rounds, candidates = range(1, SETTINGS["rounds"] + 1), range(1, SETTINGS["candidates"] + 1)
+    assert keys == {f"r{number}.c{candidate}" for number in rounds for candidate in candidates}
+
+
+def test_the_crane_is_a_sound_environment() -> None:
+    """By Gymnasium's own checks; an episode lasts as long as it says."""
+    check_env(OverheadCrane(), skip_render_check=True)
+    env, steps, over = OverheadCrane(), 0, False
+    env.reset(seed=3)
+    while not over:
+        _, _, terminated, truncated, _ = env.step(env.action_space.low * 0)
+        over, steps = terminated or truncated, steps + 1
+    assert steps == EPISODE_STEPS
+
+
+@pytest.mark.slow
+def test_the_demo_replays_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says that answers are recorded, improves from round to round, and ends with what to type next."""
+    assert run(["demo", "--out", str(tmp_path / "run")]) == 0
+    out = capsys.readouterr().out
+    assert "recorded" in out.splitlines()[0]
+    assert "promptpo optimize ./my_env.py:MyEnv" in out.splitlines()[-1]
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["test"]["mean_return"] > 60
+    assert (tmp_path / "run" / "best.py").exists()

@@ -1,0 +1,118 @@
+"""Commands end when their work is done, with the status that fits, and leave nothing of an environment behind."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.promptpo.ending_environments import counts, running
+
+ROOT = Path(__file__).parents[3]
+ENVIRONMENT = "tests.promptpo.ending_environments:Simulator"
+SMALL = "--episodes 2 --validation-episodes 2 --test-episodes 2 --no-film --tune none --rounds 1 -n 1 --max-steps 900"
+COMMANDS = {
+    "optimize": f"optimize {ENVIRONMENT} --model search {SMALL} --out run",
+    "evaluate": f"evaluate policy.py --env {ENVIRONMENT} --episodes 3",
+    "baseline": f"baseline ppo {ENVIRONMENT} --steps 200 --validation-episodes 1 --test-episodes 1 --out run",
+    "random": f"baseline random {ENVIRONMENT} --test-episodes 2 --out run",
+}
+
+
+def begin(folder: Path, command: str, **habits: object) -> subprocess.Popen[str]:
+    """Start a command in a folder, with the environment's habits."""
+    (folder / "policy.py").write_text("class Policy:\n    def act(self, obs):\n        return 1\n")
+    given = [f"--env-kwargs={_json({'log': str(folder / 'log'), **habits})}"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "promptpo", *COMMANDS[command].split(), *given],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _json(value: object) -> str:
+    import json
+
+    return json.dumps(value)
+
+
+def end(process: subprocess.Popen[str], seconds: float = 90.0) -> tuple[int, str, str]:
+    """Status, standard output and standard error of a command that ends in time."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+    return process.returncode, out, err
+
+
+QUICK = [("random", "well", "thread"), ("evaluate", "raises", "none")]
+SLOW = [
+    case
+    for case in itertools.product(COMMANDS, ("well", "raises", "hangs"), ("none", "thread", "deaf"))
+    if case not in QUICK
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "close", "habit"),
+    [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)],
+)
+def test_a_command_ends_with_its_work(tmp_path: Path, command: str, close: str, habit: str) -> None:
+    """Status 0, at most one warning, both pipes closed, and no simulator is left, not even one that `close` forgets."""
+    process = begin(tmp_path, command, close=close, habit=habit, forgets=close != "well")
+    code, _, err = end(process)
+    assert code == 0, err
+    assert "Traceback" not in err
+    assert err.count("close of the environment") == (close != "well")
+    assert not running(tmp_path / "log")
+    if close == "well":
+        assert len(set(counts(tmp_path / "log"))) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "step"),
+    [("evaluate", "killed"), *itertools.product(COMMANDS, ["os._exit(0)", "exit(0)", "raises"])],
+)
+def test_an_environment_that_ends_its_process_is_no_success(tmp_path: Path, command: str, step: str) -> None:
+    """One sentence, which says by what, and a status other than 0; also for ``os._exit(0)``."""
+    code, _, err = end(begin(tmp_path, command, step=step))
+    assert code not in {0, None}
+    assert "Traceback" not in err
+    assert "promptpo: " in err.splitlines()[-1]
+    if "os._exit" in step:
+        assert "os._exit in code that it called (" in err.splitlines()[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "number", "code"),
+    [
+        ("evaluate", signal.SIGKILL, -9),
+        *((command, signal.SIGINT, 130) for command in ("optimize", "evaluate", "baseline")),
+        *((command, signal.SIGTERM, 143) for command in ("optimize", "evaluate", "baseline")),
+    ],
+)
+def test_a_signal_ends_command_and_simulators(
+    tmp_path: Path, command: str, number: signal.Signals, code: int
+) -> None:
+    """With the shell's status for it; environments close where there is time for it."""
+    process = begin(tmp_path, command, step="hangs" if command != "baseline" else "well")
+    until = time.monotonic() + 60
+    while counts(tmp_path / "log")[0] < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(number)
+    assert end(process)[0] == code
+    assert not running(tmp_path / "log", 15.0)

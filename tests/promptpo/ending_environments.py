@@ -1,0 +1,123 @@
+"""An environment with a simulator in a process of its own, and the ways in which such environments end badly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+def _block() -> None:
+    while True:
+        time.sleep(0.05)
+
+
+def _fail(error: BaseException) -> None:
+    raise error
+
+
+CLOSES = {
+    "well": lambda: None,
+    "raises": lambda: _fail(RuntimeError("viewer already closed")),
+    "asserts": lambda: _fail(AssertionError()),
+    "leaves": lambda: _fail(SystemExit(0)),
+    "hangs": _block,
+    "hangs in C": lambda: signal.sigwait([signal.SIGUSR1]),
+}
+"""What `close` does beyond ending the simulator."""
+
+HABITS = {
+    "none": lambda: None,
+    "thread": lambda: threading.Thread(target=_block).start(),
+    "deaf": lambda: [signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGINT)],
+    "leaves": lambda: signal.signal(signal.SIGTERM, lambda *_: _fail(SystemExit(0))),
+}
+"""What the constructor does beyond starting the simulator."""
+
+STEPS = {
+    "well": lambda: None,
+    "hangs": _block,
+    "os._exit(0)": lambda: os._exit(0),
+    "exit(0)": lambda: _fail(SystemExit(0)),
+    "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "raises": lambda: _fail(ValueError("mine")),
+}
+"""What the fifth step of an episode does."""
+
+
+class Simulator(gymnasium.Env[Any, Any]):
+    """Notes in a file when its simulator starts and when it was closed.
+
+    Args:
+        log: The file.
+        close: Of `CLOSES`.
+        habit: Of `HABITS`.
+        step: Of `STEPS`.
+        forgets: Whether `close` leaves the simulator running.
+    """
+
+    observation_space = spaces.Box(-1, 1, (2,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def __init__(
+        self, log: str, close: str = "well", habit: str = "none", step: str = "well", *, forgets: bool = False
+    ) -> None:
+        self.log, self.forgets = Path(log), forgets
+        self.closing, self.stepping = CLOSES[close], STEPS[step]
+        self.process = subprocess.Popen(["sleep", "600"])
+        self._note("start")
+        HABITS[habit]()
+
+    def _note(self, what: str) -> None:
+        with self.log.open("a") as file:
+            file.write(f"{what} {self.process.pid}\n")
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.n = 0
+        return self.np_random.uniform(-1, 1, 2).astype(np.float32), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.n += 1
+        if self.n == 5:
+            self.stepping()
+        return self.np_random.uniform(-1, 1, 2).astype(np.float32), float(action), False, self.n == 20, {}
+
+    def close(self) -> None:
+        self._note("close")
+        if not self.forgets:
+            self.process.kill()
+            self.process.wait()
+        self.closing()
+
+
+def counts(log: Path) -> tuple[int, int]:
+    """How many simulators were started, and how many environments closed."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    return sum(line.startswith("start") for line in lines), sum(line.startswith("close") for line in lines)
+
+
+def running(log: Path, seconds: float = 3.0) -> list[int]:
+    """The simulators that still run after some seconds, in which signals come and processes go."""
+    pids = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("start")]
+    until = time.monotonic() + seconds
+    while any(map(_is_running, pids)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return [pid for pid in pids if _is_running(pid)]
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False

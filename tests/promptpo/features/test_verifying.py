@@ -1,0 +1,65 @@
+"""Which policy of a simulator is believed, by its promise and by a few real episodes."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo.features.simulator.feature import VerifiedPolicy
+from promptpo.features.simulator.networks import TrainedNetwork
+from promptpo.features.simulator.programs import TunedProgram
+from promptpo.features.simulator.prompts import in_lanes
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+
+
+def verified(found: Any, *returns: float, outcome: Any = "ok") -> VerifiedPolicy:
+    """A policy with real episodes of these returns."""
+    records = tuple(EpisodeRecord(n, value, 10) for n, value in enumerate(returns))
+    return VerifiedPolicy(found, Evaluation(outcome, records, 10))
+
+
+def program(value: float, stderr: float) -> TunedProgram:
+    """A program that was promised so much."""
+    return TunedProgram("p1", "", value, stderr)
+
+
+def test_where_nothing_varies_reality_is_believed() -> None:
+    """Two episodes that differ by nothing say what the policy returns, whatever was promised."""
+    assert verified(program(1000.0, 0.0), 600.0, 600.0).estimate(0.0) == pytest.approx(600.0)
+
+
+def test_where_episodes_differ_much_the_promise_is_believed() -> None:
+    """Two lucky episodes of a noisy task do not put a policy before a better one."""
+    lucky, better = verified(program(100.0, 50.0), 400.0, 500.0), verified(program(200.0, 50.0), 100.0, 150.0)
+    assert better.estimate(0.0) > lucky.estimate(0.0)
+
+
+def test_a_shortfall_has_to_be_large_and_beyond_noise() -> None:
+    """A quarter of what was promised above chance, and two standard errors."""
+    assert verified(program(1000.0, 1.0), 700.0, 720.0).disappoints(0.0)
+    assert not verified(program(1000.0, 1.0), 900.0, 910.0).disappoints(0.0)
+    assert not verified(program(1000.0, 100.0), 700.0, 720.0).disappoints(0.0)
+    assert verified(program(-100.0, 1.0), -900.0, -880.0).disappoints(-1200.0)
+
+
+def test_what_fails_in_reality_is_worth_nothing() -> None:
+    """However good it was in the simulator."""
+    failed = verified(TrainedNetwork("n1", "", 1000.0, 1.0, ""), 0.0, outcome="crashed")
+    assert failed.estimate(0.0) == -math.inf
+    assert failed.kind == "network"
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (spaces.Box(-1, 1, (3,)), "a float array [n, 3]"),
+        (spaces.Discrete(4), "an int array [n]"),
+        (spaces.Box(0, 5, (2, 2), np.int64), "an int array [n, 2, 2]"),
+        (spaces.MultiDiscrete([2, 3]), "an int array [n, 2]"),
+    ],
+)
+def test_lanes_in_words(space: Any, words: str) -> None:
+    """The form of n observations or actions side by side."""
+    assert in_lanes(space) == words

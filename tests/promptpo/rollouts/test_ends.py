@@ -1,0 +1,143 @@
+"""Workers close their environments before they end, and leave nothing behind, however they end."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.envs import building, closing
+from promptpo.envs.task import Task, Wrapping
+from promptpo.errors import EnvironmentFaultError, PromptPOError
+from promptpo.rollouts import Job, LocalExecutor, Settings, local
+from promptpo.run.control import together
+from promptpo_sandbox import Limits, Trial
+from tests.promptpo.ending_environments import CLOSES, HABITS, counts, running
+
+ENVIRONMENT = "tests.promptpo.ending_environments:Simulator"
+POLICY = "class Policy:\n    def act(self, obs):\n        return 1\n"
+SLEEPS = POLICY.replace("return", "sum(range(10 ** 9)); return")
+
+
+def settings(log: Path, **habits: Any) -> Settings:
+    """Of workers with the environment."""
+    return Settings(Task(ENVIRONMENT, {"log": str(log), **habits}), Limits(), lanes=2, env_timeout=1.5)
+
+
+def play(made: Settings, *, source: str = POLICY, jobs: int = 1, then: Any = None) -> None:
+    """Roll out in workers, do something meanwhile, and close them."""
+
+    async def work() -> None:
+        executor = LocalExecutor(made, jobs)
+        try:
+            job = Job(source, tuple(Trial(seed, None, 20) for seed in range(2)))
+            task = asyncio.ensure_future(together(executor.run(job) for _ in range(jobs)))  # noqa: RUF006
+            if then is not None:
+                await then(executor, task)
+            await task
+        finally:
+            executor.close()
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("close", "habit"), [*itertools.product(CLOSES, ["none"]), *(("well", h) for h in HABITS)]
+)
+def test_every_environment_of_a_worker_is_closed(
+    tmp_path: Path, close: str, habit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it does in its constructor and in `close`; where that hangs, the simulators are ended all the same."""
+    monkeypatch.setattr(local, "CLOSE_SECONDS", 1.0)
+    log = tmp_path / "log"
+    began = time.monotonic()
+    play(settings(log, close=close, habit=habit, forgets=close != "well"), jobs=2)
+    started, closed = counts(log)
+    assert started == 4
+    assert closed == started or "hangs" in close
+    assert closed > 0
+    assert not running(log)
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("habit", ["none", "leaves"])
+def test_a_cancelled_worker_closes_its_environments(tmp_path: Path, habit: str) -> None:
+    """In the midst of a policy's act; a worker whose environment hears no signal is ended by force."""
+    log = tmp_path / "log"
+
+    async def cancel(_: Any, task: asyncio.Future[Any]) -> None:
+        while counts(log)[0] < 2:  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.3)
+        task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        play(settings(log, habit=habit), source=SLEEPS, then=cancel)
+    assert counts(log) == (2, 2)
+    assert not running(log)
+
+
+@pytest.mark.parametrize("step", ["hangs", "os._exit(0)", "exit(0)", "killed", "raises"])
+def test_a_step_that_fails_leaves_no_simulator(
+    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence names what happened; what can still close is closed."""
+    monkeypatch.setattr(local, "CLOSE_SECONDS", 1.0)
+    log = tmp_path / "log"
+    with pytest.raises(EnvironmentFaultError) as raised:
+        play(settings(log, step=step))
+    says = {"hangs": "no end of an environment step", "os._exit(0)": "os._exit", "killed": "from outside"}
+    assert says.get(step, "raised") in str(raised.value)
+    assert not running(log)
+    if step in {"hangs", "exit(0)", "raises"}:
+        assert len(set(counts(log))) == 1
+
+
+def test_a_killed_worker_leaves_no_simulator(tmp_path: Path) -> None:
+    """The rollout is done again, in another worker."""
+    log = tmp_path / "log"
+
+    async def kill(executor: LocalExecutor, _: Any) -> None:
+        while counts(log)[0] < 2:  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.02)
+        os.kill(executor.workers[0].process.pid, signal.SIGKILL)
+
+    slow = POLICY.replace("return", "sum(range(10 ** 5)); return")
+    play(settings(log), source=slow, then=kill)
+    assert counts(log) == (4, 2)
+    assert not running(log)
+
+
+@pytest.mark.parametrize("close", [close for close in CLOSES if close != "hangs in C"])
+def test_closing_is_one_warning_at_most(
+    tmp_path: Path, close: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, for all environments of a name; closing twice calls the environment's own `close` once."""
+    monkeypatch.setattr(closing, "CLOSE_SECONDS", 0.5)
+    monkeypatch.setattr(closing, "warned", set())
+    monkeypatch.setattr(closing, "hung", [])
+    log = tmp_path / "log"
+    for _ in range(3):
+        env = building.make_env(Task(ENVIRONMENT, {"log": str(log), "close": close}))
+        env.reset(seed=0)
+        env.close()
+        env.close()
+    assert counts(log) == (3, 3)
+    said = capsys.readouterr().err
+    assert said.count("\n") == (close != "well")
+    assert ("took more than" in said) == ("hangs" in close)
+
+
+def test_an_environment_that_is_refused_is_closed(tmp_path: Path) -> None:
+    """A wrapper that does not fit comes after the simulator has been started."""
+    log = tmp_path / "log"
+    task = Task(ENVIRONMENT, {"log": str(log)}, wrappers=(Wrapping("NoSuchWrapper"),))
+    with pytest.raises(PromptPOError):
+        building.make_env(task)
+    assert counts(log) == (1, 1)

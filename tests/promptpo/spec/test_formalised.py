@@ -1,0 +1,144 @@
+"""What a model writes of an environment whose source is withheld: held against recorded steps, and put into the spec."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpo
+from promptpo.envs.task import Task
+from promptpo.llm.scripted import MOST_PURPOSES, ScriptedLLM
+from promptpo.spec.describe import describe
+from promptpo.spec.formalised import (
+    TARGET,
+    check_module,
+    disagreements,
+    functions_in,
+    given_to_check,
+    rewritten,
+)
+from promptpo.spec.reading import names_of, read
+from promptpo_sandbox import Sandbox
+from tests.promptpo.optimizing import QUICK, Model, read_run
+
+ANSWER = '''"""Keep a pole upright."""
+
+
+class State:
+    def __init__(self, obs):
+        self.place = obs[0]  # m; of the cart
+        self.lean = obs[2]  # rad; 0 is upright
+        self.nothing = obs[9]  # is not there
+
+
+class Action:
+    LEFT = 0
+    RIGHT = 1
+
+
+def reward(obs, action, next_obs):
+    """1 a step."""
+    return {reward}
+
+
+def terminated(obs, action, next_obs):
+    """Far out, or leaning."""
+    return bool(abs(next_obs[0]) > 2.4 or abs(next_obs[2]) > {angle})
+
+
+EPISODE = {{"start": "about upright", "end": "it leans"}}
+'''
+RIGHT = ANSWER.format(reward="1.0", angle=0.20943951)
+TASK = Task("CartPole-v1")
+
+
+@pytest.fixture(scope="module")
+def box() -> Any:
+    """A sandbox."""
+    with Sandbox() as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("reward", "angle", "wrong"),
+    [
+        ("1.0", 0.20943951, set()),
+        ("None", 0.20943951, set()),
+        ("2.0", 0.20943951, {"reward"}),
+        ("1.0", 0.1, {"terminated"}),
+        ("1 / 0", 9.0, {"reward", "terminated"}),
+    ],
+)
+def test_functions_are_held_against_recorded_steps(
+    box: Any, reward: str, angle: float, wrong: set[str]
+) -> None:
+    """What is wrong in one step is wrong; None says nothing."""
+    spec = describe(TASK, reveal="named")
+    assert spec.evidence is not None
+    reading = read(ANSWER.format(reward=reward, angle=angle))
+    result = box.call(check_module(reading), TARGET, given_to_check(spec.evidence))
+    assert result.failure is None
+    assert set(disagreements(result.value, spec.evidence)) == wrong
+
+
+def test_names_and_functions_come_into_the_spec() -> None:
+    """Beside the ranges that the program found; what disagrees, and what does not exist, does not."""
+    spec = describe(TASK, reveal="named")
+    text = rewritten(spec.text, RIGHT, ["terminated"], {"obs": spec.firsts[0], "action": 0})
+    assert {"obs[0]": "place", "obs[2]": "lean"}.items() <= names_of(text).items()
+    assert "nothing" not in text
+    assert "-4.8 .. 4.8" in text.partition("self.place")[2].partition("\n")[0]
+    assert "of the cart" in text
+    assert set(functions_in(read(text))) == {"reward"}
+    assert "return 1.0" in text
+    assert "one step gave" in text.replace("\n    ", " ")
+
+
+def test_the_source_is_withheld_and_shown_once() -> None:
+    """Not in the spec itself."""
+    spec = describe(TASK, reveal="named")
+    assert spec.evidence is not None
+    assert "thetaacc" in spec.evidence.source
+    assert "thetaacc" not in spec.text
+    assert describe(TASK, reveal="source").evidence is None
+
+
+def spec_of(out: Path, *answers: str) -> Any:
+    """A quick run with these answers for the spec, and what it asked."""
+    keys = ("spec", "spec.repair")
+    model = Model({key: f"```python\n{text}\n```" for key, text in zip(keys, answers, strict=False)})
+    promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(model, purposes=MOST_PURPOSES | {"spec"}),
+        out=out,
+        reveal="named",
+        rounds=1,
+        **QUICK,
+    )
+    return model, read_run(out)["spec"][0].data["text"]
+
+
+def test_a_run_asks_once_and_writes_the_spec(tmp_path: Path) -> None:
+    """A right answer is not asked about again; the file is there to be read; a policy's prompt has it."""
+    model, text = spec_of(tmp_path / "run", RIGHT)
+    assert [key for key in model.asked() if key.startswith("spec")] == ["spec"]
+    assert "self.place" in text
+    assert (tmp_path / "run" / "spec.py").read_text() == text
+    assert any("self.place" in one.system for one in model.requests)
+
+
+def test_what_disagrees_goes_back_once_and_is_left_out_then(tmp_path: Path) -> None:
+    """And the spec says that it is."""
+    wrong = ANSWER.format(reward="2.0", angle=0.20943951)
+    model, text = spec_of(tmp_path / "run", wrong, wrong)
+    assert [key for key in model.asked() if key.startswith("spec")] == ["spec", "spec.repair"]
+    assert "disagrees with" in str(model.requests[1].messages[-1].content)
+    assert "return 2.0" not in text
+    assert "# reward: " in text
+    assert "def terminated" in text
+
+
+def test_an_answer_that_says_nothing_leaves_the_spec_as_it_is(tmp_path: Path) -> None:
+    """The run goes on."""
+    _, text = spec_of(tmp_path / "run", "no", "no")
+    assert "pole_angle" in text

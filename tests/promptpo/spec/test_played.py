@@ -1,0 +1,99 @@
+"""What steps that were played say of rewards, of endings, of limits and of bounds."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptpo.envs.task import Task
+from promptpo.spec.describe import describe_env
+from promptpo.spec.observe import EpisodeEnd, Observed, Step
+from promptpo.spec.played import ends_seen, reward_seen
+
+
+def observed(rewards: Any) -> Observed:
+    """Episodes with these rewards."""
+    steps = [
+        Step(0, 0, float(reward), 0, n == len(episode) - 1, {}, seed)
+        for seed, episode in enumerate(rewards)
+        for n, reward in enumerate(episode)
+    ]
+    endings = [EpisodeEnd(len(episode), terminated=True, truncated=False) for episode in rewards]
+    return Observed(steps, len(steps), repeats=True, endings=endings)
+
+
+@given(st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=30), min_size=1, max_size=5))
+@settings(max_examples=100, deadline=None)
+def test_the_extremes_of_all_steps_are_told(rewards: Any) -> None:
+    """Few values one by one, many as a range with the places of its ends."""
+    text, flat = reward_seen(observed(rewards)), [one for episode in rewards for one in episode]
+    assert f"{min(flat)}" in text
+    assert f"{max(flat)}" in text
+    assert f"{len(flat)} steps" in text
+    last = {episode[-1] for episode in rewards} - {one for episode in rewards for one in episode[:-1]}
+    for value in last if len(set(flat)) in range(2, 7) else ():
+        assert f"{value} (" in text
+        assert "always at the end of an episode" in text.partition(f"{value} (")[2].partition(")")[0]
+
+
+def test_how_episodes_ended_is_told() -> None:
+    """Each way with the lengths of its episodes."""
+    assert (
+        ends_seen(observed([[1], [1, 1, 1]]))
+        == "2 episodes of random actions: 2 terminated after 1 to 3 steps"
+    )
+
+
+class Counting(gymnasium.Env[Any, Any]):
+    """Ends by a count that random actions do not reach; observations leave their bounds."""
+
+    observation_space = spaces.Box(0.0, 1.0, (2,))
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t, self.hunger, self.x = 0, 0, 0
+        return self._see(), {}
+
+    def _see(self) -> Any:
+        return np.array([self.x, 0.5], np.float32)
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        self.hunger += 1
+        self.x += 2 * int(action) - 1
+        return self._see(), float(action), abs(self.x) > 4, self._late(), {}
+
+    def _late(self) -> bool:
+        return self.t + 1 > 300
+
+
+class Hungry(Counting):
+    """What begins again when something is eaten counts no steps, although nothing was eaten here."""
+
+    def step(self, action: Any) -> Any:
+        if self.x > 1000:
+            self.hunger = 0
+        return super().step(action)
+
+    def _late(self) -> bool:
+        return self.hunger > 60
+
+
+@pytest.mark.parametrize(("kind", "horizon"), [(Counting, 300), (Hungry, None)])
+def test_a_limit_that_no_episode_reached_is_that_of_a_count_of_steps(kind: Any, horizon: Any) -> None:
+    """Read from what the code compares with it."""
+    spec, _ = describe_env(kind(), Task("Counting-v0"))
+    assert spec.horizon == horizon
+
+
+def test_bounds_that_observations_leave_are_told() -> None:
+    """In the spec and to the person."""
+    spec, _ = describe_env(Counting(), Task("Counting-v0"))
+    assert "obs[0]  # 0 .. 1, but left; seen -5 .. 5" in spec.text
+    assert "obs[1]  # 0 .. 1; seen 0.5 .. 0.5" in spec.text
+    assert any("leave the bounds" in warning for warning in spec.warnings)

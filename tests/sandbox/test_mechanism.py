@@ -1,0 +1,108 @@
+"""MuJoCo for simulators: mechanisms move in lanes, confined like all else, and reach no file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo_sandbox import Sandbox, SimulatorFailedError, Trial
+from promptpo_sandbox.simulators import Simulated, SimulatorGuest
+from tests.sandbox.test_simulators import examine_with
+
+mujoco = pytest.importorskip("mujoco")
+
+CART = '''
+import numpy as np
+from mechanism import Mechanism
+
+PARAMS = {"damping": (0.5, 0.0, 2.0)}
+
+
+class Simulator:
+    def __init__(self, params, rng):
+        self.rng = rng
+        self.body = Mechanism(f"""<mujoco><option timestep="0.01"/>@EXTRA@<worldbody><body>
+            <joint name="slide" type="slide" axis="1 0 0" damping="{params['damping']}"/>
+            <geom type="sphere" size="0.1" mass="1" contype="0" conaffinity="0"/></body></worldbody>
+            <actuator><motor joint="slide" gear="2"/></actuator>
+            <sensor><jointpos joint="slide"/></sensor></mujoco>""")
+
+    def reset(self, n):
+        self.q, self.v = self.rng.normal(size=(n, 1)), np.zeros((n, 1))
+        return np.concatenate([self.q, self.v], axis=1)
+
+    def set(self, obs):
+        self.q, self.v = obs[:, :1].copy(), obs[:, 1:].copy()
+
+    def step(self, actions):
+        self.q, self.v, seen = self.body.step(self.q, self.v, actions, 5)
+        return np.concatenate([seen, self.v], axis=1), -seen[:, 0] ** 2, np.zeros(len(seen), bool)
+'''
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    """A sandbox for the module."""
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+def cart(extra: str = "") -> Simulated:
+    """A mass on a rail."""
+    return Simulated(
+        CART.replace("@EXTRA@", extra), ({"damping": 0.0},), spaces.Box(-9, 9, (2,)), spaces.Box(-1, 1, (1,))
+    )
+
+
+def test_a_mechanism_moves_in_lanes(box: Sandbox) -> None:
+    """As its equations say, each lane by itself."""
+    with SimulatorGuest(box, cart()) as guest:
+        starts, actions = np.zeros((3, 2), np.float32), np.full((4, 3, 1), 0.5, np.float32)
+        obs, _, _ = guest.predict([{"damping": 0.0}, {"damping": 1.0}], starts, actions, [1, 4])
+        assert obs[0, 1, :, 1] == pytest.approx(0.2, abs=1e-6)  # 1 N on 1 kg for 0.2 s
+        assert obs[1, 1, 0, 1] < 0.19
+        rng = np.random.default_rng(0)
+        facts = examine_with(
+            guest, rng.normal(size=(64, 2)).astype(np.float32), rng.uniform(-1, 1, (12, 64, 1))
+        )
+        assert not any(facts[name] for name in ("random", "mixed", "alone", "dropped", "restarted", "broken"))
+
+
+@pytest.mark.parametrize(
+    "extra", ['<include file="{path}"/>', '<asset><mesh name="m" file="{path}"/></asset>']
+)
+def test_no_file_is_read(box: Sandbox, tmp_path: Path, extra: str) -> None:
+    """Neither included nor as a mesh."""
+    path = tmp_path / "part.xml"
+    path.write_text("<mujoco><worldbody/></mujoco>")
+    tmp_path.chmod(0o755)
+    path.chmod(0o644)
+    with (
+        pytest.raises(SimulatorFailedError),
+        SimulatorGuest(box, cart(extra.replace("{path}", str(path)))) as guest,
+    ):
+        guest.start(2, 10)
+
+
+def test_broken_text_is_said(box: Sandbox) -> None:
+    """MuJoCo's own sentence reaches the writer."""
+    with pytest.raises(SimulatorFailedError) as failed, SimulatorGuest(box, cart("<nonsense/>")) as guest:
+        guest.start(2, 10)
+    assert "nonsense" in str(failed.value)
+
+
+def test_policies_have_no_engine(box: Sandbox) -> None:
+    """The engine is loaded for simulators alone."""
+    import gymnasium
+
+    source = (
+        "from mechanism import Mechanism\n\n\nclass Policy:\n    def act(self, obs):\n"
+        "        Mechanism('<mujoco/>')\n        return 0\n"
+    )
+    found: Any = box.rollout(source, [gymnasium.make("CartPole-v1")], [Trial(0)])
+    assert "not installed" in found.failure.message
