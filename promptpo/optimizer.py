@@ -18,6 +18,7 @@ from promptpo.run.control import Control, together
 from promptpo.run.history import History, twins
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
+from promptpo.search import references
 from promptpo.search.context import SearchContext
 from promptpo.search.final_test import Outcome, concluded
 from promptpo.search.judge import Judge
@@ -59,6 +60,7 @@ async def optimize(
         fault, stop = error, str(error).rstrip(".")
     await context.spender.receive()
     await control.finished(loop.tuner.rescue(loop.history))
+    await control.finished(references.join(context, loop.history))
     # also what is beyond a loop that was ended early
     history = RunState.of(context.config, context.journal.events).history
     context.journal.follow(history.add)

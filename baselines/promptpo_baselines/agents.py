@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.actions import from_zero, zero_action
 from promptpo_baselines.environments import AnySpace, flatten
 
 if TYPE_CHECKING:
@@ -34,14 +35,16 @@ class TrainedAgent:
         stages: What is done to observations before the network sees them, first to last: normalisation
             with statistics that no longer change, and the reading of a language model.
         observation_space: Of the bare environment, for `predict`; None where its observations are flat.
+        action_space: The same of actions; None where they are counted from 0.
     """
 
     model: BaseAlgorithm
     stages: Sequence[Stage] = ()
     observation_space: AnySpace | None = None
+    action_space: AnySpace | None = None
 
     def act(self, observations: Sequence[Any], *, deterministic: bool = True) -> Sequence[Any]:
-        """One action for each flat observation."""
+        """One action for each flat observation, counted from 0; see `from_zero`."""
         batch: Any = np.stack([np.asarray(observation) for observation in observations])
         for stage in self.stages:
             batch = stage(batch)
@@ -60,7 +63,8 @@ class TrainedAgent:
         del episode_start
         space = self.observation_space
         flat = observation if space is None else flatten(space, observation)
-        return self.act([flat], deterministic=deterministic)[0], state
+        action = self.act([flat], deterministic=deterministic)[0]
+        return action if self.action_space is None else from_zero(self.action_space, action), state
 
 
 @dataclass
@@ -71,11 +75,7 @@ class ZeroAgent:
 
     def act(self, observations: Sequence[Any]) -> Sequence[Any]:
         """The same action for every observation."""
-        space = self.action_space
-        zero: Any = np.zeros(space.shape or (), space.dtype)
-        if isinstance(space, spaces.Box):
-            zero = np.clip(zero, space.low, space.high)
-        return [zero] * len(observations)
+        return [zero_action(self.action_space)] * len(observations)
 
 
 @dataclass

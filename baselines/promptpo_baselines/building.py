@@ -121,6 +121,14 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
             f"{display_name(settings.algorithm)} has no policy for the actions of {settings.task.name}, {space}: take one of "
             f"{', '.join([*ON_POLICY, *own])}."
         )
+    if settings.algorithm in CONTINUOUS_ONLY and isinstance(space, spaces.Box):
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(np.float32(space.high) - np.float32(space.low)).all()
+        if not finite:
+            raise UnsupportedSpaceError(
+                f"{display_name(settings.algorithm)} needs finite bounds of actions, and {settings.task.name} has {space}: "
+                f"declare bounds in its action_space, or take one of {', '.join(ON_POLICY)}."
+            )
 
 
 def load_model(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.wrappers import TimeLimit, TransformObservation, TransformReward
+from gymnasium.wrappers import TimeLimit, TransformAction, TransformObservation, TransformReward
 
+from promptpo.envs.actions import counted_from_zero, from_zero
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import ContractEnv
 from promptpo.envs.family import longest
@@ -41,15 +42,18 @@ def make_flat_env(task: Task) -> AnyEnv:
     `UNBOUNDED_HORIZON` steps.
 
     Raises:
-        UnsupportedSpaceError: The action space is a dict, a tuple or text, or does not count from 0.
+        UnsupportedSpaceError: The action space is a dict, a tuple or text.
     """
     env = make_playable(task)
     actions = env.action_space
-    if not isinstance(actions, DIRECT) or (isinstance(actions, spaces.Discrete) and actions.start != 0):
+    if not isinstance(actions, DIRECT):
         env.close()
         raise UnsupportedSpaceError(
             f"stable-baselines3 has no policy for the action space of {task.name}: {actions}."
         )
+    counted = counted_from_zero(actions)
+    if counted is not actions:
+        env = TransformAction(env, lambda action: from_zero(actions, action), counted)
     flat = flat_space(env.observation_space)
     if flat is env.observation_space:
         return env

@@ -11,10 +11,11 @@ from typing import Any
 
 from gymnasium import spaces
 
+from promptpo.envs.actions import from_zero
 from promptpo.envs.task import Task
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo_baselines.agents import Actor
+from promptpo_baselines.agents import Actor, TrainedAgent
 from promptpo_baselines.environments import AnyEnv, flatten, make_playable
 from promptpo_sandbox import Episode, Rollout, Trajectory
 
@@ -105,9 +106,15 @@ class Evaluator:
             self._players.append(Player(make_playable(self.task), record=watch is not None))
 
         def acts(playing: Sequence[Player]) -> Sequence[Any]:
-            return actor.act(
+            actions = actor.act(
                 [flatten(player.env.observation_space, player.observation) for player in playing]
             )
+            if not isinstance(actor, TrainedAgent):
+                return actions
+            return [
+                from_zero(player.env.action_space, action)
+                for player, action in zip(playing, actions, strict=True)
+            ]
 
         ended: dict[int, Episode] = {}
         for episode in side_by_side(self._players[:lanes], seeds, acts):

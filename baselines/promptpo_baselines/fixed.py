@@ -13,7 +13,7 @@ from promptpo.output.report.result import setting
 from promptpo.run.origin import save_own
 from promptpo.run.records import Seeds
 from promptpo_baselines.agents import Actor, RandomAgent, ZeroAgent
-from promptpo_baselines.environments import make_flat_env
+from promptpo_baselines.environments import make_flat_env, make_playable
 from promptpo_baselines.evaluation import Evaluator
 from promptpo_baselines.flags import ScoringFlags
 from promptpo_baselines.results import build_untrained_result, read_result
@@ -39,7 +39,8 @@ def run_fixed(
                 f"{directory} already holds a run; keep it by --resume, or name another by --out."
             )
         return done
-    env = make_flat_env(task)  # a wrong id is told before anything is made
+    make_flat_env(task).close()  # a wrong id is told before anything is made
+    env = make_playable(task)
     directory.mkdir(parents=True, exist_ok=True)
     begun = {"method": method, "seed": scoring.seed, **setting(task)}
     save_own(json.dumps(begun, indent=2) + "\n", directory)  # the run is the user's own

@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
@@ -64,10 +65,10 @@ def load_agent(path: str | os.PathLike[str]) -> TrainedAgent:
         raise UsageError(f"there is no agent {path}.")
     model_class = algorithm_class(algorithm_of(path))
     settings = _settings_near(path)
-    space = None
+    own: tuple[Any, ...] = ()
     if settings is not None:
         env = make_env(settings.task)
-        space = env.observation_space
+        own = (env.observation_space, env.action_space)
         env.close()
     try:
         model = model_class.load(path, device=settings.device if settings else "cpu")
@@ -76,7 +77,7 @@ def load_agent(path: str | os.PathLike[str]) -> TrainedAgent:
         raise
     except Exception as error:
         raise UsageError(f"{path} cannot be loaded: {error or type(error).__name__}") from error
-    return TrainedAgent(model, stages, space)
+    return TrainedAgent(model, stages, *own)
 
 
 def evaluate_agent(
@@ -101,7 +102,7 @@ def evaluate_agent(
     """
     agent, evaluator = load_agent(path), Evaluator(task)
     with contextlib.closing(make_flat_env(task)) as env, contextlib.closing(evaluator):
-        _check_fit(replace(agent, observation_space=None), path, env, task)
+        _check_fit(replace(agent, observation_space=None, action_space=None), path, env, task)
         if not seeds:
             return Evaluation("ok", (), 0)
         evaluation = evaluator.evaluate(agent, seeds, watch)

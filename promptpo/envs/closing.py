@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.contract import blaming, patience
+from promptpo.envs.notes import note_once
 from promptpo.errors import EnvironmentFaultError
-from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     import gymnasium
@@ -20,14 +19,8 @@ CLOSE_SECONDS = 5.0
 AFTER_HANG_SECONDS = 0.1
 """For each further one in a process where one has taken too long; it ends with its process."""
 
-warned: set[str] = set()
-"""Environments whose failure to close has been told in this process; a worker holds `EVERY` one."""
-
 hung: list[str] = []
 """Environments of this process whose ``close`` took too long."""
-
-EVERY = ""
-"""Stands for all names in `warned`."""
 
 
 def close_safely(env: gymnasium.Env[Any, Any], name: str) -> None:
@@ -50,7 +43,4 @@ def _close(closing: list[Callable[[], object]], name: str) -> None:
     except EnvironmentFaultError as fault:
         if fault.__cause__ is None:
             hung.append(name)
-        if not {name, EVERY} & warned:
-            warned.add(name)
-            sentence = clean_line(str(fault)).rstrip(".")
-            print(f"promptpo: {sentence}; no result is affected.", file=sys.stderr, flush=True)
+        note_once(what, f"{str(fault).rstrip('.')}; no result is affected.")

@@ -14,6 +14,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.actions import converter_to
+from promptpo.envs.notes import note_once
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._name = name
         space = env.observation_space
         self._shape = space.shape if isinstance(space, spaces.Box) else None
+        self._as_sampled = converter_to(env.action_space)
 
     def step(self, action: Any) -> Any:
         """Step, and look at what came.
@@ -55,7 +58,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             EnvironmentFaultError: The environment raised, or returned something else.
         """
         with blaming(f"the environment {self._name}"):
-            result = self.env.step(action)
+            result = self.env.step(self._as_sampled(action))
         return self.checked_step(result)
 
     def reset(self, **how: Any) -> Any:
@@ -71,7 +74,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 "step", _sort(result), "return (observation, reward, terminated, truncated, info)"
             )
         if type(result[1]) not in _NUMBERS:
-            self._check_reward(result[1])
+            result = (result[0], self._one_number(result[1]), *result[2:])
         if not isinstance(result[4], dict):
             raise self._fault("step", f"{_shown(result[4])} as the info", "return a dict, empty if need be")
         observation = result[0]
@@ -96,14 +99,20 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 "step", f"{float(reward)} as the reward", "return a finite number in every step"
             )
 
-    def _check_reward(self, reward: Any) -> None:
+    def _one_number(self, reward: Any) -> float:
+        """A reward of another type as a number; of an array of one number that number, with a note."""
         try:
-            fits = not isinstance(reward, str | bytes) and np.ndim(reward) == 0
-            float(reward)
+            if isinstance(reward, str | bytes) or np.size(reward) != 1:
+                raise TypeError
+            number = float(np.asarray(reward).item())
         except (TypeError, ValueError):
-            fits = False
-        if not fits:
-            raise self._fault("step", f"{_shown(reward)} as the reward", self._one_reward(reward))
+            raise self._fault("step", f"{_shown(reward)} as the reward", self._one_reward(reward)) from None
+        if np.ndim(reward):
+            note_once(
+                f"reward of {self._name}",
+                f"step of the environment {self._name} returns {_shown(reward)} as the reward; its one number is taken.",
+            )
+        return number
 
     def _one_reward(self, reward: Any) -> str:
         """What to do about a reward that is no number: of several, the way to one."""

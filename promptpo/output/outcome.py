@@ -58,6 +58,7 @@ WHENCE = {
     "user": "Given at the start; nothing that was written since is better.",
     "tuned": "Tuned from what was given at the start; nothing that was written since is better.",
     "goal": "Written while its reward was judged; nothing that was written since is better.",
+    "reference": "A constant action is better than all that was written.",
     "simulator": "Found in a simulator that the model wrote, before the first round; nothing that was written since is better.",
     "network": "A network that learnt in a simulator which the model wrote; the best program is in program.py.",
     "search": "Written by program search; no language model was asked.",
@@ -107,5 +108,8 @@ def outcome(data: Json, directory: Path) -> str:
     lines, marks = ending(data, directory), sentence("references", data.get("references"))
     if data["best"] is None:
         return clean_lines(*lines, f"See what happened with: promptpo show {directory}")
-    lines += [f"On the same seeds {marks}."] * bool(marks)
+    repeats = (data.get("preflight") or {}).get("repeats", True)
+    lines += [
+        f"{'On the same seeds' if repeats else 'In other episodes, as no seed repeats one,'} {marks}."
+    ] * bool(marks)
     return clean_lines(*lines, f"Policy: {directory / BEST}", f"Report: {directory / REPORT}")

@@ -65,7 +65,7 @@ class PulsedEnv(ContractEnv):
 
     def step(self, action: Any) -> Any:
         """Step; this is called for every step, so it does what `Pulse` does without calling it."""
-        number = self._number
+        number, action = self._number, self._as_sampled(action)
         number.value = before = number.value + 1
         result = self.env.step(action)
         number.value = before + 1

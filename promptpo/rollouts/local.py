@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs import closing
+from promptpo.envs import notes
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
 from promptpo.last_words import cause, end_group, leave, note_group, watch_exits
 from promptpo.rollouts.host import Host, Pulse
@@ -73,7 +73,7 @@ def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: C
     watch_exits(last_words.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
-    closing.warned.add(closing.EVERY)  # the parent has closed one as well, and warned
+    notes.silence()
     host: Host | None = None
     ending = _Ending()
     try:

@@ -140,6 +140,8 @@ class Preflight:
         calls = rounds * config.candidates * (1 + again + repairs)
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
         calls += (rounds - 1) * (recipe.reflection and "reflection" in purposes)
+        if config.reveals == "named" and self.spec.evidence is not None and "spec" in purposes:
+            calls += 2
         if allowance(config, self.llm) is not None:
             calls += 1 + experiments(rounds) * min(1, repairs)
         if simulates(config, self.llm):
@@ -182,6 +184,7 @@ class Preflight:
             "steps_per_second": self.spec.sample_rate or None,
             "seconds": self.seconds,
             "one_episode": self.spec.one_episode,
+            "repeats": self.spec.repeats,
             "reveal": self.spec.revealed,
             "series": list(self.spec.series),
         }

@@ -24,8 +24,15 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-CANDIDATES, LANES = 16, 4
-"""Candidates of a generation, and episodes of each."""
+CANDIDATES = 16
+"""Of a generation."""
+
+PHASES = ((0.5, 0.25, 2), (0.75, 0.5, 2), (1.0, 1.0, 4))
+"""Of a search that begins anew: up to which part of its steps, in which part of the longest episode, and in how many
+episodes a candidate is judged. Long episodes would leave a few generations."""
+
+MIN_HORIZON = 100
+"""Steps of a shortened episode, at least."""
 
 STEPS, STARTS = 1_000_000, 3
 """Steps of each start, and starts of a structure."""
@@ -41,6 +48,9 @@ WIDTH = 0.2
 
 FAR_WIDTHS = 2.0
 """A number has gone far when it moved by so many widths."""
+
+FLAT = 1e-9
+"""Relative difference between returns up to which they are the same."""
 
 MAX_POINTS = 60
 """Points of a curve."""
@@ -65,7 +75,7 @@ class StartResult:
 
     Attributes:
         value: Mean simulated return of its best numbers.
-        curve: Steps taken and mean return of the best candidate, over the generations.
+        curve: Steps taken and mean return of the best candidate so far, in shorter episodes at first.
         state: Where it can go on.
     """
 
@@ -236,12 +246,18 @@ class _Searching:
         bonus = 0.0
         if search.alive_share < 1.0 and not search.resume:
             bonus = (1.0 - search.alive_share) * alive_bonus(self._guest, search.simulation)
+        phase, whole = None, bool(search.resume)
         while running := [one for one in starts if one.steps < limit and not one.strategy.stop()]:
-            if bonus and running[0].steps >= ALIVE_STEPS * limit:
-                bonus = 0.0
+            now = (
+                *self._phase(running[0].steps / limit, whole=whole),
+                running[0].steps < ALIVE_STEPS * limit,
+            )
+            if phase not in {None, now}:
                 for one in starts:
                     one.forget_best()
-            self._generation(running, bonus)
+            phase = now
+            horizon, lanes, early = now
+            whole |= self._generation(running, horizon, lanes, bonus if early else 0.0)
             if self._failure is not None and not any(
                 math.isfinite(r) for one in running for _, r in one.curve
             ):
@@ -281,21 +297,33 @@ class _Searching:
             for i, state in enumerate(states)
         ]
 
-    def _generation(self, running: Sequence[_Start], bonus: float) -> None:
+    def _phase(self, done: float, *, whole: bool) -> tuple[int, int]:
+        """Longest episode, and episodes of a candidate, when a part of the steps is done."""
+        horizon = self._search.simulation.horizon
+        share, lanes = next(((share, lanes) for end, share, lanes in PHASES if done < end), PHASES[-1][1:])
+        if whole:
+            share, lanes = PHASES[-1][1:]
+        return min(horizon, max(MIN_HORIZON, int(share * horizon))), lanes
+
+    def _generation(self, running: Sequence[_Start], horizon: int, lanes: int, bonus: float) -> bool:
+        """Judge a generation of all starts; whether no candidate differs from another, so that episodes are too short."""
         asked = [one.ask() for one in running]
-        returns, lengths = self._play(np.concatenate(asked), LANES, bonus)
+        returns, lengths = self._play(np.concatenate(asked), lanes, horizon, bonus)
         at = 0
         for one, values in zip(running, asked, strict=True):
             rows = slice(at, at + len(values))
             one.tell(values, returns[rows].mean(axis=1), int(lengths[rows].sum()))
             at += len(values)
+        means = returns.mean(axis=1)
+        return bool(np.isfinite(means).all()) and float(np.ptp(means)) <= FLAT * (
+            1.0 + float(np.abs(means).max())
+        )
 
-    def _play(self, table: Array, lanes: int, bonus: float = 0.0) -> tuple[Array, Array]:
+    def _play(self, table: Array, lanes: int, horizon: int, bonus: float = 0.0) -> tuple[Array, Array]:
         """Returns and lengths of candidates, which all meet the same initial states."""
         self._seed += 1
         vectors = [dict(zip(self._names, row, strict=True)) | self._fixed for row in table.tolist()]
         given: list[Any] = vectors if self._names or self._fixed else [None] * len(table)
-        horizon = self._search.simulation.horizon
         played = self._guest.play(
             LanePlay(self._search.source, given, lanes, horizon, not self._why, self._seed, bonus=bonus)
         )
@@ -304,7 +332,7 @@ class _Searching:
         return np.where(played.sound, played.returns, -np.inf), played.lengths
 
     def _means(self, table: Array, lanes: int) -> tuple[Array, Array]:
-        returns, _ = self._play(table, lanes)
+        returns, _ = self._play(table, lanes, self._search.simulation.horizon)
         with np.errstate(invalid="ignore"):
             return returns.mean(axis=1), returns.std(axis=1, ddof=1) / math.sqrt(lanes)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-LONGEST = 3500
+LONGEST, LONGEST_BESIDE_SOURCE = 3500, 8000
 """Characters; a robot that takes more, as a humanoid does, would fill the text."""
 
 SHAPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
@@ -18,10 +18,15 @@ HEAD = """\
 # with axis, place, limits, spring, damping and armature. A positive angle about y turns z towards x."""
 
 
-def body_of(env: Any) -> dict[str, str]:
-    """The block on an unwrapped environment's robot, by its name; empty where there is no model, or a long one."""
+def body_of(env: Any, source: str = "") -> dict[str, str]:
+    """The block on an unwrapped environment's robot, by its name; empty where there is no model, or a long one.
+
+    Args:
+        env: The environment.
+        source: What is shown of its code, where a longer robot may stand, and none that is written there already.
+    """
     model: Any = getattr(env, "model", None)
-    if getattr(model, "nbody", 0) <= 1 or not getattr(model, "nu", 0):
+    if getattr(model, "nbody", 0) <= 1 or not getattr(model, "nu", 0) or "<mujoco" in source:
         return {}
     steps = f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action"
     lines = [f"{steps}; gravity {_place(model.opt.gravity)}"]
@@ -29,7 +34,8 @@ def body_of(env: Any) -> dict[str, str]:
         shapes = (model.geom(body.geomadr[0] + n) for n in range(body.geomnum[0]))
         joints = (model.joint(body.jntadr[0] + n) for n in range(body.jntnum[0]))
         told = [f"{body.mass[0]:.3g} kg", *map(_shape, shapes), *map(_joint, joints)]
-        place = f"{body.name or body.id} on {model.body(body.parentid[0]).name} at {_place(body.pos)}"
+        parent = model.body(body.parentid[0])
+        place = f"{body.name or body.id} on {parent.name or parent.id} at {_place(body.pos)}"
         lines.append(f"{place}: {'; '.join(filter(None, told))}")
     contact = {(*model.geom_solref[n], *model.geom_solimp[n][:3]) for n in range(model.ngeom)}
     if len(contact) == 1:
@@ -37,7 +43,7 @@ def body_of(env: Any) -> dict[str, str]:
         floor = f", friction of the floor {model.geom_friction[0, 0]:.3g}" if model.geom_type[0] == 0 else ""
         lines.append(f"contacts: solref {_place(one[:2])}, solimp {_place(one[2:])}{floor}")
     text = "\n".join([HEAD, *lines])
-    return {"BODY": text} if len(text) <= LONGEST else {}
+    return {"BODY": text} if len(text) <= (LONGEST_BESIDE_SOURCE if source else LONGEST) else {}
 
 
 def _shape(geom: Any) -> str:

@@ -18,7 +18,7 @@ MAX_LINES, MAX_LINE_CHARS = 40, 160
 """Of values that are told."""
 
 FEW_NUMBERS, SERIES_ROWS = 12, 50
-"""A table of more numbers is told by its shape; one of so many rows that nothing changes is a recorded series."""
+"""A table of more numbers is told by its shape; one of so many rows may be a recorded series."""
 
 DEEPEST = 2
 """Objects inside objects whose settings are told."""
@@ -45,7 +45,16 @@ def held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
         shown: What of it a model reads.
     """
     changed, literal = _assigned(found, shown)
-    lines, series = list[str](), list[str]()
+    lines, series, replayed = list[str](), list[str](), _replayed(shown)
+    for name, value in _constants(shown):
+        table = _table(value)
+        told = f": {table}" if table else f" = {_plain(value)}"
+        lines += [f"#   {name}{told}"] if told != " = " else []
+        series += (
+            [f"{name} ({len(value):,} rows)"]
+            if table and name in replayed and len(value) >= SERIES_ROWS
+            else []
+        )
     for path, value in _values(env, found, "self", DEEPEST):
         name = path.rpartition(".")[2]
         if name not in found.read or name in changed:
@@ -53,7 +62,7 @@ def held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
         table = _table(value)
         if table is not None:
             lines.append(f"#   {path}: {table}")
-            if len(value) >= SERIES_ROWS:
+            if len(value) >= SERIES_ROWS and name in replayed:
                 series.append(f"{path.replace('self.', 'env.', 1)} ({len(value):,} rows)")
         elif name not in literal and (told := _plain(value)):
             lines.append(f"#   {path} = {told}")
@@ -62,6 +71,41 @@ def held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
     more = [f"#   and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
     head = "# Values as it was built; data are told by shape and a few values:"
     return Held([head, *lines[:MAX_LINES], *more], series)
+
+
+def _replayed(shown: Sequence[Definition]) -> set[str]:
+    """Names of tables that code reads at a place which it counts on, as a recorded series is read."""
+    nodes = [node for one in shown if not isinstance(one.node, ast.ClassDef) for node in ast.walk(one.node)]
+    counters = {
+        node.target.attr
+        for node in nodes
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute)
+    }
+    moving = set(counters)
+    for node in nodes:
+        if isinstance(node, ast.Assign) and counters & _names_in(node.value):
+            moving |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return {
+        name
+        for node in nodes
+        if isinstance(node, ast.Subscript) and moving & _names_in(node.slice)
+        for name in _names_in(node.value)
+    }
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)} | {
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name)
+    }
+
+
+def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
+    """Constants of modules that are computed, or read from a file, with their values."""
+    for one in shown:
+        value = getattr(one.node, "value", None)
+        computed = any(isinstance(node, ast.Call) for node in ast.walk(value)) if value is not None else False
+        if computed and not one.owner:
+            yield one.name, vars(one.file.module).get(one.name)
 
 
 def _assigned(found: Reached, shown: Sequence[Definition]) -> tuple[set[str], set[str]]:

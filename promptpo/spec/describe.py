@@ -134,7 +134,7 @@ def describe_env(
         parts = replace(parts, title="", description="")
     else:  # texts often say what it is all about
         parts = with_texts(parts, env.observation_space, observed)
-        parts = replace(parts, blocks={**parts.blocks, **body_of(env.unwrapped)})
+        parts = replace(parts, blocks={**parts.blocks, **body_of(env.unwrapped, source.text)})
     text = render(parts)
     if reveal == "anonymous":
         text = anonymous(text, env)
@@ -208,6 +208,8 @@ def _parts(
     parts = with_observation(parts, env, docs, extra, observed, sources, prose=prose)
     parts = with_action(parts, env, docs, extra, sources, clip_actions=clip_actions, prose=prose)
     parts = reward_parts(parts, env, about, extra, sources, beside_source=bool(source.text))
+    if source.text:
+        sources |= {name: "source" for name in ("State", "Action") if sources[name] == "space"}
     sources["EPISODE"] = (
         "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
     )

@@ -272,6 +272,8 @@ class _Reaching:
         if isinstance(node, ast.ClassDef):
             self._follow_class(definition, owner)
             return
+        if owner is not None and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            self._value(vars(owner).get(definition.name))  # a registry that functions put themselves into
         me = own_argument(node) if definition.owner else ""
         local, skipped = bound_names(node), unused_calls(node)
         constructing = definition.name in {"__init__", "__post_init__"}

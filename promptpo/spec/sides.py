@@ -131,6 +131,12 @@ def _geared(found: Sequence[Field], model: Any) -> list[Field]:
         return list(found)
     gears = [float(gear) for gear in model.actuator_gear[:, 0]]
     return [
-        replace(item, unit=f"* {number(gear)} {item.unit}".rstrip()) if gear != 1 else item
+        item
+        if gear == 1
+        else replace(
+            item,
+            unit="",
+            meaning="; ".join(filter(None, [f"times {number(gear)} {item.unit}".rstrip(), item.meaning])),
+        )
         for item, gear in zip(found, gears, strict=True)
     ]

@@ -115,7 +115,7 @@ def test_an_action_space_that_sb3_cannot_use_is_refused() -> None:
     """The sentence names the task and the space."""
 
     class Offset(gymnasium.Env[Any, Any]):
-        observation_space, action_space = spaces.Box(-1, 1, (1,)), spaces.Discrete(3, start=1)
+        observation_space, action_space = spaces.Box(-1, 1, (1,)), spaces.Text(3)
 
         def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
             return np.zeros(1, np.float32), {}

@@ -29,8 +29,8 @@ from promptpo_sandbox.guest.trials import examine
 Run: TypeAlias = Callable[[bytes, CodeType | None], dict[str, Any]]
 """Runs the loaded module, or another code, afresh; the bytes decide its random numbers."""
 
-NARROW = 32
-"""Lanes below which dropping those that have ended saves nothing, since each operation costs as much."""
+DROP_SHARE = 0.75
+"""Lanes that have ended are dropped when no more than this share still runs."""
 
 COMPARED_STEPS = 40
 """Steps in which a policy in lanes is held against lone copies."""
@@ -237,7 +237,7 @@ class LaneEpisodes:
             left = int(stay.sum())
             if not left or perf_counter() - began > self._seconds:
                 break
-            if not self._recorded and left <= len(running) // 2 and len(running) > NARROW:
+            if not self._recorded and left <= DROP_SHARE * len(running):
                 lanes.keep(stay)
                 self._player.keep(stay)
                 running, obs = running[stay], obs[stay]

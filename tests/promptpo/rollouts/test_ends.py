@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.envs import building, closing
+from promptpo.envs import building, closing, notes
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError, PromptPOError
 from promptpo.rollouts import Job, LocalExecutor, Settings, local
@@ -120,7 +120,7 @@ def test_closing_is_one_warning_at_most(
 ) -> None:
     """In one line, for all environments of a name; closing twice calls the environment's own `close` once."""
     monkeypatch.setattr(closing, "CLOSE_SECONDS", 0.5)
-    monkeypatch.setattr(closing, "warned", set())
+    monkeypatch.setattr(notes, "_told", set())
     monkeypatch.setattr(closing, "hung", [])
     log = tmp_path / "log"
     for _ in range(3):

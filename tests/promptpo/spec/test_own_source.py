@@ -251,6 +251,49 @@ def test_data_are_shown_by_their_shape(tmp_path: Path) -> None:
     assert "def _info" not in text, "which only info reaches"
 
 
+SERIES = """
+GRID = np.linspace(0, 1, 200)
+KNOWN = np.cos(GRID)
+
+
+class Market(gym.Env):
+    def __init__(self):
+        self.prices, self.grid = np.sin(np.arange(300.0)), GRID * 2
+        self.observation_space = spaces.Box(-9, 9, (1,), np.float32)
+        self.action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at, self.x = int(self.np_random.integers(100)), 0.5
+        return np.array([self.x], np.float32), {}
+
+    def step(self, action):
+        self.at += 1
+        i = self.at
+        self.x = self.prices[i] + self.grid[int(self.x)] + KNOWN[0]
+        return np.array([self.x], np.float32), 0.0, False, self.at > 150, {}
+"""
+
+
+def test_recorded_series_are_told_from_tables(tmp_path: Path) -> None:
+    """What is read at a place that counts on is replayed; a grid of values is not."""
+    (tmp_path / "market.py").write_text(HEAD + SERIES)
+    env = make_env(Task(f"{tmp_path / 'market.py'}:Market"))
+    env.reset(seed=0)
+    assert list(own_source(env).series) == ["env.prices (300 rows)"]
+
+
+def test_functions_that_put_themselves_into_a_registry_are_shown(tmp_path: Path) -> None:
+    """And what was read from a file is told by its value."""
+    (tmp_path / "rules.py").write_text(
+        "RULES = {}\n\n\ndef rule(f):\n    RULES[f.__name__] = f\n    return f\n\n\n@rule\ndef bonus(x):\n    return x + 1  # seen\n"
+    )
+    body = SERIES.replace("KNOWN[0]", 'rules.RULES["bonus"](self.x)').replace("np.cos(GRID)", "dict(a=3)")
+    (tmp_path / "market_2.py").write_text(f"import rules\n{HEAD}{body}")
+    text = source_of(f"{tmp_path / 'market_2.py'}:Market")
+    assert "# seen" in text
+
+
 def test_wrappers_and_what_they_use_are_shown(tmp_path: Path) -> None:
     """A wrapper of one's own changes what a policy sees."""
     (tmp_path / "shop_2.py").write_text(

@@ -130,7 +130,7 @@ def test_an_environment_that_hangs_is_one_sentence(monkeypatch: pytest.MonkeyPat
 def test_motors_say_their_factor() -> None:
     """A torque is told with its gear."""
     for reveal in ("named", "anonymous"):
-        assert "-1 .. 1 * 120 N m" in describe(Task("HalfCheetah-v5"), reveal=reveal).text
+        assert "-1 .. 1; times 120 N m" in describe(Task("HalfCheetah-v5"), reveal=reveal).text
 
 
 WRONG = {
@@ -188,7 +188,7 @@ def test_a_horizon_that_nobody_else_knows_is_taken_from_the_spec_file(tmp_path: 
 
 def test_what_a_force_is_multiplied_by_is_told() -> None:
     """A maze's ball feels a hundred times the action."""
-    assert "= action[0]  # -1 .. 1 * 100 N" in describe(Task("PointMaze_UMaze-v3")).text
+    assert "= action[0]  # -1 .. 1; times 100 N" in describe(Task("PointMaze_UMaze-v3")).text
 
 
 class Commands:

@@ -1,0 +1,84 @@
+"""Actions in the form in which sampling from their space gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from gymnasium import spaces
+
+Space: TypeAlias = spaces.Space[Any]
+
+
+def converter_to(space: Space) -> Callable[[Any], Any]:
+    """Return a function from actions of a space, in whatever numbers they come, to what ``space.sample()`` gives.
+
+    Arrays are copies, so that an environment may change them. What does not fit is left as it is: the environment
+    says what is wrong with it.
+    """
+    convert = _converter(space)
+
+    def as_sampled(action: Any) -> Any:
+        try:
+            return convert(action)
+        except (TypeError, ValueError, LookupError, OverflowError):
+            return action
+
+    return as_sampled
+
+
+def _converter(space: Space) -> Callable[[Any], Any]:
+    if isinstance(space, spaces.Discrete):
+        kind = np.dtype(space.dtype).type
+        return lambda action: kind(action.item() if isinstance(action, np.ndarray) else action)
+    if isinstance(space, spaces.Box) and np.dtype(space.dtype).kind in "iu":
+        return lambda action: _as_integers(space, action)
+    if isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+        dtype, shape = space.dtype, space.shape
+        return lambda action: np.array(action, dtype).reshape(shape)
+    if isinstance(space, spaces.Dict):
+        parts = {key: _converter(part) for key, part in space.spaces.items()}
+        return lambda action: {key: convert(action[key]) for key, convert in parts.items()}
+    if isinstance(space, spaces.Tuple):
+        items = [_converter(part) for part in space.spaces]
+        return lambda action: tuple([convert(part) for convert, part in zip(items, action, strict=True)])
+    return lambda action: action
+
+
+def _as_integers(space: spaces.Box, action: Any) -> Any:
+    """Whole numbers: of those of a network the nearest within the bounds."""
+    array = np.asarray(action)
+    if array.dtype.kind == "f":
+        bounds: Any = np.iinfo(str(np.dtype(space.dtype)))
+        array = np.clip(np.rint(array), space.low.astype(float), space.high.astype(float))
+        top = np.nextafter(float(bounds.max), 0.0) if float(bounds.max) > bounds.max else float(bounds.max)
+        array = np.minimum(array, top)
+    whole = np.array(array, space.dtype).reshape(space.shape)
+    return whole if space.shape else whole[()]
+
+
+def counted_from_zero(space: Space) -> Space:
+    """The space with its choices counted from 0, as networks of stable-baselines3 give them."""
+    if isinstance(space, spaces.Discrete) and space.start != 0:
+        return spaces.Discrete(int(space.n))
+    if isinstance(space, spaces.MultiDiscrete) and np.any(space.start):
+        return spaces.MultiDiscrete(space.nvec, dtype=space.dtype)
+    return space
+
+
+def from_zero(space: Space, action: Any) -> Any:
+    """An action of a space for one of `counted_from_zero`."""
+    return action + space.start if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) else action
+
+
+def zero_action(space: Space) -> Any:
+    """The action of a space that is nearest to zero in each of its numbers."""
+    if isinstance(space, spaces.Discrete):
+        return np.dtype(space.dtype).type(min(max(0, int(space.start)), int(space.start + space.n) - 1))
+    zero = np.zeros(space.shape or (), space.dtype)
+    if isinstance(space, spaces.Box):
+        return np.clip(zero, space.low, space.high)
+    if isinstance(space, spaces.MultiDiscrete):
+        return np.clip(zero, space.start, space.start + space.nvec - 1)
+    return zero
