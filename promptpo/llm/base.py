@@ -155,7 +155,8 @@ class Situation:
         slot: Which of the round's N samples this is, from 0.
         seed: Run seed.
         tried: All earlier candidates of the run, oldest first.
-        firsts: The first observations of a few episodes.
+        seen: Observations under random actions.
+        names: What parts of an observation are called, such as ``obs[0]`` to ``cart_position``.
     """
 
     observation_space: gymnasium.Space[Any]
@@ -164,7 +165,8 @@ class Situation:
     slot: int
     seed: int
     tried: tuple[Tried, ...] = ()
-    firsts: tuple[Any, ...] = ()
+    seen: tuple[Any, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ TABLE: Mapping[Purpose, Allotment] = {
     ),  # episodes a round, of what the others leave
     "experiments": Allotment("try things out", 0.05, 100, 1000, optional=True),  # steps of each
     "references": Allotment(
-        "random actions and none, as marks", 0.02, 0, 20, optional=True
+        "random actions, none, and constant ones", 0.05, 0, 20, optional=True
     ),  # episodes of each
     "teacher": Allotment("watch the trained agent", 0.1, 1, 10),  # episodes
     "goal": Allotment("try a reward for the goal", 0.02, 50, 10_000),  # steps of an episode

@@ -15,7 +15,7 @@ from typing import Any
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes
 from promptpo.run.evidence import Evidence
 from promptpo.run.journal import Event, Journal, evaluation_in, from_json
-from promptpo.run.records import REFERENCE_TEST, TEACHER, Attempt, Experiment, Remark
+from promptpo.run.records import ALWAYS, REFERENCE_TEST, TEACHER, Attempt, Experiment, Remark
 from promptpo.run.returns import Estimate, Returns, worth
 
 CLEAR = 2.0
@@ -90,7 +90,10 @@ class History:
         return {
             name: Evidence.of(one.episodes)
             for name, one in self.marks.items()
-            if one.outcome == "ok" and one.episodes and not name.endswith(REFERENCE_TEST)
+            if one.outcome == "ok"
+            and one.episodes
+            and not name.endswith(REFERENCE_TEST)
+            and not name.startswith(ALWAYS)
         }
 
     def announce_leader(self, journal: Journal) -> None:

@@ -190,6 +190,7 @@ class Preflight:
             "steps_per_second": self.spec.sample_rate or None,
             "seconds": self.seconds,
             "one_episode": self.spec.one_episode,
+            "repeats": self.spec.repeats,
             "reveal": self.spec.revealed,
             "series": list(self.spec.series),
         }

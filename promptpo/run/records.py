@@ -22,6 +22,9 @@ StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference"
 REFERENCE_TEST = ".test"
 """How the key of a reference ends that was measured on test seeds: its steps are outside the budget."""
 
+ALWAYS = "always-"
+"""How the names of references begin that act alike in every step, which no prompt is about."""
+
 TEACHER = "teacher"
 """The name of a trained agent among the references."""
 

@@ -8,24 +8,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError
+from promptpo.program import Program
 from promptpo.run.budget import allotted, units
-from promptpo.run.records import REFERENCE_TEST, Candidate
+from promptpo.run.records import ALWAYS, REFERENCE_TEST, Attempt, Candidate
+from promptpo.telling import feedback
 
 if TYPE_CHECKING:
-    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.rollouts.evaluation import Episodes, Evaluation
+    from promptpo.run.history import History
     from promptpo.search.context import SearchContext
 
 Space = spaces.Space[Any]
 
 MARKS = ("random", "zero")
 """Their names."""
+
+PARTS = 5
+"""Of the steps for references: one each for random actions and for none, the others for constant ones."""
+
+AGAIN = "-again"
+"""How the name of the best constant action ends where it plays as many episodes as a candidate."""
+
+MAX_CONSTANTS, MAX_CONSTANT_EPISODES = 18, 20
+"""Discrete actions of which each is tried alone, and episodes of the zero action that are compared."""
 
 TEST_FIRST = 10
 """So many test episodes tell how long all of them take."""
@@ -61,8 +77,8 @@ async def measured_at_start(context: SearchContext) -> None:
     """
     spender, horizon, seeds = context.spender, context.horizon, context.seeds
     steps, wanted = context.config.budget.steps, context.config.train_episodes
-    allowed = allotted("references", steps, parts=len(MARKS))
-    certain = units("references", steps, len(MARKS) * horizon, 2 * wanted)
+    allowed = allotted("references", steps, parts=PARTS)
+    certain = units("references", steps, PARTS * horizon, 2 * wanted)
     pairs = zip(seeds.train(wanted), seeds.validation(wanted), strict=True)
     chosen = [seed for pair in pairs for seed in pair]
 
@@ -85,7 +101,58 @@ async def measured_at_start(context: SearchContext) -> None:
             return played.evaluation
         return None
 
-    await _each(one, context.spec.action_space)
+    found = await _each(one, context.spec.action_space)
+    length = found[MARKS[1]].steps / len(found[MARKS[1]].episodes) if MARKS[1] in found else horizon
+    constants = {k: v for k, v in constant_policies(context.spec.action_space).items() if k != MARKS[1]}
+    paid = (
+        wanted if allowed is None else int((PARTS - len(MARKS)) * allowed / max(1.0, len(constants) * length))
+    )
+    if constants and paid:
+        certain, chosen = wanted, [*seeds.train(min(wanted, paid))]
+        tried = await asyncio.gather(*(one(name, source) for name, source in constants.items()))
+        ran = {
+            name: found.mean_return
+            for name, found in zip(constants, tried, strict=True)
+            if found and found.outcome == "ok"
+        }
+        chosen = [*seeds.train(wanted)]
+        best = max(ran, key=ran.__getitem__, default=None)
+        if best is not None:
+            await one(f"{best}{AGAIN}", constants[best])
+
+
+async def join(context: SearchContext, history: History) -> None:
+    """Have the zero action, and the other constant ones that were tried, join the candidates where they beat the best.
+
+    That is when the search is over, so that no request is about them. The steps of a zero action that nothing paid for at the start are outside the budget, like a test's.
+    """
+    best = history.best()
+    if best is None:
+        return
+    seeds = [episode.seed for episode in history.evidence(best).episodes][:MAX_CONSTANT_EPISODES]
+    for name, source in constant_policies(context.spec.action_space).items():
+        digest = Program.parse(source).digest
+        candidate = Candidate(name, source, history.rounds + 1, digest, origin="reference")
+        played = history.marks.get(f"{name}{AGAIN}", history.marks.get(name))
+        if played is None and name == MARKS[1]:
+            key = f"{name}.compared{REFERENCE_TEST}"
+            with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
+                rolled = await context.spender.roll_out(
+                    "reference", key, candidate, seeds, horizon=context.horizon
+                )
+                played = rolled.evaluation
+        if played is not None and played.outcome == "ok" and _clearly_better(played, history.evidence(best)):
+            attempt = Attempt(candidate, played, feedback.aggregate(played))
+            context.journal.once("attempt", name, functools.partial(replace, attempt))
+
+
+def _clearly_better(one: Evaluation, other: Episodes) -> bool:
+    """Whether the mean return over the episodes that both have played is larger by two standard errors."""
+    theirs = {episode.seed: episode.return_ for episode in other.episodes}
+    gains = [episode.return_ - theirs[episode.seed] for episode in one.episodes if episode.seed in theirs]
+    return len(gains) > 1 and statistics.fmean(gains) > max(
+        0.0, 2 * statistics.stdev(gains) / math.sqrt(len(gains))
+    )
 
 
 async def measured_on_test(
@@ -122,6 +189,16 @@ async def measured_on_test(
         return None
 
     return await _each(one, context.spec.action_space)
+
+
+def constant_policies(space: Space) -> Mapping[str, str]:
+    """The sources of the policies that always do the same, by name: zeros, and of a few discrete actions each of the others."""
+    found = {MARKS[1]: zero_policy(space)}
+    if isinstance(space, spaces.Discrete) and space.n <= MAX_CONSTANTS:
+        others = range(int(space.start), int(space.start + space.n))
+        found |= {f"{ALWAYS}{one}": _module(f"Always acts with {one}.", "pass", repr(one)) for one in others}
+        found.pop(f"{ALWAYS}{_zero(space)}")
+    return found
 
 
 async def _each(one: Callable[[str, str], Any], action_space: Space) -> dict[str, Evaluation]:

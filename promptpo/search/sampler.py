@@ -15,6 +15,7 @@ from promptpo.search import references
 from promptpo.search.context import Hooks
 from promptpo.search.measuring import Measurer
 from promptpo.search.planning import outlook
+from promptpo.spec.reading import names_of
 from promptpo.telling.plan import RunStatus
 
 if TYPE_CHECKING:
@@ -236,7 +237,8 @@ class Sampler:
             round=plan.round,
             slot=plan.slot,
             seed=self._config.seed,
-            firsts=tuple(self._spec.firsts),
+            seen=self._spec.seen,
+            names=names_of(self._spec.text),
             tried=tuple(
                 Tried(a.candidate.source, a.evaluation.outcome, a.evaluation.score())
                 for a in history.attempts

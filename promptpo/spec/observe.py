@@ -266,11 +266,13 @@ class Seeding(NamedTuple):
 
     Attributes:
         one_episode: They change nothing: the same actions give the same episode.
+        repeats: A seed decides an episode.
         steps: Environment steps that it took to find out.
         warnings: A sentence where a seed does not decide an episode, or changes nothing.
     """
 
     one_episode: bool = False
+    repeats: bool = True
     steps: int = 0
     warnings: tuple[str, ...] = ()
 
@@ -292,7 +294,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
             f"{task.name} does not repeat an episode when it is reset with the same seed, {compared} from "
             "self.np_random after super().reset(seed=seed)."
         )
-        return Seeding(warnings=(warning,))
+        return Seeding(repeats=False, warnings=(warning,))
     begun = [step for step in observed.steps if step.seed == SEEDS[0]]
     with opened(task) as another:
         built_alike = _alike(another, SEEDS[0], begun, task.name)
@@ -301,7 +303,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
             f"two instances of {task.name} play different episodes under the same seed, {compared} in reset, from "
             "self.np_random, and not when it is built."
         )
-        return Seeding(steps=len(begun), warnings=(warning,))
+        return Seeding(repeats=False, steps=len(begun), warnings=(warning,))
     if not observed.one_start or family_of(env) is not None:
         return Seeding(steps=len(begun))
     from promptpo.spec.chance import may_draw

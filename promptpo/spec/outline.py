@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import horizon_and_source, success_key, threshold_of
 from promptpo.spec.known import known
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.spec.observe import Observed
     from promptpo.spec.own_source import OwnSource
+
+MAX_SMALL = 400
+"""Numbers of an observation that is kept."""
 
 
 def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = None) -> TaskSpec:
@@ -60,6 +65,7 @@ def outlined(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | No
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=float(observed.whole or len(observed.steps) / max(1, len(observed.firsts))),
         firsts=tuple(observed.firsts),
+        seen=tuple(step.next_observation for step in observed.steps if _is_small(step.next_observation)),
         one_start=observed.one_start,
         series=() if source is None else tuple(source.series),
     )
@@ -71,6 +77,15 @@ def seeded(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, observed: O
     return replace(
         spec,
         one_episode=seeding.one_episode,
+        repeats=seeding.repeats,
         sample_steps=spec.sample_steps + seeding.steps,
         warnings=(*spec.warnings, *seeding.warnings),
     )
+
+
+def _is_small(observation: Any) -> bool:
+    """Whether it is no picture or large table."""
+    if isinstance(observation, dict | tuple):
+        parts = observation.values() if isinstance(observation, dict) else observation
+        return all(map(_is_small, parts))
+    return np.size(observation) <= MAX_SMALL

@@ -38,8 +38,10 @@ class TaskSpec:
         warnings: What is wrong with the environment, one sentence each.
         gaps: What could not be found out about it, a few words each.
         firsts: The first observations of a few episodes.
-        one_start: Whether these are all the same.
+        seen: Some observations, where they are small; they say where numbers usually lie.
+        one_start: Whether the first ones are all the same.
         one_episode: Whether seeds change nothing: the same actions give the same episode.
+        repeats: Whether a seed decides an episode, so that policies can be compared on the same ones.
         info: Numeric entries of ``info`` with the least and the most that was observed.
         first_frames: Of observations that are pictures: captions and PNG files, for models that see.
         cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
@@ -62,8 +64,10 @@ class TaskSpec:
     warnings: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     firsts: tuple[Any, ...] = ()
+    seen: tuple[Any, ...] = ()
     one_start: bool = False
     one_episode: bool = False
+    repeats: bool = True
     info: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     first_frames: tuple[tuple[str, bytes], ...] = ()
     cut: int | None = None

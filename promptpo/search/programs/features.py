@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from gymnasium import spaces
 from promptpo.errors import UnsupportedSpaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 POOLED = 4
 """An image becomes this many by this many block means."""
@@ -23,12 +24,13 @@ LARGEST_VECTOR = 400
 ONE_HOT = 8
 """Categories up to which a Discrete observation is one-hot."""
 
-NARROW, WIDE, WIDEST = 2.0, 100.0, 1e4
-"""Entries are scaled where their bounds are closer than the first or no nearer than the second; between the two bounds are
-often far from what occurs, and further apart than the third they say nothing."""
+WIDEST = 1e4
+"""Bounds further apart say nothing of where numbers lie."""
 
-LARGE = 5.0
-"""Other entries are divided by the largest that was seen, where that is more: sums of large numbers are all or nothing."""
+RESERVED = frozenset(
+    {"p", "u", "x", "obs", "gate", "np", "rate", "features", "clip", "level", "largest", "pool", "self"}
+)
+"""Names that a program uses itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +48,24 @@ class Features:
     helpers: tuple[str, ...] = ()
 
 
-def read_observation(space: spaces.Space[Any], seen: Sequence[Any] = ()) -> Features:
+def read_observation(
+    space: spaces.Space[Any], seen: Sequence[Any] = (), called: Mapping[str, str] | None = None
+) -> Features:
     """The code that reads observations of a space as a flat list of numbers of about one.
 
-    Entries with narrow or wide bounds are scaled to -1..1, the others are left as they are; categories
-    become one-hot or a fraction, images become block means, text is ignored.
+    Numbers are told from their mean, in standard deviations of what was seen (else from the middle of their bounds);
+    categories become one-hot or a fraction, images become block means, text is ignored.
 
     Args:
         space: Of the task.
         seen: Some observations of it.
+        called: What its parts are called, such as ``obs[0]`` to ``cart_position``.
 
     Raises:
         UnsupportedSpaceError: A space without a fixed number of entries.
     """
     parts = list(_parts(space, "obs", "x", seen))
-    names = tuple(name for part in parts for name in part.names)
+    names = _named(tuple(name for part in parts for name in part.names), parts, called or {})
     if not names:
         return Features(("one",), ("return [1.0]",))
     if len(parts) == 1:
@@ -95,6 +100,7 @@ class _Part:
     names: tuple[str, ...]
     expression: str
     helpers: tuple[str, ...] = ()
+    path: str = ""
 
 
 def _parts(space: spaces.Space[Any], path: str, name: str, seen: Sequence[Any]) -> Iterator[_Part]:
@@ -119,6 +125,15 @@ def _parts(space: spaces.Space[Any], path: str, name: str, seen: Sequence[Any]) 
         )
 
 
+def _named(names: tuple[str, ...], parts: Sequence[_Part], called: Mapping[str, str]) -> tuple[str, ...]:
+    """Names that a spec has for numbers, where they are words that nothing else is called; else their numbers."""
+    places = [f"{part.path}[{i}]" if part.path else "" for part in parts for i in range(len(part.names))]
+    words = [called.get(place.replace("'", '"'), called.get(place, "")) for place in places]
+    usable = {word for word in words if word.isidentifier() and words.count(word) == 1} - RESERVED - {*names}
+    usable -= {*keyword.kwlist}
+    return tuple(word if word in usable else name for word, name in zip(words, names, strict=True))
+
+
 def _discrete(space: Any, path: str, name: str) -> _Part:
     n, start = int(space.n), int(space.start)
     index = f"int({path})" if start == 0 else f"(int({path}) - {start})"
@@ -132,20 +147,21 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
     if len(space.shape) > 1 or size > LARGEST_VECTOR:
         return _image(space, path, name)
     low, high = np.ravel(space.low).astype(float), np.ravel(space.high).astype(float)
-    width = np.where(np.isfinite(low) & np.isfinite(high), high - low, np.inf)
-    narrow, wide = (width > 0) & (width < NARROW), (width >= WIDE) & (width < WIDEST)
-    scaled = narrow | wide
-    middle = np.where(scaled, np.where(scaled, low, 0.0) + np.where(scaled, width, 0.0) / 2, 0.0)
-    half = np.where(scaled, np.where(scaled, width, 0.0) / 2, 1.0)
-    if len(seen):
-        most = np.abs([np.ravel(one).astype(float) for one in seen]).max(axis=0)
-        half = np.where(~scaled & (most > LARGE), [float(f"{value:.2g}") for value in most], half)
+    known = (np.abs(low) < WIDEST) & (np.abs(high) < WIDEST) & (high > low)
+    low, high = np.where(known, low, -1.0), np.where(known, high, 1.0)
+    middle, half = (low + high) / 2, (high - low) / 2
+    if len(seen) > 1:
+        values = np.array([np.ravel(one) for one in seen], float)
+        moves = values.max(axis=0) > values.min(axis=0)
+        middle = np.where(moves, values.mean(axis=0), middle)
+        half = np.where(moves, values.std(axis=0), half)
+    middle, half = (np.array([float(f"{one:.3g}") for one in each]) for each in (middle, half))
     expression = f"np.ravel({path})"
     if np.any(middle != 0.0):
         expression = f"({expression} - {_array(middle)})"
     if np.any(half != 1.0):
         expression = f"({expression} / {_array(half)})"
-    return _Part(_numbered(name, size), f"{expression}.tolist()")
+    return _Part(_numbered(name, size), f"{expression}.tolist()", path=path)
 
 
 POOL = '''def pool(image, n):

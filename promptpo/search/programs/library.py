@@ -31,8 +31,8 @@ _MARKER = re.compile(
     re.MULTILINE,
 )
 
-TERMS = ("rates", "products", "ordered")
-"""Additions to a structure: rates of change, products of features, and taking discrete actions as an ordered scale."""
+TERMS = ("rates", "ordered")
+"""Additions to a structure: rates of change, and taking discrete actions as an ordered scale."""
 
 
 def read_genome(source: str) -> Genome | None:
@@ -47,17 +47,19 @@ def read_genome(source: str) -> Genome | None:
 
 
 STRATEGIES: Mapping[str, str] = {
-    "linear": "Every output is a weighted sum of the observation's numbers; a comparison or a limit makes "
-    "it an action.",
+    "linear": "Every output is a weighted sum of the observation's numbers, each told from its mean in standard deviations: "
+    "a positive weight raises the output while the number is above its mean. A comparison or a limit makes it an action.",
     "gated": "Two weighted sums per output, one for each side of a gate that is itself a weighted sum: "
     "near the goal the policy behaves differently from far away.",
-    "rules": "A decision list: the first condition on one number of the observation that holds decides.",
     "table": "A table from observation to action, learnt from the policy's own rollouts.",
 }
 
 MOST_TABLE_STATES = 5000
 DISCOUNTS = (0.99, 0.995, 0.98, 0.999, 0.95)
 """Planning horizons that the variants of a table use."""
+
+MANY_WEIGHTS = 90
+"""More are searched along directions, in steps that are a smaller share of their range."""
 
 SIGN_BIAS = 0.1
 """Where only the sign of one sum counts, a bias as large as the weights would leave nothing to these."""
@@ -77,7 +79,7 @@ def structures_for(observation: Space, action: Space) -> list[Genome]:
     found.append(Genome("linear"))
     if not head.continuous and actions and actions > 2:  # noqa: PLR2004 - with two a scale and a choice are the same
         found += [Genome("linear", ("ordered",)), Genome("gated", ("ordered",))]
-    found += [Genome("gated"), Genome("linear", ("products",)), Genome("rules"), Genome("linear", ("rates",))]
+    found += [Genome("gated"), Genome("linear", ("rates",))]
     return found
 
 
@@ -87,6 +89,7 @@ def write_program(
     action: Space,
     tuned: Mapping[str, Range] | None = None,
     seen: Sequence[Any] = (),
+    called: Mapping[str, str] | None = None,
 ) -> str:
     """A policy module for a genome.
 
@@ -94,21 +97,23 @@ def write_program(
         genome: What to write.
         observation: What the policy sees.
         action: What it returns.
-        tuned: Ranges to use instead of the usual ones, for parameters of the same name.
-        seen: Some observations, which say how large their numbers are.
+        tuned: Ranges to use instead of the usual ones; what has none of these weights is left out.
+        seen: Some observations, which say where their numbers lie.
+        called: What parts of an observation are called.
     """
     if genome.structure == "table":
         return _table(genome, observation, action)
-    features = read_observation(observation, seen)
+    features = read_observation(observation, seen, called)
     head = write_action(action, ordered="ordered" in genome.terms)
-    writer = Writer(genome, features, head.outputs)
+    writer = Writer(genome, features, head.outputs, frozenset(tuned or ()))
+    many = head.outputs * len(writer.inputs) > MANY_WEIGHTS
     body = (
         _templates()
         .get_template(f"{genome.structure}.py.j2")
         .render(
             writer=writer,
             outputs=range(head.outputs),
-            gain=5.0 if head.continuous else 1.0,
+            gain=(5.0 if many else 2.0) if head.continuous else 1.0,
             bias=SIGN_BIAS if count_actions(action) == 2 else 1.0,  # noqa: PLR2004
             action=head.expression,
         )
@@ -165,7 +170,7 @@ def propose(situation: Situation) -> str:
     """The program for one sample; the same situation always gives the same program.
 
     Round 1 tries the library's structures in their order. Later rounds continue tuning the best program
-    with narrower ranges (slot 0), and try what has not been tried: first the rest of the library, then variants.
+    with narrower ranges (slot 0), leave out the weaker half of its weights (slot 1), and try what has not been tried: first the rest of the library, then variants.
 
     Where a table fits, it is written with another planning horizon each round: any other program of the same
     observation is a special case of it, and sharing the steps would only slow it.
@@ -175,11 +180,13 @@ def propose(situation: Situation) -> str:
     if library[0].structure == "table":
         return write_program(Genome("table", (), situation.round - 1), observation, action)
     parent = _best(situation) if situation.round > 1 else None
-    if parent is None or situation.slot > 0:
+    if parent is None or situation.slot > 1:
         fresh = _untried(situation, library, first=parent is None)
-        return write_program(fresh, observation, action, seen=situation.firsts)
+        return write_program(fresh, observation, action, None, situation.seen, situation.names)
     genome, tuned = parent
-    return write_program(genome, observation, action, tuned, situation.firsts)
+    if situation.slot == 1:
+        tuned = strongest(tuned)
+    return write_program(genome, observation, action, tuned, situation.seen, situation.names)
 
 
 def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:
@@ -206,11 +213,21 @@ def narrowed(params: Mapping[str, Range]) -> dict[str, Range]:
     return result
 
 
+def strongest(params: Mapping[str, Range]) -> dict[str, Range]:
+    """The parameters without the smaller half of the weights: of programs that are as good the shorter one is kept.
+
+    Numbers are in standard deviations, so that the size of a weight says how much it moves.
+    """
+    weights = sorted((name for name in params if "_" in name), key=lambda name: abs(params[name][0]))
+    weak = {*weights[: len(weights) // 2]}
+    return {name: range_ for name, range_ in params.items() if name not in weak}
+
+
 def _untried(situation: Situation, library: list[Genome], *, first: bool) -> Genome:
     """The next structure of the library that no earlier round used, else another variant of one."""
     used = {read_genome(tried.source) for tried in situation.tried}
     fresh = [genome for genome in library if genome not in used]
-    place = situation.slot if first else situation.slot - 1
+    place = situation.slot if first else situation.slot - 2
     if place < len(fresh):
         return fresh[place]
     return replace(library[place % len(library)], variant=1 + situation.round * len(library) + place)

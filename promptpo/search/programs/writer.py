@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,9 +17,6 @@ MOST_WEIGHTS = 160
 
 NAMED = 8
 """Up to so many numbers become variables of their own; more stay in a list."""
-
-FEW = 3
-"""Numbers that a decision list picks."""
 
 WIDTH = 96
 INDENT = " " * 8
@@ -61,9 +57,12 @@ class Writer:
         genome: What is written.
         features: How the observation is read.
         outputs: Number of scores.
+        only: The weights that sums have; all where it is empty.
     """
 
-    def __init__(self, genome: Genome, features: Features, outputs: int) -> None:
+    def __init__(
+        self, genome: Genome, features: Features, outputs: int, only: frozenset[str] = frozenset()
+    ) -> None:
         self.genome, self.features = genome, features
         self.params: dict[str, Range] = {}
         self._rng = random.Random(f"{genome.structure} {genome.variant}")  # noqa: S311 - no secret
@@ -71,7 +70,7 @@ class Writer:
         self._listed = len(names) > NAMED or "rates" in genome.terms
         self.numbers = [Input(f"x[{i}]" if self._listed else n, n) for i, n in enumerate(names)]
         self.inputs = self._inputs(max(4, MOST_WEIGHTS // max(1, outputs)))
-        self.picks = self._rng.sample(self.inputs, min(FEW, len(self.inputs)))
+        self.only = only
 
     def _inputs(self, room: int) -> list[Input]:
         chosen = list(range(len(self.numbers)))
@@ -82,10 +81,6 @@ class Writer:
         extra: list[Input] = []
         if "rates" in self.genome.terms:
             extra += [Input(f"rate[{i}]", f"rate_{self.numbers[i].label}") for i in chosen]
-        if "products" in self.genome.terms:
-            pairs = [*combinations(numbers, 2), *((n, n) for n in numbers)]
-            products = [Input(f"{a.expression} * {b.expression}", f"{a.label}_{b.label}") for a, b in pairs]
-            extra += products[: max(0, room - len(numbers) - len(extra))]
         return [*numbers, *extra]
 
     def read(self) -> str:
@@ -122,7 +117,11 @@ class Writer:
     ) -> str:
         """Lines that assign a weighted sum with a bias to a variable; the bias has that share of the weights' span."""
         terms = [self.param(name, 0.0, -bias * span, bias * span)]
-        terms += [f"{self.param(f'{name}_{i.label}', 0.0, -span, span)} * {i.expression}" for i in inputs]
+        terms += [
+            f"{self.param(f'{name}_{i.label}', 0.0, -span, span)} * {i.expression}"
+            for i in inputs
+            if not self.only or f"{name}_{i.label}" in self.only
+        ]
         return sum_lines(target, terms, INDENT + "    " * deeper)
 
 

@@ -130,7 +130,8 @@ def test_marks_are_measured_on_the_same_seeds(measured: Any) -> None:
     """At the start on training and validation seeds in turn within 2 % of the budget, at the end on the test's seeds."""
     events = read_run(measured.directory)
     found = {event.key: event.data for event in events["reference"]}
-    assert set(found) == {"random", "zero", "random.test", "zero.test"}
+    constants = {"always-1", "always-1-again"}
+    assert set(found) == {"random", "zero", "random.test", "zero.test"} | constants
     tested = [e["seed"] for e in events["test"][0].data["evaluation"]["episodes"]]
     trained = {e["seed"] for e in events["evaluation"][0].data["evaluation"]["episodes"]}
     validated = {e["seed"] for event in events["validation"] for e in event.data["evaluation"]["episodes"]}
@@ -148,7 +149,7 @@ def test_marks_on_test_seeds_are_outside_the_budget(tmp_path: Path) -> None:
     """With hardly any budget nothing is measured at the start, and the run still ends with its marks."""
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, max_steps=3000)
     kinds = read_run(run.directory)
-    assert {event.key for event in kinds["reference"]} == {"random.test", "zero.test"}
+    assert {event.key for event in kinds["reference"]} == {"random.test", "zero.test", "zero.compared.test"}
     spent = run.data["steps"]
     assert spent["reference"] > 0
     assert spent["train"] + spent["validation"] + spent["tune"] + spent["spec"] <= 3000

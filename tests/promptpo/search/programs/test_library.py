@@ -130,13 +130,25 @@ def test_states_are_counted() -> None:
     assert count_states(CARTPOLE) is None
 
 
-def test_numbers_that_are_seen_to_be_large_are_divided() -> None:
-    """Percentages are scaled by their bounds, large numbers without bounds by what was seen; small ones stay."""
+def test_numbers_are_told_in_their_usual_spread() -> None:
+    """By what was seen, else by bounds; what is seen not to move and has no bounds stays."""
     space = spaces.Box(np.array([0.0, -np.inf, -np.inf]), np.array([100.0, np.inf, np.inf]), dtype=np.float64)
-    source = write_program(Genome("linear"), space, SIX_JOINTS, seen=[np.array([5.0, -320.0, 0.5])])
-    module: dict[str, Any] = {}
-    exec(compile(source, "policy", "exec"), module)  # noqa: S102 - our own templates
-    assert module["features"](np.array([75.0, 160.0, 0.5])) == [0.5, 0.5, 0.5]
+    for seen, want in (
+        ([], [0.5, 160.0, 0.5]),
+        ([np.array([5.0, -320.0, 0.5]), np.array([15.0, -160.0, 0.5])], [13.0, 5.0, 0.5]),
+    ):
+        module: dict[str, Any] = {}
+        source = write_program(Genome("linear"), space, SIX_JOINTS, seen=seen)
+        exec(compile(source, "policy", "exec"), module)  # noqa: S102 - our own templates
+        assert module["features"](np.array([75.0, 160.0, 0.5])) == want
+
+
+def test_numbers_have_the_names_that_the_spec_has_for_them() -> None:
+    """Where these are words of their own."""
+    called = {"obs[0]": "cart_position", "obs[1]": "speed", "obs[2]": "speed", "obs[3]": "p"}
+    source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2), called=called)
+    assert list(Program(source).params) == ["out0", "out0_cart_position", "out0_x1", "out0_x2", "out0_x3"]
+    assert "cart_position, x1, x2, x3 = features(obs)" in source
 
 
 def test_features_of_a_nested_observation_have_names() -> None:
@@ -172,7 +184,7 @@ def test_every_structure_has_a_strategy() -> None:
 
 
 @pytest.mark.parametrize(
-    "genome", [Genome("linear"), Genome("gated", TERMS), Genome("rules", ("rates",), 12)]
+    "genome", [Genome("linear"), Genome("gated", TERMS), Genome("linear", ("rates",), 12)]
 )
 def test_a_genome_is_read_back_from_its_line(genome: Any) -> None:
     """Later rounds recognise what they build on."""

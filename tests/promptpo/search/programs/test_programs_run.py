@@ -51,7 +51,6 @@ def test_programs_act_in_their_action_space(box: Any, observation: Any, action: 
     env = Anything(observation, action)
     for genome in [
         *structures_for(observation, action)[:5],
-        Genome("rules"),
         Genome("gated", ("rates",), 3),
     ]:
         source = write_program(genome, observation, action)

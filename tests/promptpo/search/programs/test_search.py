@@ -82,6 +82,11 @@ def test_later_rounds_continue_from_the_best() -> None:
     before = Program(source).params["out0_x1"]
     assert value == 1.0
     assert high - low == pytest.approx((before[2] - before[1]) / 2)
+    shorter = Program(propose(replace(situation, slot=1)))
+    assert "out0_x1" in shorter.params
+    assert len(shorter.params) == 3
+    once_more = replace(situation, round=3, tried=(tried(shorter.source, -200.0),))
+    assert set(Program(propose(once_more)).params) == set(shorter.params)
 
 
 def test_later_rounds_also_try_what_is_new() -> None:
@@ -89,7 +94,7 @@ def test_later_rounds_also_try_what_is_new() -> None:
     seen = tuple(tried(propose(replace(PENDULUM, slot=i)), -900.0 - i) for i in range(3))
     second = replace(PENDULUM, round=2, tried=seen)
     used = {read_genome(t.source) for t in seen}
-    fresh = {read_genome(propose(replace(second, slot=slot))) for slot in (1, 2, 3, 4)}
+    fresh = {read_genome(propose(replace(second, slot=slot))) for slot in (2, 3, 4, 5)}
     assert len(fresh) == 4
     assert not fresh & used
 
