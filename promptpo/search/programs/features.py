@@ -27,6 +27,9 @@ ONE_HOT = 8
 WIDEST = 1e4
 """Bounds further apart say nothing of where numbers lie."""
 
+LEAST_SPREAD = 0.1
+"""Of half of what the bounds span: random actions may keep close to where an episode begins."""
+
 RESERVED = frozenset(
     {"p", "u", "x", "obs", "gate", "np", "rate", "features", "clip", "level", "largest", "pool", "self"}
 )
@@ -154,7 +157,8 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
         values = np.array([np.ravel(one) for one in seen], float)
         moves = values.max(axis=0) > values.min(axis=0)
         middle = np.where(moves, values.mean(axis=0), middle)
-        half = np.where(moves, values.std(axis=0), half)
+        least = np.where(known, LEAST_SPREAD * half, 0.0)
+        half = np.where(moves, np.maximum(values.std(axis=0), least), half)
     middle, half = (np.array([float(f"{one:.3g}") for one in each]) for each in (middle, half))
     expression = f"np.ravel({path})"
     if np.any(middle != 0.0):
