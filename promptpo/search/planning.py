@@ -54,6 +54,14 @@ def outlook(context: SearchContext, history: History) -> RunStatus:
     )
 
 
+def pays_for_one(context: SearchContext, history: History) -> bool:
+    """Whether the steps that are left pay for another candidate's training, if its episodes are as long as the best one's."""
+    left, best = context.spender.ledger.steps_left(), history.best()
+    if left is None or best is None:
+        return True
+    return left >= context.config.train_episodes * _length(history.evidence(best).episodes)
+
+
 def block_of(config: Config) -> int:
     """Fresh starts that a race plays at once: a quarter of a round's, each variant of a family equally often."""
     turn = len(config.task.family) or 1

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from promptpo_sandbox.gate.attributes import TAKEN
-from promptpo_sandbox.gate.forms import MEMBERS, RESTRICTED, Forms
+from promptpo_sandbox.gate.forms import CALLED, RESTRICTED
 from promptpo_sandbox.gate.names import ANNOTATIONS, BUILTINS, MODULES
 
 DOORS = {
@@ -166,10 +166,6 @@ ARGUMENTS: tuple[tuple[Any, ...], ...] = (
     *((_generator,), (lambda *_: 0, [1]), (np.arange(3.0), np.arange(3.0), 1)),
 )
 """Small ones, with some of which most functions return something."""
-
-
-CALLED = {path for path, (rule, _) in MEMBERS.items() if rule is Forms.is_made}
-"""What has a form of its own, but may be called for what it returns."""
 
 
 def results() -> Iterator[tuple[str, Any]]:

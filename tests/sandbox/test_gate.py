@@ -57,7 +57,7 @@ def test_several_problems_are_named_at_once() -> None:
 
 def test_the_same_verdict_inside_a_guest(box: Sandbox) -> None:
     """What runs a source refuses it as `check_source` does."""
-    for source in ("import os\n", "def f(:\n", "x = " + "-" * 500 + "1\n"):
+    for source in ("import os\n", "def f(:\n", "x = " + "(" * 500 + "1\n"):
         assert box.call(source, "f", None).failure == check_source(source)
 
 
@@ -201,12 +201,15 @@ LEGITIMATE = [path.read_text() for path in sorted(Path(__file__).parent.joinpath
 
 
 @pytest.mark.parametrize(
-    "hidden", ["# {}1\n", '"""\n# """; {}1\n', "# a\r{}1\n", "# a\n{}1\n", "x = (\n# a\n{}1)\n"]
+    "deep", ["-", "not ", "lambda: ", "(", "[", "{", "a[", "f(", "a.", "1 if 1 else ", "*"]
 )
-def test_rulers_in_comments_are_no_operators(hidden: str) -> None:
-    """A line of dashes parts a program; where it is code that begins behind a comment, it is counted."""
-    found = check_source(hidden.format("-" * 500))
-    assert (found is not None and "prefix operators" in found.message) == (hidden != "# {}1\n")
+@pytest.mark.parametrize("depth", [50, 199, 201, 3000, 40_000])
+def test_depth_is_the_parsers_affair(deep: str, depth: int, box: Sandbox) -> None:
+    """What nests without end is refused, or runs; it brings down neither the gate nor a guest."""
+    source = f"x = {(deep * depth)[:90_000]}1\n"
+    found = check_source(source)
+    assert found is None or found.kind == "rejected"
+    assert box.call(source, "f", None).failure is not None
 
 
 def test_silenced_warnings_are_let_pass() -> None:

@@ -47,8 +47,8 @@ def read_genome(source: str) -> Genome | None:
 
 
 STRATEGIES: Mapping[str, str] = {
-    "linear": "Every output is a weighted sum of the observation's numbers, each told from its mean in standard deviations: "
-    "a positive weight raises the output while the number is above its mean. A comparison or a limit makes it an action.",
+    "linear": "Every output is a weighted sum of the observation's numbers: a positive weight raises the output as its number "
+    "grows. A comparison or a limit makes it an action.",
     "gated": "Two weighted sums per output, one for each side of a gate that is itself a weighted sum: "
     "near the goal the policy behaves differently from far away.",
     "table": "A table from observation to action, learnt from the policy's own rollouts.",
@@ -103,8 +103,8 @@ def write_program(
     """
     if genome.structure == "table":
         return _table(genome, observation, action)
-    features = read_observation(observation, seen, called)
     head = write_action(action, ordered="ordered" in genome.terms)
+    features = read_observation(observation, seen, called, spread=head.continuous)
     writer = Writer(genome, features, head.outputs, frozenset(tuned or ()))
     many = head.outputs * len(writer.inputs) > MANY_WEIGHTS
     body = (

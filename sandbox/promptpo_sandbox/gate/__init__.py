@@ -1,6 +1,6 @@
-"""The gate: a check of the syntax tree that decides, before anything runs, what a policy may say.
+"""The gate: a check of the syntax tree that decides, before anything runs, what a program may say.
 
-In the sandbox it is not the wall: that is the process and the kernel. For an exported file it is all there is.
+It teaches models the contract, and stops accidents and cheap tricks; what confines is the process and the kernel.
 """
 
 from promptpo_sandbox.gate.check import Rejected, admit

@@ -104,13 +104,7 @@ def _creates(node: ast.AST) -> Iterator[str]:
 
 
 def read_problem(name: str, defined: frozenset[str], *, own: bool) -> str | None:
-    """Why an attribute may not be read; None if it may.
-
-    Args:
-        name: Of the attribute.
-        defined: Attributes that the module defines itself.
-        own: Whether the object is the program's own.
-    """
+    """Why an attribute may not be read from an object, the program's own or not; None if it may."""
     if name in names.ATTRIBUTES:
         return None
     if name in TAKEN:
@@ -129,12 +123,7 @@ def read_problem(name: str, defined: frozenset[str], *, own: bool) -> str | None
 
 
 def store_problem(name: str, *, own: bool) -> str | None:
-    """Why an attribute may not be stored; None if it may.
-
-    Args:
-        name: Of the attribute.
-        own: Whether the object is the program's own.
-    """
+    """Why an attribute may not be stored in an object, the program's own or not; None if it may."""
     if name in TAKEN:
         return f"the attribute .{name} is not allowed{hint(name) or _RENAME}"
     if own or not (name.startswith("_") or name in DEFINED):
@@ -150,13 +139,9 @@ _INSTEAD = {
     "shape": "use .reshape(...) instead",
     "dtype": "use .astype(...) instead",
     "strides": "use slices, such as a[::2], instead",
-    "flat": "write a[...] = values instead",
-    "real": "build the array with a + 1j * b instead",
-    "imag": "build the array with a + 1j * b instead",
 }
 
 
 def hint(name: str) -> str:
     """What to use instead, to be put at the end of a sentence."""
-    text = names.HINTS.get(name)
-    return f"; {text}" if text else ""
+    return f"; {names.HINTS[name]}" if name in names.HINTS else ""

@@ -13,15 +13,11 @@ from promptpo_sandbox.gate import names
 class Bindings:
     """What each name of a module stands for; one look at every node.
 
-    Args:
-        nodes: All nodes of the tree.
-
     Attributes:
         parents: The node that each node hangs from.
         imports: Dotted path of each name that an import binds, wherever it stands.
         statements: The last statement that imports it.
-        rebound: Names that something else than an import binds, with the first node that does it.
-        ambiguous: Names that imports bind to different paths.
+        rebound: Names that something else than one import binds, with the first node that does it.
         classes: Names that class statements bind and nothing else.
         instances: Names that are only ever set to a new object of one of these classes.
         aliases: Names of types, as in ``State = Tuple[int, int]``.
@@ -33,7 +29,6 @@ class Bindings:
         self.imports: dict[str, str] = {}
         self.statements: dict[str, ast.AST] = {}
         self.rebound: dict[str, ast.AST] = {}
-        self.ambiguous: set[str] = set()
         self.aliases: set[str] = set()
         classes: set[str] = set()
         others: set[str] = set()
@@ -41,7 +36,7 @@ class Bindings:
         for node in nodes:
             for name, path in imported(node):
                 if self.imports.setdefault(name, path) != path:
-                    self.ambiguous.add(name)
+                    self.rebound.setdefault(name, node)
                 self.statements[name] = node
             own = bound(node)
             if own and not (
@@ -130,10 +125,7 @@ def bound(node: ast.AST) -> str | None:
 def names_in_scopes(source: str) -> tuple[dict[str, str], set[str]]:
     """Names that nothing defines or that could mean a builtin which is not for programs, each with the reason.
 
-    And the names that some class's body both binds and reads.
-
-    Raises:
-        SyntaxError: Python's own analysis of the scopes finds something wrong.
+    And the names that some class's body both binds and reads. SyntaxError where Python's analysis finds something wrong.
     """
     tables = [symtable.symtable(source, "policy", "exec")]
     for table in tables:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from dataclasses import dataclass
 
@@ -11,8 +10,6 @@ from promptpo_sandbox.gate.declared import params_problems
 from promptpo_sandbox.gate.review import Review
 
 MAX_NODES = 60_000
-MAX_BRACKETS = 60
-MAX_PREFIX_OPERATORS = 100
 MAX_REASONS = 3
 
 
@@ -60,7 +57,7 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
         line = (error.text or "").rstrip()
         return Rejected(f"line {error.lineno}: syntax error: {error.msg}", line[:200])
     except (ValueError, RecursionError, MemoryError) as error:
-        return Rejected(f"the source cannot be parsed: {error or 'it is nested too deeply'}")
+        return Rejected(f"the source cannot be parsed: {str(error) or 'it is nested too deeply'}")
     if not problems:
         return tree
     ordered = sorted(problems)
@@ -70,13 +67,8 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
     return Rejected("; also ".join(reasons), detail)
 
 
-_PREFIX = re.compile(r"^[ \t]*#[^\"'\n\r]*$|((?:[-+~]\s*|\bnot\b\s*|\blambda\s*:\s*)+)", re.MULTILINE)
-"""Operators in a row, or a line of comment, which may be a ruler: one without quotes, since a text that goes over lines may
-end in a line that begins so."""
-
-
 def size_problem(source: str, source_bytes: int) -> str:
-    """What could exhaust the parser itself, found by looking at characters alone."""
+    """Why a text is not even parsed; empty where it is."""
     try:
         size = len(source.encode())
     except UnicodeEncodeError:
@@ -85,15 +77,4 @@ def size_problem(source: str, source_bytes: int) -> str:
         return f"the source has {size} bytes; write a shorter one (at most {source_bytes})"
     if "\0" in source:
         return "the source contains a null character; remove it"
-    depth = deepest = 0
-    for character in source:
-        if character in "([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in ")]}":
-            depth = max(0, depth - 1)
-    if deepest > 4 * MAX_BRACKETS:
-        return f"brackets are nested {deepest} deep; split long expressions into statements"
-    if any(len(match[1] or "") > MAX_PREFIX_OPERATORS for match in _PREFIX.finditer(source)):
-        return "there are too many prefix operators in a row; simplify the expression"
     return ""

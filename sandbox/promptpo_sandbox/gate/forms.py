@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import string
-from collections.abc import Callable
 from typing import Any
 
 from promptpo_sandbox.gate import names
@@ -13,20 +12,16 @@ from promptpo_sandbox.gate.bindings import Bindings
 
 
 class Forms:
-    """Whether expressions stand where they may.
-
-    Args:
-        bindings: What the module's names stand for.
-        class_names: Names that some class's body both binds and reads.
-    """
+    """Whether expressions stand where they may, by bindings and names that some class's body both binds and reads."""
 
     def __init__(self, bindings: Bindings, class_names: set[str]) -> None:
         self._bindings, self._class_names = bindings, class_names
 
     def problem(self, node: ast.AST, path: str) -> str | None:
         """Why a member of a library may not stand where it does; None if it may."""
-        rule, form = MEMBERS.get(path, (None, ""))
-        return f"{path} {form}" if rule is not None and not rule(self, *self._around(node)) else None
+        rule, form = MEMBERS.get(path, ("", ""))
+        stands = not rule or getattr(self, f"_is_{rule}")(*self._around(node))
+        return None if stands else f"{path} {form}"
 
     def _around(self, node: ast.AST) -> tuple[Any, Any, Any, Any]:
         """An expression and what it is part of, three times over."""
@@ -39,36 +34,37 @@ class Forms:
         """Whether it is the function of a call."""
         return isinstance(parent, ast.Call) and parent.func is node
 
-    def is_dataclass(self, node: Any, parent: Any, outer: Any, _: Any) -> bool:
-        """Whether it is a class's only decorator, with constants for arguments if any."""
+    def _is_dataclass(self, node: Any, parent: Any, outer: Any, _: Any) -> bool:
         if isinstance(parent, ast.ClassDef):
             return parent.decorator_list == [node]
         plain = self.is_called(node, parent) and not parent.args and all(word.arg for word in parent.keywords)
         constants = plain and all(isinstance(word.value, ast.Constant) for word in parent.keywords)
         return constants and isinstance(outer, ast.ClassDef) and outer.decorator_list == [parent]
 
-    def is_field(self, node: Any, parent: Any, outer: Any, owner: Any) -> bool:
-        """Whether it is called for the value of an annotated name of a class with a decorator."""
+    def _is_field(self, node: Any, parent: Any, outer: Any, owner: Any) -> bool:
         match outer:
             case ast.AnnAssign(target=ast.Name(id=name), value=value) if value is parent:
                 decorated = isinstance(owner, ast.ClassDef) and bool(owner.decorator_list)
                 return decorated and self.is_called(node, parent) and name not in self._class_names
         return False
 
-    def is_namedtuple(self, node: Any, parent: Any, *_: Any) -> bool:
-        """Whether it is called with a name and fields that are written out."""
+    def _is_namedtuple(self, node: Any, parent: Any, *_: Any) -> bool:
         if not self.is_called(node, parent) or len(parent.args) != 2:  # noqa: PLR2004
             return False
         parts = [part for argument in parent.args for part in ast.walk(argument)]
         written = all(isinstance(part, ast.Constant | ast.List | ast.Tuple | ast.Load) for part in parts)
         return written and all(word.arg == "defaults" for word in parent.keywords)
 
-    def is_base(self, node: Any, parent: Any, *_: Any) -> bool:
-        """Whether it is the one base of a class."""
+    def _is_base(self, node: Any, parent: Any, *_: Any) -> bool:
         return isinstance(parent, ast.ClassDef) and parent.bases == [node]
 
-    def is_silence(self, node: Any, parent: Any, outer: Any, _: Any) -> bool:
-        """Whether it only keeps warnings quiet, which nobody would see."""
+    def _is_indexed(self, node: Any, parent: Any, *_: Any) -> bool:
+        return isinstance(parent, ast.Subscript) and parent.value is node
+
+    def _is_read(self, node: Any, parent: Any, outer: Any, _: Any) -> bool:
+        return self.is_called(node, parent) and isinstance(outer, ast.Attribute)
+
+    def _is_silence(self, node: Any, parent: Any, outer: Any, _: Any) -> bool:
         match parent, outer:
             case ast.Call(args=[], keywords=words), ast.withitem(optional_vars=None) if parent.func is node:
                 return all(
@@ -76,18 +72,9 @@ class Forms:
                 )
         return False
 
-    def is_indexed(self, node: Any, parent: Any, *_: Any) -> bool:
-        """Whether brackets stand behind it."""
-        return isinstance(parent, ast.Subscript) and parent.value is node
-
-    def is_read(self, node: Any, parent: Any, outer: Any, _: Any) -> bool:
-        """Whether it is called, and of the result an attribute is read."""
-        return self.is_called(node, parent) and isinstance(outer, ast.Attribute)
-
-    def is_asked_for(self, node: Any, parent: Any, outer: Any, around: Any) -> bool:
-        """Whether it is what isinstance asks for, what is caught, or compared by ``is``."""
+    def _is_asked_for(self, node: Any, parent: Any, outer: Any, around: Any) -> bool:
         if isinstance(parent, ast.Tuple):
-            return self.is_asked_for(parent, outer, around, None)
+            return self._is_asked_for(parent, outer, around, None)
         match parent:
             case ast.Compare(ops=ops):
                 return all(isinstance(op, ast.Is | ast.IsNot) for op in ops)
@@ -95,9 +82,8 @@ class Forms:
                 return kinds is node
         return isinstance(parent, ast.ExceptHandler)
 
-    def is_made(self, *around: Any) -> bool:
-        """Whether it is called, or asked for."""
-        return self.is_called(*around) or self.is_asked_for(*around)
+    def _is_made(self, *around: Any) -> bool:
+        return self.is_called(*around) or self._is_asked_for(*around)
 
     def is_type_compared(self, node: ast.Call) -> bool:
         """Whether ``type(x)`` is named, or compared so that nothing of the module's own answers."""
@@ -141,30 +127,34 @@ def is_plain_template(value: ast.AST) -> bool:
     )
 
 
-_MADE = Forms.is_made, "may only be called, or say what something is"
-_INDEXED = Forms.is_indexed, "is no value; write what you want of it in brackets behind it"
-_READ = Forms.is_read, "is no value; write what you want to know, as in np.finfo(float).eps"
-_ASKED = Forms.is_asked_for, "may only say what type something has, in an annotation or in isinstance"
-MEMBERS: dict[str, tuple[Callable[..., bool], str]] = {
+CALLED = (
+    "collections.Counter",
+    "numpy.linalg.LinAlgError",
+    "numpy.ndenumerate",
+    "numpy.ndindex",
+    "random.Random",
+)
+"""Classes that could be patched, and so are called and nothing else."""
+
+_MADE = "made", "may only be called, or say what something is"
+_INDEXED = "indexed", "is no value; write what you want of it in brackets behind it"
+_READ = "read", "is no value; write what you want to know, as in np.finfo(float).eps"
+_ASKED = "asked_for", "may only say what type something has, in an annotation or in isinstance"
+_FIELD = "may only be the value of an annotated field of a dataclass, such as x: list = field(...)"
+_SILENT = "is not available but in with np.errstate(divide='ignore'):; " + names.HINTS["errstate"]
+MEMBERS: dict[str, tuple[str, str]] = {
     "dataclasses.dataclass": (
-        Forms.is_dataclass,
+        "dataclass",
         "may only stand above a class, with arguments that are written out",
     ),
-    "dataclasses.field": (
-        Forms.is_field,
-        "may only be the value of an annotated field of a dataclass, such as x: list = field(...)",
-    ),
+    "dataclasses.field": ("field", _FIELD),
     "collections.namedtuple": (
-        Forms.is_namedtuple,
+        "namedtuple",
         'has its fields written out: Point = namedtuple("Point", ["x", "y"])',
     ),
-    "typing.NamedTuple": (Forms.is_base, "may only be the base of a class, such as class Name(NamedTuple)"),
-    "numpy.errstate": (
-        Forms.is_silence,
-        "is not available but in with np.errstate(divide='ignore'):; " + names.HINTS["errstate"],
-    ),
-    **dict.fromkeys(("collections.Counter", "numpy.linalg.LinAlgError", "random.Random"), _MADE),
-    **dict.fromkeys(("numpy.ndenumerate", "numpy.ndindex"), _MADE),
+    "typing.NamedTuple": ("base", "may only be the base of a class, such as class Name(NamedTuple)"),
+    "numpy.errstate": ("silence", _SILENT),
+    **dict.fromkeys(CALLED, _MADE),
     **dict.fromkeys([f"numpy.{name}" for name in ("c_", "mgrid", "ogrid", "r_", "s_")], _INDEXED),
     **dict.fromkeys(("numpy.finfo", "numpy.iinfo"), _READ),
     **dict.fromkeys(("numpy.ndarray", "numpy.dtype", "numpy.random.Generator"), _ASKED),

@@ -9,6 +9,17 @@ builds classes or keeps a state of its own.
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections import Counter, OrderedDict, defaultdict, deque
+from typing import Any
+
+
+def public(owner: Any) -> frozenset[str]:
+    """Names without an underscore of a module or type all of whose members are harmless."""
+    return frozenset(name for name in dir(owner) if not name.startswith("_"))
+
+
 DISTRIBUTIONS = frozenset(
     """
     beta binomial chisquare choice dirichlet exponential gamma geometric gumbel laplace logistic lognormal
@@ -43,22 +54,11 @@ MODULES: dict[str, frozenset[str]] = {
     "dataclasses": frozenset("dataclass field".split()),
     "functools": frozenset("cache cmp_to_key lru_cache partial reduce".split()),
     "heapq": frozenset("heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest".split()),
-    "itertools": frozenset(
-        """
-        accumulate chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby
-        islice pairwise permutations product repeat starmap takewhile tee zip_longest
-        """.split()
-    ),
+    "itertools": public(itertools),
     "json": frozenset({"loads"}),
     "looking": LOOKING,
     "mechanism": frozenset({"Mechanism"}),
-    "math": frozenset(
-        """
-        acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2 expm1
-        fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma
-        log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau trunc
-        """.split()
-    ),
+    "math": public(math),
     "numpy": frozenset(
         """
         abs absolute add all allclose amax amin angle any append arange arccos arccosh arcsin arcsinh arctan arctan2
@@ -128,6 +128,8 @@ SPECIAL_METHODS = frozenset(
 )
 """Methods with two underscores that a program may define; no other such name may stand anywhere."""
 
+_PLAIN = (list, dict, set, tuple, str, bytes, int, float, slice, Counter, OrderedDict, defaultdict, deque)
+
 ATTRIBUTES = frozenset(
     # arrays, scalars, dtypes, finfo, ufuncs
     """
@@ -138,17 +140,8 @@ ATTRIBUTES = frozenset(
     reduce accumulate outer at reduceat
     """.split()
     # lists, dicts, sets, tuples, deques, counters, strings, numbers
-    + """
-    append appendleft clear copy count extend extendleft index insert pop popleft popitem remove reverse rotate
-    maxlen add discard difference difference_update intersection intersection_update isdisjoint issubset
-    issuperset symmetric_difference symmetric_difference_update union update get items keys values
-    setdefault fromkeys most_common elements subtract total move_to_end default_factory from_iterable
-    capitalize casefold center endswith expandtabs find isalnum isalpha isascii isdecimal isdigit
-    isidentifier islower isnumeric isspace istitle isupper join ljust lower lstrip partition removeprefix
-    removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip
-    swapcase title translate maketrans upper zfill hex fromhex as_integer_ratio bit_length bit_count
-    numerator denominator to_bytes from_bytes encode decode start stop step
-    """.split()
+    + [name for kind in _PLAIN for name in public(kind) - {"format", "format_map"}]
+    + ["from_iterable"]
     # generators, exceptions, properties, caches, named tuples
     + "send throw close args value name cache_clear cache_info hits misses setter getter deleter _replace _asdict _fields".split()
     # random generators
@@ -159,10 +152,17 @@ ATTRIBUTES = frozenset(
 """Attributes that anything may be asked for; others only where the program defines them."""
 
 HINTS: dict[str, str] = {
+    **dict.fromkeys(("format", "format_map"), "use an f-string instead"),
+    **dict.fromkeys(("time", "datetime"), "count calls of act instead; one call is one step"),
+    **dict.fromkeys(
+        ("gymnasium", "gym"),
+        "the environment is not available to a policy; plan with your own model of it in numpy",
+    ),
+    **dict.fromkeys(("threading", "multiprocessing"), "a policy runs in one thread; compute directly in act"),
+    **dict.fromkeys(("globals", "locals"), "use plain names or attributes of self"),
+    **dict.fromkeys(("vars", "dir"), "name the attributes"),
     "__class__": "use type(x) instead",
     "__dict__": "use plain attributes, such as self.params = params",
-    "format": "use an f-string instead",
-    "format_map": "use an f-string instead",
     "tofile": "policies have no files; keep the data in an attribute",
     "resize": "use slicing or np.concatenate instead",
     "view": "use .astype(...) or .reshape(...) instead",
@@ -172,10 +172,6 @@ HINTS: dict[str, str] = {
     "exec": "write the code itself",
     "open": "policies have no files; put the data into the source",
     "input": "a policy gets its input from act(self, obs)",
-    "globals": "use module-level names or self",
-    "locals": "use plain variables",
-    "vars": "use plain attributes",
-    "dir": "name the attributes instead",
     "id": "use an attribute of the object, or enumerate(), as identity",
     "compile": "write the code itself",
     "memoryview": "use a numpy array instead",
@@ -183,12 +179,8 @@ HINTS: dict[str, str] = {
     "wraps": "leave it out",
     "total_ordering": "write the comparison that you use",
     "cached_property": "compute it in __init__",
-    "time": "count calls of act instead; one call is one step",
-    "datetime": "count calls of act instead; one call is one step",
     "os": "a policy has no operating system; only obs comes in and only the action goes out",
     "sys": "a policy has no interpreter access; use math.inf for limits",
-    "gymnasium": "the environment is not available to a policy; plan with your own model of it in numpy",
-    "gym": "the environment is not available to a policy; plan with your own model of it in numpy",
     "torch": "write the network with numpy matrices instead",
     "scipy": "use numpy instead; an exported policy has nothing else",
     "warnings": "test the values first",
@@ -199,8 +191,6 @@ HINTS: dict[str, str] = {
     "types": "use a dict, or a class of your own",
     "dumps": "write the data as Python literals; json.loads reads an observation that is JSON",
     "pickle": "write the data as Python literals",
-    "threading": "a policy runs in one thread; compute directly in act",
-    "multiprocessing": "a policy runs in one thread; compute directly in act",
     "logging": "use print",
 }
 """What to use instead of a name that is refused."""

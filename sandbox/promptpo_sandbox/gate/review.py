@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from promptpo_sandbox.gate import names
 from promptpo_sandbox.gate.attributes import (
@@ -60,23 +59,10 @@ _TYPES = (
 _LOOKUPS = {"getattr": (2, 3), "hasattr": (2, 2), "setattr": (3, 3)}
 _CALLED = frozenset({*_LOOKUPS, "type", "super"})
 """Those that can only be called, in one form."""
-_INSTEAD = {
-    "Match": "write if and elif",
-    "TryStar": "use except",
-    "comprehension": "leave async out",
-}
 
 
 class Review:
-    """One look at every node of a module.
-
-    Args:
-        nodes: All nodes of the module.
-        source: Its text.
-
-    Attributes:
-        bindings: What its names stand for.
-    """
+    """One look at every node of a module."""
 
     def __init__(self, nodes: list[ast.AST], source: str) -> None:
         self._nodes = nodes
@@ -101,11 +87,7 @@ class Review:
         self.forms = Forms(self.bindings, self._class_names)
 
     def problems(self) -> list[Problem]:
-        """Line and sentence of each thing that is refused.
-
-        Raises:
-            SyntaxError: Nothing is refused, but the scopes make no sense.
-        """
+        """Line and sentence of each thing that is refused; SyntaxError where only the scopes make no sense."""
         found = [*(problem for node in self._nodes for problem in self._problems_at(node)), *self._taken()]
         if self._wrong is not None and not found:
             raise self._wrong
@@ -116,7 +98,7 @@ class Review:
         if not isinstance(node, REVIEWED) or getattr(node, "is_async", False):
             kind = type(node).__name__
             if isinstance(self._parents.get(node), REVIEWED):  # else told with what it is part of
-                yield line, f"{kind} syntax is not allowed; {_INSTEAD.get(kind, 'write plain Python')}"
+                yield line, f"{kind} syntax is not allowed; write plain Python"
             return
         if node in self._annotations and not isinstance(node, _TYPES):
             yield line, "an annotation only names types"
@@ -129,9 +111,9 @@ class Review:
         for name in _identifiers(node):
             if name.startswith("__") and not self._is_special(node, name):
                 yield line, f"the special name {name} is not allowed{hint(name)}"
-        rule = _RULES.get(type(node))
+        rule = getattr(self, f"_at_{type(node).__name__.lower()}", None)
         if rule is not None:
-            yield from ((line, text) for text in rule(self, node))
+            yield from ((line, text) for text in rule(node))
         if isinstance(node, ast.Name) and node.id in self._unknown and isinstance(node.ctx, ast.Load):
             reason = self._unknown.pop(node.id)
             own = "; choose another name for your own" if node.id in self.bindings.rebound else ""
@@ -147,8 +129,7 @@ class Review:
         known = self.bindings
         for name, node in {**known.statements, **known.rebound}.items():
             path = known.imports.get(name, "a builtin")
-            twice = name in known.ambiguous or name in known.rebound
-            if name in names.FORMS or (twice and (path in names.MODULES or path in MEMBERS)):
+            if name in names.FORMS or (name in known.rebound and (path in names.MODULES or path in MEMBERS)):
                 yield self._line(node), f"the name {name} stands for {path} here; choose another one"
 
     def _is_special(self, node: ast.AST, name: str) -> bool:
@@ -165,8 +146,7 @@ class Review:
 
     # Names and attributes
 
-    def name(self, node: ast.Name) -> Iterator[str]:
-        """A variable, a namespace, a member or a builtin."""
+    def _at_name(self, node: ast.Name) -> Iterator[str]:
         path = self.bindings.path(node)
         if path is not None and isinstance(node.ctx, ast.Load):
             yield from self._member(node, path)
@@ -183,8 +163,7 @@ class Review:
         ):
             yield f"{node.id} only says what type something has; it is no value"
 
-    def attribute(self, node: ast.Attribute) -> Iterator[str]:
-        """``value.attr``: a member of a namespace, or decided by its name."""
+    def _at_attribute(self, node: ast.Attribute) -> Iterator[str]:
         path, outer = self.bindings.path(node), self.bindings.path(node.value)
         loading = isinstance(node.ctx, ast.Load)
         if path is not None:
@@ -210,13 +189,7 @@ class Review:
             yield problem if outer is None else f"{outer}.{node.attr} is not available: {problem}"
 
     def _read(self, value: ast.expr, name: str, *, lookup: bool = False) -> str | None:
-        """Why an attribute of some expression may not be read; None if it may.
-
-        Args:
-            value: The expression.
-            name: Of the attribute.
-            lookup: Whether the program says what to do where there is none of this name.
-        """
+        """Why an attribute may not be read; a lookup says what to do where there is none of this name."""
         defined = self._defined | {name} - DEFINED if lookup else self._defined
         return read_problem(name, defined, own=self._is_own(value, name))
 
@@ -229,27 +202,20 @@ class Review:
 
         Elsewhere a program may take a method from a class, and call it with an array.
         """
-        methods = {
-            node.name
-            for node in self._nodes
-            if isinstance(node, ast.FunctionDef) and isinstance(self._parents[node], ast.ClassDef)
-        }
-        named = set(self._class_names)
+        methods, named = set(), {*self._class_names}
         for node in self._nodes:
-            if isinstance(node, ast.Attribute) and node.value not in self.bindings.selves:
-                named |= {node.attr} - (
-                    {"__init__"} if isinstance(node.value, ast.Call) else set()
-                )  # super().__init__()
-            elif isinstance(node, ast.Call):
-                named |= {
-                    part.value
-                    for part in node.args
-                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
-                }
+            match node:
+                case ast.FunctionDef(name=name) if isinstance(self._parents[node], ast.ClassDef):
+                    methods.add(name)
+                case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__"):
+                    pass
+                case ast.Attribute(value=value, attr=name) if value not in self.bindings.selves:
+                    named.add(name)
+                case ast.Call(args=[_, ast.Constant(value=str(name)), *_]):
+                    named.add(name)
         return methods.isdisjoint(named)
 
-    def with_(self, node: ast.With) -> Iterator[str]:
-        """``with np.errstate(divide="ignore"):``."""
+    def _at_with(self, node: ast.With) -> Iterator[str]:
         heads = (getattr(item.context_expr, "func", None) for item in node.items)
         if any(head is None or self.bindings.path(head) != "numpy.errstate" for head in heads):
             yield "With syntax is not allowed; leave it out; a program has nothing that must be closed"
@@ -271,8 +237,7 @@ class Review:
 
     # What calls, classes and imports may look like
 
-    def call(self, node: ast.Call) -> Iterator[str]:
-        """A call: of what takes text for names, with arguments that are spread, with ``where``."""
+    def _at_call(self, node: ast.Call) -> Iterator[str]:
         func = node.func
         name = func.id if isinstance(func, ast.Name) else ""
         given = {keyword.arg for keyword in node.keywords}
@@ -304,8 +269,7 @@ class Review:
         if problem:
             yield problem
 
-    def class_(self, node: ast.ClassDef) -> Iterator[str]:
-        """A class: plain, an exception, a dataclass or a named tuple."""
+    def _at_classdef(self, node: ast.ClassDef) -> Iterator[str]:
         if node.keywords:
             yield "a class takes no keywords; leave them out"
         for base in node.bases:
@@ -319,14 +283,12 @@ class Review:
             if self.bindings.path(head) != "dataclasses.dataclass":
                 yield "a class has no decorator but @dataclass"
 
-    def import_(self, node: ast.Import) -> Iterator[str]:
-        """``import numpy as np``."""
+    def _at_import(self, node: ast.Import) -> Iterator[str]:
         for alias in node.names:
             if alias.name not in names.MODULES:
                 yield _unavailable(alias.name)
 
-    def import_from(self, node: ast.ImportFrom) -> Iterator[str]:
-        """``from math import sin``."""
+    def _at_importfrom(self, node: ast.ImportFrom) -> Iterator[str]:
         module = node.module or ""
         if node.level:
             yield "relative imports are not allowed; a policy is one file"
@@ -353,14 +315,3 @@ def _identifiers(node: ast.AST) -> Iterator[str]:
 def _unavailable(module: str) -> str:
     top = module.split(".", maxsplit=1)[0]
     return f"the module {module} is not available{hint(top) or '; use one of ' + names.allowed_modules()}"
-
-
-_RULES: dict[type, Callable[[Review, Any], Iterator[str]]] = {
-    ast.Name: Review.name,
-    ast.Attribute: Review.attribute,
-    ast.Call: Review.call,
-    ast.ClassDef: Review.class_,
-    ast.Import: Review.import_,
-    ast.ImportFrom: Review.import_from,
-    ast.With: Review.with_,
-}

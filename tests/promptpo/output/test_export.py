@@ -276,7 +276,7 @@ def test_the_header_says_what_it_is_not() -> None:
     )
     assert "written by test-model." in header
     assert "static gate" in header
-    assert "`promptpo play` and `promptpo evaluate` run it confined" in header
+    assert "To play it confined: promptpo play" in header
 
 
 @pytest.mark.parametrize(

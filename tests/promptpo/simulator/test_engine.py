@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,11 @@ from promptpo.simulator.finish import Prune, Round
 from promptpo.simulator.fit import Fit, ScoreSimulator
 from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.network import TrainNetwork
+from promptpo.simulator.planning import planning_policy
 from promptpo.simulator.play import Play, compare_worlds
 from promptpo.simulator.search import Search
 from promptpo_sandbox import Recorded, Sandbox, Trial, check_source
+from tests.promptpo.simulator import bodies
 from tests.promptpo.simulator.sources import GRID, PENDULUM, QUEUE, SWING_UP
 
 VALUES = {"g": 10.0, "m": 1.0, "unused": 3.0}
@@ -218,6 +221,42 @@ def test_the_exported_file_is_an_environment(tmp_path: Path) -> None:
         assert truncated.all() == (step == 200)
     assert obs.shape == (5, 3)
     assert info["_final_obs"].all()
+
+
+def test_a_policy_plans_in_the_simulator(box: Sandbox) -> None:
+    """Where actions are few; its module passes the gate, numbers of the simulator are none of its own, and it plays."""
+    spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
+    simulation = Simulation.of(GRID, *spaces, 30)
+    found = Play(simulation, planning_policy(simulation), lanes=4).run(box)
+    assert found.mean() == pytest.approx(5.5, abs=1.5)
+    queue = Simulation.of(QUEUE, gymnasium.spaces.Box(0, np.inf, (1,)), gymnasium.spaces.Discrete(5), 20)
+    source = planning_policy(queue.with_vectors([{"rate": 1.25}]))
+    assert check_source(source) is None
+    assert not Program.parse(source).params
+    assert np.isfinite(Play(queue, source, lanes=2).run(box).mean())
+    assert planning_policy(pendulum()) == ""
+
+
+@pytest.mark.slow
+def test_a_planar_body_is_fast_enough(box: Sandbox) -> None:
+    """At least 20,000 steps a second of the simulator's processor time, and 10,000 with a learner; half of it here."""
+    hopper = gymnasium.make("Hopper-v5")
+    simulation = Simulation.of(bodies.hopper(), hopper.observation_space, hopper.action_space, 1000)
+
+    def seconds() -> float:
+        return sum(
+            sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+
+    idle = "class Policy:\n    def act(self, obs):\n        return [0.1 * obs[0], 0 * obs[0], 0 * obs[0]]\n"
+    began = seconds()
+    with Sandbox() as fresh:
+        played = Play(simulation, idle, lanes=1024, horizon=60).run(fresh)
+    assert played.simulated_steps / (seconds() - began) > 10_000
+    began = seconds()
+    with Sandbox() as fresh:
+        trained = TrainNetwork(simulation, steps=100_000).run(fresh)
+    assert trained.simulated_steps / (seconds() - began) > 5_000
 
 
 def test_spaces_without_lanes_have_a_reason() -> None:
