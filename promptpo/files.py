@@ -33,7 +33,7 @@ def claim_directory(path: Path) -> bool:
     """Make a directory that nobody else has made; whether that was so. One that stays empty is removed in the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        path.mkdir()
+        path.mkdir(mode=0o700)
     except FileExistsError:
         return False
     _claimed.append(path.absolute())
