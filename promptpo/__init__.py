@@ -14,6 +14,7 @@ from promptpo.version import __version__
 
 if TYPE_CHECKING:
     from promptpo.api import optimize, optimize_async, resume
+    from promptpo.output.comparing import baseline, compare, list_runs
     from promptpo.output.evaluating import evaluate
     from promptpo.output.observer import Observer
     from promptpo.output.policy import load_policy
@@ -25,8 +26,11 @@ __all__ = [
     "Observer",
     "RunResult",
     "__version__",
+    "baseline",
+    "compare",
     "evaluate",
     "export",
+    "list_runs",
     "load_policy",
     "load_run",
     "optimize",
@@ -37,6 +41,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "baseline": "promptpo.output.comparing",
+    "compare": "promptpo.output.comparing",
+    "list_runs": "promptpo.output.comparing",
     "evaluate": "promptpo.output.evaluating",
     "Observer": "promptpo.output.observer",
     "export": "promptpo.output.run_result",

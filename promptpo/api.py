@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
-from promptpo.files import Json, StrPath
+from promptpo.files import Json, StrPath, claim_directory
 from promptpo.llm.choose import one_or_several
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
@@ -341,8 +341,8 @@ def _trusted(directory: Path, changes: Json, *, given: bool) -> Config:
 
 
 def default_directory(task: Task) -> Path:
-    """A new directory under ``runs/``, named after the environment and the time."""
+    """Make a new directory under ``runs/``, named after the environment and the time."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", task.label).strip("-")
     base = f"runs/{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     places = map(Path, chain([base], (f"{base}-{n}" for n in count(2))))
-    return next(one for one in places if not one.exists())
+    return next(one for one in places if claim_directory(one))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import json
@@ -23,6 +24,30 @@ StrPath: TypeAlias = str | os.PathLike[str]
 
 Json: TypeAlias = Mapping[str, Any]
 """A JSON object."""
+
+
+_claimed: list[Path] = []
+
+
+def claim_directory(path: Path) -> bool:
+    """Make a directory that nobody else has made; whether that was so. One that stays empty is removed in the end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700)
+    except FileExistsError:
+        return False
+    _claimed.append(path.absolute())
+    return True
+
+
+@atexit.register
+def release_empty() -> None:
+    """Remove claimed directories that are empty, and the one above them where it is empty then."""
+    while _claimed:
+        path = _claimed.pop()
+        with contextlib.suppress(OSError):
+            path.rmdir()
+            path.parent.rmdir()
 
 
 def read_text(path: Path, *, links: bool = True) -> str:

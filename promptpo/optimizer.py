@@ -24,7 +24,7 @@ from promptpo.search.final_test import Outcome, concluded
 from promptpo.search.judge import Judge
 from promptpo.search.planning import pays_for_one, plan_round
 from promptpo.search.sampler import Sample, Sampler, what_ends
-from promptpo.search.stopping import close, done
+from promptpo.search.stopping import close, done, left_over
 from promptpo.search.tuner import Tuner
 from promptpo.telling.plan import Plan
 
@@ -90,10 +90,17 @@ class _Loop:
             while not stop and history.rounds < rounds:
                 stop = await self._round()
             if not history.reaches(self.context.threshold):
-                await self.judge.confirm(history)
+                await self._spend_rest()
         except BudgetSpentError as spent:
             return str(spent)
-        return stop or ("the one round is done" if rounds == 1 else f"all {rounds} rounds are done")
+        stop = stop or ("the one round is done" if rounds == 1 else f"all {rounds} rounds are done")
+        return stop + left_over(self.context, history)
+
+    async def _spend_rest(self) -> None:
+        """Compare the best of the run, tune the first of them, and compare again, with the steps that are left."""
+        await self.judge.confirm(self.history)
+        if await self.tuner.tune_last(self.history):
+            await self.judge.confirm(self.history, "tuned")
 
     async def _round(self) -> str:
         """One round: plan, ask and measure, tune, judge, close; returns why the search ends with it, or nothing."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from promptpo.run.config import CONFIG, Budget, Config, config_text, load_config
 from promptpo.run.journal import going_on
 from promptpo.run.origin import check_trust, resuming
 from promptpo.run.records import mean_interval
+from promptpo.run.returns import mean_of, quantile
 from promptpo.session import Session
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ MOST = 1000
 
 STOPPED = ("interrupted by Ctrl-C", "cancelled", "the model no longer answers")
 """Reasons for which a run ended that is to go on."""
+
+FEWEST_RUNS, BOOTSTRAP_RUNS = 3, 5
+"""Runs from which on there is an interval over runs, and from which on it is a bootstrap interval."""
+
+Z = 1.96
+"""Standard errors in half a 95 % interval."""
 
 Watched = Callable[[int], AbstractContextManager[Observer]]
 """Makes what is told of the run with a seed."""
@@ -271,6 +278,23 @@ def _over(run: RunResult | None) -> bool:
     return run is not None and not run.stop_reason.startswith(STOPPED)
 
 
+def _interval_over_runs(rows: Sequence[Json]) -> list[float | None]:
+    """The 95 % interval of the mean of runs; none for one or two, which are told one by one.
+
+    Of three or four it is Student's, with an error no smaller than those of the runs' own tests make it.
+    """
+    known = [row for row in rows if row["mean_return"] is not None]
+    means = [float(row["mean_return"]) for row in known]
+    if len(means) < FEWEST_RUNS:
+        return [None, None]
+    if len(means) >= BOOTSTRAP_RUNS:
+        return list(mean_interval(means))
+    found = mean_of(means)
+    own = math.hypot(*((row["ci95"][1] - row["ci95"][0]) / 2 / Z for row in known)) / len(means)
+    margin = quantile(found.df) * max(found.standard_error, own)
+    return [found.mean - margin, found.mean + margin]
+
+
 def read_seeds(directory: Path) -> SeedsResult:
     """What the runs of a folder gave so far; nothing is written.
 
@@ -292,7 +316,7 @@ def read_seeds(directory: Path) -> SeedsResult:
     data = {
         "finished": sum(row["finished"] for row in rows),
         "mean_return": statistics.fmean(means) if means else None,
-        "ci95": list(mean_interval(means)) if means else [None, None],
+        "ci95": _interval_over_runs(rows),
         "best": best
         and {
             "seed": best.data["seed"],

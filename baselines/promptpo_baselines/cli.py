@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Annotated
+import contextlib
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import grouped
 from promptpo.cli.run_flags import TestedFlags
+from promptpo.errors import UsageError
 from promptpo_baselines.algorithms import ALGORITHMS, Algorithm, display_name, in_words
 from promptpo_baselines.flags import MaxSeconds, PlaceFlags, ScoringFlags, TrainingFlags
 from promptpo_baselines.icpi_commands import icpi
 from promptpo_baselines.llm_agent.cli import llm_agent
 from promptpo_baselines.llm_policy.cli import llm_policy
 from promptpo_baselines.training_command import run_training
+
+if TYPE_CHECKING:
+    from promptpo.envs.task import Task
 
 app = typer.Typer(
     add_completion=False,
@@ -32,6 +40,46 @@ def main(arguments: Sequence[str]) -> int:
     from promptpo.cli.app import run
 
     return run(["baseline", *arguments])
+
+
+def train_or_score(
+    algorithm: str, task: Task, out: Path | None, *, resume: bool, progress: bool, settings: Mapping[str, Any]
+) -> tuple[Path, dict[str, Any]]:
+    """Do from Python what the command of an algorithm does; `promptpo.baseline` comes here.
+
+    Returns:
+        The run directory, and the content of its ``result.json``.
+
+    Raises:
+        UsageError: There is no such algorithm or setting, or the directory holds another run.
+        MissingExtraError: A package is not installed.
+    """
+    fixed = ("random", "zero")
+    if algorithm not in (*ALGORITHMS, *fixed):
+        raise UsageError(f"there is no baseline {algorithm!r}; there are {', '.join((*ALGORITHMS, *fixed))}.")
+    flags = [field.name for field in fields(ScoringFlags if algorithm in fixed else TrainingFlags)]
+    known = flags if algorithm in fixed else [*flags, "search"]
+    for name in settings:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
+            raise UsageError(f"{algorithm} has no setting {name!r}; {hint}")
+    directory = PlaceFlags(out=out, resume=resume, quiet=not progress).directory(task)
+    if algorithm in fixed:
+        from promptpo_baselines.fixed import run_fixed
+
+        return directory, run_fixed(algorithm, task, directory, ScoringFlags(**settings), resume=resume)
+    from promptpo_baselines.extras import BASELINES, SEARCHING, require
+
+    require({**BASELINES, **(SEARCHING if settings.get("search") else {})}, what=algorithm)
+    from promptpo_baselines.settings import TrainingSettings
+
+    chosen = TrainingSettings(algorithm, task, **settings)  # type: ignore[arg-type] # one of them
+    from promptpo_baselines.progress import Display
+    from promptpo_baselines.training import train
+
+    with contextlib.closing(Display(quiet=not progress)) as display:
+        return directory, train(chosen, directory, resume=resume, display=display)
 
 
 def _trainer(algorithm: Algorithm) -> Callable[..., None]:

@@ -57,7 +57,7 @@ class TrainingFlags:
         int | None,
         typer.Option(
             min=1,
-            help="Steps between evaluations, each with a checkpoint; by default a twentieth of --steps.",
+            help="Steps between evaluations, each with a checkpoint; by default a twentieth of --steps, and at least as many as an evaluation takes itself.",
         ),
     ] = None
     validation_episodes: ValidationEpisodes = 20

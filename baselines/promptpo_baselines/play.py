@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import math
 import os
+import re
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +25,27 @@ from promptpo_baselines.extras import BASELINES, require
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings
 from promptpo_sandbox import Episode
 
+ZOO_SETTINGS = "config.yml"
+"""The file in which RL Baselines3 Zoo keeps hyperparameters, in a folder called like the environment."""
+
+_NORMALIZES = re.compile(r"normali[sz]e(?!.*feature)", re.IGNORECASE)
+_STEPS = re.compile(r"\d{2,}(?=_steps|$)")
+
+_ZOO_NORMALIZES = re.compile(r"^[- ]*normalize(?: *:| *\n[ ]*-) +(?!false)\S", re.MULTILINE)
+
+FEWEST_EPISODES = 20
+"""Of training, of which an agent's file keeps the returns."""
+
+WORSE_STDERR, WORSE_SHARE = 4.0, 0.5
+"""How much worse than in its training an agent is before it is said, in standard errors and as a share of its return."""
+
+logger = logging.getLogger(__name__)
+
 
 def load_agent(path: str | os.PathLike[str]) -> TrainedAgent:
     """Load an agent that ``promptpo baseline`` or stable-baselines3 saved.
 
-    Beside the zip file it looks for ``vecnormalize.pkl`` (statistics of observations) and for the run's
+    Beside the zip file it looks for statistics of observations (see `find_statistics`) and for the run's
     ``config.json``. Loading unpickles: **load only agents that you trust**, they can run any code.
 
     Args:
@@ -52,7 +72,9 @@ def load_agent(path: str | os.PathLike[str]) -> TrainedAgent:
         env.close()
     try:
         model = model_class.load(path, device=settings.device if settings else "cpu")
-        stages = _stages(path.parent, settings)
+        stages = _stages(path, settings)
+    except UsageError:
+        raise
     except Exception as error:
         raise UsageError(f"{path} cannot be loaded: {error or type(error).__name__}") from error
     return TrainedAgent(model, stages, *own)
@@ -81,7 +103,11 @@ def evaluate_agent(
     agent, evaluator = load_agent(path), Evaluator(task)
     with contextlib.closing(make_flat_env(task)) as env, contextlib.closing(evaluator):
         _check_fit(replace(agent, observation_space=None, action_space=None), path, env, task)
-        return evaluator.evaluate(agent, seeds, watch) if seeds else Evaluation("ok", (), 0)
+        if not seeds:
+            return Evaluation("ok", (), 0)
+        evaluation = evaluator.evaluate(agent, seeds, watch)
+        _warn_of_missing_statistics(Path(path), agent, evaluation)
+        return evaluation
 
 
 def _check_fit(agent: TrainedAgent, path: str | os.PathLike[str], env: AnyEnv, task: Task) -> None:
@@ -109,13 +135,46 @@ def _settings_near(path: Path) -> TrainingSettings | None:
     return None
 
 
-def _stages(directory: Path, settings: TrainingSettings | None) -> list[Stage]:
+def find_statistics(path: Path) -> Path | None:
+    """The statistics that observations were normalised with, saved beside an agent; None where there are none.
+
+    By whatever name people and programs give them: ``vecnormalize.pkl``, ``vec_normalize.pkl``, those of a checkpoint with
+    its number of steps, those in a folder beside it that is called like the agent or the environment (RL Baselines3 Zoo).
+
+    Raises:
+        UsageError: There are several, and none has a usual name.
+    """
+    from promptpo_baselines.building import NORMALIZERS
+
+    number = _STEPS.search(path.stem)
+    subfolders = [
+        folder for folder in path.parent.iterdir() if folder.is_dir() and (folder / ZOO_SETTINGS).exists()
+    ]
+    for folder in (path.parent, path.parent / path.stem, *sorted(subfolders)):
+        named = [file for file in sorted(folder.glob("*.pkl")) if _NORMALIZES.search(file.name)]
+        steps = {file: _STEPS.search(file.stem) for file in named}
+        same = [file for file, found in steps.items() if found and number and found[0] == number[0]]
+        plain = [file for file, found in steps.items() if not found]
+        usual = [file for file in plain if file.name == NORMALIZERS[0]]
+        for chosen in (same, usual, plain):
+            if len(chosen) == 1:
+                return chosen[0]
+        if same or plain:
+            raise UsageError(
+                f"{folder} holds several statistics of observations ({', '.join(file.name for file in named)}); call those "
+                f"of {path.name} {NORMALIZERS[0]}."
+            )
+    return None
+
+
+def _stages(path: Path, settings: TrainingSettings | None) -> list[Stage]:
     from promptpo_baselines.building import NORMALIZERS, load_normalizer
 
     stages: list[Stage] = []
-    observations, features = (directory / name for name in NORMALIZERS)
-    if observations.exists():
-        stages.append(load_normalizer(observations).normalize_obs)
+    observations, features = find_statistics(path), path.parent / NORMALIZERS[1]
+    if observations is not None:
+        normalizer = load_normalizer(observations)
+        stages += [normalizer.normalize_obs] if normalizer.norm_obs else []
     if settings is not None and settings.language is not None:
         from promptpo_baselines.llm_policy.observations import encoding_stage
 
@@ -124,3 +183,34 @@ def _stages(directory: Path, settings: TrainingSettings | None) -> list[Stage]:
     if features.exists():
         stages.append(load_normalizer(features).normalize_obs)
     return stages
+
+
+def _warn_of_missing_statistics(path: Path, agent: TrainedAgent, evaluation: Evaluation) -> None:
+    """Say so where an agent without statistics was trained with them, or does far worse than in its training."""
+    from promptpo_baselines.building import NORMALIZERS
+
+    if agent.stages or not evaluation.returns:
+        return
+    cure = f"put its statistics beside it, as {NORMALIZERS[0]}"
+    if _normalized_in_zoo(path):
+        logger.warning("%s was trained on normalised observations; %s.", path, cure)
+        return
+    trained = [float(episode["r"]) for episode in getattr(agent.model, "ep_info_buffer", None) or ()]
+    if len(trained) < FEWEST_EPISODES or len(evaluation.returns) < 2:  # noqa: PLR2004 - no spread
+        return
+    played = evaluation.returns
+    error = math.hypot(
+        *(statistics.stdev(returns) / math.sqrt(len(returns)) for returns in (trained, played))
+    )
+    before, now = statistics.fmean(trained), statistics.fmean(played)
+    if before - now > WORSE_STDERR * error and before - now > WORSE_SHARE * abs(before):
+        logger.warning(
+            "%s returns %.4g here and returned %.4g at the end of its training; if it was trained with VecNormalize, %s.",
+            path, now, before, cure,
+        )  # fmt: skip
+
+
+def _normalized_in_zoo(path: Path) -> bool:
+    """Whether the Zoo's settings of a run say that observations were normalised."""
+    files = path.parent.glob(f"*/{ZOO_SETTINGS}")
+    return any(_ZOO_NORMALIZES.search(file.read_text(errors="replace")) for file in files)

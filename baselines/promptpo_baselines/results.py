@@ -78,7 +78,7 @@ def build_training_result(
     return {
         **_score("llm-policy" if language else settings.algorithm, settings.task, settings.seed, tests),
         "algorithm": settings.algorithm,
-        "reported": "the best agent on validation seeds",
+        "reported": "the best agent on validation seeds, by success rate and then by mean return",
         "hyperparameters": row.as_json(),
         "search": searched,
         "n_envs": row.n_envs,

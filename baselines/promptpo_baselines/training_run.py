@@ -91,7 +91,12 @@ class TrainingRun:
     @property
     def next_look(self) -> int:
         """Steps at which the next evaluation is due."""
-        return self.record.curve[-1]["steps"] + self.settings.evaluate_every if self.record.curve else 0
+        record, every = self.record, self.settings.evaluate_every
+        if not record.curve:
+            return 0
+        if self.settings.eval_every is None:  # as dear as a look is, so much training goes before it
+            every = max(every, record.validation_steps // len(record.curve))
+        return int(record.curve[-1]["steps"]) + every
 
     @property
     def called(self) -> str:

@@ -20,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
+from promptpo.cli.amounts import normalize
 from promptpo.cli.arguments import EnvId, RunDir, Trust
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.document import print_json, release
@@ -36,7 +37,7 @@ from promptpo.cli.run_flags import (
 )
 from promptpo.display.saying import say, tell
 from promptpo.errors import PromptPOError, UsageError
-from promptpo.files import reading
+from promptpo.files import reading, release_empty
 from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ READERS = frozenset(
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code."""
+    arguments = normalize(arguments)
     try:
         with reading(arguments[1]) if len(arguments) > 1 and arguments[0] in READERS else nullcontext():
             code = app(list(arguments), standalone_mode=False, prog_name="promptpo")
@@ -175,6 +177,8 @@ def run(arguments: Sequence[str]) -> int:
         message = error.format_message()
         for theirs, ours in PYDANTIC.items():
             message = message.replace(theirs, ours)
+        if message.startswith("No such command") and context and context.info_name != "promptpo":
+            message = f"{message.rstrip('.')}; there are {', '.join(context.command.list_commands(context))}"
         _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + hint)
         return 2
     except typer.Exit as stop:
@@ -197,6 +201,7 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     finally:
         release()
+        release_empty()
 
 
 def _complain(sentence: str) -> None:

@@ -158,7 +158,7 @@ Track = Annotated[
 
 
 def json_object(text: str, flag: str) -> dict[str, Any]:
-    """The value of a flag that takes a JSON object.
+    """The value of a flag that takes a JSON object, or ``name=value,name=value``.
 
     Raises:
         UsageError: It is not one.
@@ -166,10 +166,27 @@ def json_object(text: str, flag: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{flag} is not JSON: {error}.") from error
+        pairs = [pair.partition("=") for pair in text.split(",")]
+        if not all(name.strip().isidentifier() and equals for name, equals, _ in pairs):
+            raise UsageError(
+                f"{flag} takes name=value, such as {flag} n=4, or a JSON object, such as "
+                f"{flag} '{{\"n\": 4}}' in these quotes, not {text} ({error})."
+            ) from error
+        return {name.strip(): _plain_value(value.strip()) for name, _, value in pairs}
     if not isinstance(value, dict):
         raise UsageError(f'{flag} must be a JSON object such as \'{{"map_name": "8x8"}}\', not {text}.')
     return value
+
+
+def _plain_value(text: str) -> Any:
+    """A value as JSON has it, or as Python writes it; any other text is itself."""
+    words = {"True": True, "False": False, "None": None}
+    if text in words:
+        return words[text]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 HeldOutKwargs = Annotated[

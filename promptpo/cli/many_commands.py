@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from promptpo.cli.arguments import AsJson, runs
 from promptpo.cli.document import print_json
 from promptpo.display.saying import say, tell
-from promptpo.errors import NoSuchRunError, RunError, UsageError
+from promptpo.errors import NoSuchRunError, UsageError
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -38,15 +38,12 @@ def list_runs(
     """
     if output is not None and not html:
         raise UsageError("-o is for --html.")
-    from promptpo.output.runs import find_runs, is_run, read_line
+    from promptpo.output import comparing
+    from promptpo.output.runs import is_run
     from promptpo.run.origin import made_here, place_for
 
-    lines, damaged = [], []
-    for directory in find_runs(folder):
-        try:
-            lines.append(read_line(directory))
-        except RunError as error:
-            damaged.append(str(error))
+    lines = comparing.list_runs(folder)
+    damaged = lines.damaged
     own = not is_run(folder) or made_here(folder)
     page = place_for(folder, PAGE, output, own=own) if html and lines else None
     if page is not None:
@@ -90,36 +87,21 @@ def compare(
 
     With intervals, and differences in pairs to the first run. Test seeds are the same for all runs, so the same starts are compared and most of the noise cancels.
     """
+    from promptpo.output import comparing
     from promptpo.output.report.compare_page import cells
-    from promptpo.output.runs import read_line
 
     if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise UsageError(f"compare takes two runs or more; a single one: promptpo show {directories[0]}")
-    lines = [read_line(directory) for directory in directories]
+    compared = comparing.compare(*directories)
+    lines = compared.runs
     output = output or _free(Path(COMPARISON))
     before = output.exists()
     _write(output, lines)
     if as_json:
-        values = [{**line.facts, "against_first": _paired(line, lines[0])} for line in lines]
-        print_json({"runs": values, "output": str(output)}, indent=2)
+        print_json({"runs": compared.as_json(), "output": str(output)}, indent=2)
         return
     print_table([cells(line, lines[0]) for line in lines])
     say(f"wrote {output}{', in place of the one that was there' if before else ''}")
-
-
-def _paired(line: RunLine, first: RunLine) -> dict[str, Any] | None:
-    """How a run differs from the first one, in pairs; None where it cannot be said."""
-    from promptpo.output.report.scores import finite
-
-    found = line.against(first)
-    if found is None:
-        return None
-    return {
-        "episodes": len(found.returns),
-        "mean": found.mean,
-        "verdict": found.verdict,
-        "standard_error": finite(found.standard_error),
-    }
 
 
 def _free(path: Path) -> Path:

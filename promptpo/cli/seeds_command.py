@@ -117,9 +117,10 @@ def summary(found: SeedsResult) -> None:
     data, best = found.data, found.data["best"]
     if best:
         known = sum(row["mean_return"] is not None for row in data["runs"])
-        interval = " to ".join(map(number, data["ci95"]))
-        mean = f"{number(data['mean_return'])} (95 % interval over runs {interval})"
-        tell(f"Mean over {many(known, 'run', 'runs')}: {mean}.")
+        if None not in data["ci95"]:
+            interval = " to ".join(map(number, data["ci95"]))
+            mean = f"{number(data['mean_return'])} (95 % interval over runs {interval})"
+            tell(f"Mean over {many(known, 'run', 'runs')}: {mean}.")
         tell(f"Best: seed {best['seed']}, {number(best['mean_return'])}: {best['policy']}")
     tell(f"Summary: {found.directory / 'summary.json'}")
     if data["finished"] < len(data["runs"]):

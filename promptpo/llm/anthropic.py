@@ -6,17 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.llm.base import Usage, counted
+from promptpo.llm.compatible import ServerFaultError, finish_of
 from promptpo.llm.provider import Reply
 from promptpo.llm.sdk import SDKProvider
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Finish, Message, Request
-
-_FINISH: dict[str | None, Finish] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
+    from promptpo.llm.base import Message, Request
 
 
 class AnthropicLLM(SDKProvider):
@@ -53,11 +48,15 @@ class AnthropicLLM(SDKProvider):
         )
 
     def _read(self, response: Any) -> Reply:
+        if getattr(response, "type", "") == "error":
+            raise ServerFaultError(response)
+        blocks = response.content
         return Reply(
-            text="".join(block.text for block in response.content if block.type == "text"),
+            text="".join(block.text for block in blocks if block.type == "text"),
             model=response.model or self.model,
-            finish=_FINISH.get(response.stop_reason, "stop"),
+            finish=finish_of(response.stop_reason),
             usage=_usage(response.usage),
+            reasoning="".join(getattr(block, "thinking", "") for block in blocks if block.type == "thinking"),
         )
 
     def _add(self, reply: Reply, event: Any) -> Reply:
@@ -69,9 +68,12 @@ class AnthropicLLM(SDKProvider):
             usage = replace(
                 reply.usage, output_tokens=written.output_tokens, reasoning_tokens=written.reasoning_tokens
             )
-            return replace(reply, finish=_FINISH.get(event.delta.stop_reason, "stop"), usage=usage)
-        if getattr(new, "type", "") in ("text", "text_delta"):
+            return replace(reply, finish=finish_of(event.delta.stop_reason), usage=usage)
+        kind = getattr(new, "type", "")
+        if kind in ("text", "text_delta"):
             return replace(reply, text=reply.text + new.text)
+        if kind in ("thinking", "thinking_delta"):
+            return replace(reply, reasoning=reply.reasoning + (new.thinking or ""))
         return reply
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -39,6 +40,21 @@ ADDRESSED = frozenset(KEY_VARIABLES.values())
 """Providers that ``--base-url`` is for."""
 
 
+LOCAL_SERVERS: Mapping[str, str] = {
+    "ollama": "http://localhost:11434/v1",
+    "lmstudio": "http://localhost:1234/v1",
+    "llamacpp": "http://localhost:8080/v1",
+    "vllm": "http://localhost:8000/v1",
+}
+"""Where servers that speak OpenAI's format listen unless they are told otherwise; OLLAMA_HOST names another one."""
+
+_OF_A_SERVICE = {
+    "anthropic": re.compile(r"claude-\S+"),
+    "openai": re.compile(r"(?:gpt-|chatgpt-|o\d(?:-|$)|codex-)\S*"),
+}
+"""Models that are known by their names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A provider and what it is asked for.
@@ -47,23 +63,36 @@ class Choice:
         provider: One of `PROVIDERS`, or `SEARCH`.
         argument: Model, command or path, as the provider takes it; empty for "search".
         reason: Why it was chosen, for `describe_choice`.
+        server: The key in `LOCAL_SERVERS` that it was named by; else empty.
     """
 
     provider: str
     argument: str
     reason: str
+    server: str = ""
 
     @property
     def name(self) -> str:
         """As ``--model`` would say it."""
-        return f"{self.provider}:{self.argument}" if self.argument else self.provider
+        provider = self.server or self.provider
+        return f"{provider}:{self.argument}" if self.argument else provider
+
+    @property
+    def address(self) -> str | None:
+        """Where its server listens; None where the name does not say."""
+        host = os.environ.get("OLLAMA_HOST", "").strip() if self.server == "ollama" else ""
+        if not host:
+            return LOCAL_SERVERS.get(self.server)
+        parts = urlsplit(host if "//" in host else f"//{host}")
+        name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1"}.get(parts.hostname or "", parts.hostname)  # noqa: S104
+        return f"{parts.scheme or 'http'}://{name}:{parts.port or 11434}/v1"
 
 
 def choose(name: str | None = None) -> Choice:
     """Which provider a name means.
 
     Args:
-        name: ``provider:MODEL``, a bare ``provider``, or None, which asks ``PROMPTPO_MODEL``, then takes
+        name: ``provider:MODEL``, a bare ``provider``, the name of a model of OpenAI or Anthropic, or None, which asks ``PROMPTPO_MODEL``, then takes
             the service whose key is set, then program search.
 
     Raises:
@@ -128,6 +157,7 @@ def make_llm(
     choice = choose(name)
     if base_url and choice.provider not in ADDRESSED:
         raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {choice.name}.")
+    base_url = base_url or choice.address
     if base_url:
         _check_address(base_url)
     if choice.provider == SEARCH:
@@ -163,12 +193,20 @@ def _check_address(base_url: str) -> None:
 def _parse(name: str, reason: str) -> Choice:
     provider, _, argument = (part.strip() for part in name.strip().partition(":"))
     known = (*PROVIDERS, SEARCH)
+    if provider in LOCAL_SERVERS and not argument:
+        raise UsageError(f"{provider} needs to know which model: write {provider}:NAME.")
+    for service, names in _OF_A_SERVICE.items():
+        if names.fullmatch(name.strip()):
+            return Choice(service, name.strip(), reason)
+    if provider in LOCAL_SERVERS:
+        return Choice("openai", argument, reason, provider)
     if provider not in known:
         near = difflib.get_close_matches(provider, known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise UsageError(
             f"there is no provider {clean_name(provider)!r}.{hint} A model is written provider:MODEL, and the providers "
-            f"are: {', '.join(known)}."
+            f"are: {', '.join(known)}. For a model of another server that speaks OpenAI's format, write openai:NAME with "
+            f"--base-url, or {', '.join(f'{server}:NAME' for server in LOCAL_SERVERS)}."
         )
     if not argument and provider in DEFAULT_MODELS:
         argument = (

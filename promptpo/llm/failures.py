@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
+from promptpo.llm.compatible import ServerFaultError, refuses_limit, server_message
 from promptpo.llm.credentials import hide_credentials
 from promptpo_sandbox.text import clean_name
 
@@ -61,6 +62,8 @@ _SENTENCES = {
     "({said}).",
     "long": "prompt and answer do not fit into the context of {service.model}; lower --max-prompt-tokens or "
     "--max-output-tokens, which promptpo resume takes too ({said}).",
+    "limit": "{service.model} takes fewer tokens for one answer than it was asked for; lower --max-output-tokens, which promptpo resume "
+    "takes too ({said}).",
     "rate": "the rate limit of {service.model} still holds after several tries; wait, or ask for fewer candidates at once "
     "({said}).",
     "failed": "{service.address} failed with status {status}, several times over ({said}).",
@@ -155,7 +158,11 @@ def explain(error: Any, service: Any, key: str) -> ProviderError:
         The error to raise; `FatalProviderError` where no later call can succeed either.
     """
     kind, status = _kind(error), getattr(error, "status_code", None)
-    said = _server_message(error) if status else str(getattr(error, "__cause__", None) or error)
+    said = (
+        (server_message(error.body) or str(error))
+        if status
+        else str(getattr(error, "__cause__", None) or error)
+    )
     told = _SENTENCES[kind].format(service=service, said=_excerpt(said, key), status=status)
     sentence = f"{service.provider} {told}" if kind == "key" else f"{service.provider}: {told}"
     return FatalProviderError(sentence) if kind in _FATAL else ProviderError(sentence)
@@ -173,18 +180,15 @@ def _kind(error: Any) -> str:
         return "money"
     if status in _REFUSES and _TOO_LONG.search(said):
         return "long"
+    if refuses_limit(error):
+        return "limit"
     return _BY_STATUS.get(status, "rejected" if status < 500 else "failed")  # noqa: PLR2004 - HTTP's own limit
 
 
-def _server_message(error: Any) -> str:
-    """What the server said, without the frame that the SDK puts around it."""
-    body = error.body
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        message = inner.get("message") if isinstance(inner, dict) else inner
-        if isinstance(message, str):
-            return message
-    return str(error)
+def fault_in(error: Any) -> Any:
+    """An error of the SDK; what a server reports in the middle of a stream, where the SDK knows no status, as a fault."""
+    body = getattr(error, "body", None)
+    return ServerFaultError(body) if type(error).__name__ == "APIError" and body else error
 
 
 def _excerpt(text: str, key: str) -> str:

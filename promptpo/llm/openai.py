@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptpo.llm.base import Usage, counted
+from promptpo.llm.compatible import ServerFaultError, finish_of, message_of, pieces_of, plain
 from promptpo.llm.provider import Reply
 from promptpo.llm.sdk import SDKProvider
 
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Message, Request
 
 _RESPONSES_ONLY = re.compile(r"(?:supported|use|available)\b.{0,40}\bv1/responses", re.IGNORECASE)
-_FINISH: dict[str | None, Finish] = {
-    "length": "length",
-    "max_output_tokens": "length",
-    "content_filter": "refusal",
-}
 
 
 class OpenAILLM(SDKProvider):
@@ -100,10 +96,9 @@ class OpenAILLM(SDKProvider):
         empty = Reply("", self.model, "stop", Usage())
         if hasattr(response, "output"):
             return _read_response(empty, response)
-        message = response.choices[0].message
-        if message is None:
-            raise LookupError("a choice without a message")
-        return _read_choice(empty, response, message)
+        if not getattr(response, "error", None) and not response.choices:
+            raise LookupError("an answer without choices")
+        return _read_choice(empty, response)
 
     def _add(self, reply: Reply, event: Any) -> Reply:
         kind = getattr(event, "type", "")
@@ -111,8 +106,7 @@ class OpenAILLM(SDKProvider):
             return replace(reply, text=reply.text + event.delta)
         if kind in ("response.completed", "response.incomplete", "response.failed"):
             return _read_response(reply, event.response)
-        choices = getattr(event, "choices", ())
-        return _read_choice(reply, event, choices[0].delta if choices else None)
+        return _read_choice(reply, event)
 
 
 def first_tokens(logprobs: Any) -> dict[str, float]:
@@ -134,18 +128,31 @@ def _of(one: Any, name: str) -> Any:
     return one.get(name) if isinstance(one, dict) else getattr(one, name, None)
 
 
-def _read_choice(reply: Reply, response: Any, message: Any) -> Reply:
-    """What is known with a chat completion, or a part of one, of which `message` is new."""
-    refusal = getattr(message, "refusal", None)
-    choice = response.choices[0] if message is not None else None
-    reason = getattr(choice, "finish_reason", None)
-    finish: Finish = "refusal" if refusal else reply.finish
-    used = getattr(response, "usage", None)
+def _read_choice(reply: Reply, response: Any) -> Reply:
+    """What is known with a chat completion, or with one more part of one.
+
+    Raises:
+        ServerFaultError: It holds an error in the place of an answer.
+    """
+    if error := getattr(response, "error", None):
+        raise ServerFaultError({"error": plain(error)})
+    choices = getattr(response, "choices", None) or ()
+    choice = choices[0] if choices else None
+    message = message_of(choice) if choice is not None else {}
+    new, reason, used = (
+        pieces_of(message),
+        getattr(choice, "finish_reason", None),
+        getattr(response, "usage", None),
+    )
+    finish: Finish = "refusal" if plain(message).get("refusal") else reply.finish
+    ended = finish_of(reason)
     return replace(
         reply,
-        text=reply.text + (getattr(message, "content", None) or refusal or ""),
+        text=reply.text + new.text,
+        reasoning=reply.reasoning + new.reasoning,
+        called=reply.called + new.called,
         model=getattr(response, "model", None) or reply.model,
-        finish=_FINISH.get(reason, finish),
+        finish=finish if ended == "stop" else ended,
         usage=_usage(used) if used else reply.usage,
         logprobs=reply.logprobs or first_tokens(getattr(choice, "logprobs", None)),
     )
@@ -166,7 +173,7 @@ def _read_response(reply: Reply, response: Any) -> Reply:
         reply,
         text="".join(part.text for part in parts if part.type == "output_text") or "".join(refusals),
         model=response.model or reply.model,
-        finish="refusal" if refusals else _FINISH.get(reason, "stop"),
+        finish="refusal" if refusals else finish_of(reason),
         usage=_usage(response.usage),
     )
 

@@ -33,6 +33,8 @@ class Reply:
         finish: Why it ended.
         usage: Its tokens.
         logprobs: Likeliest first tokens with their log-probabilities; empty where they were not given.
+        reasoning: Text that came as reasoning.
+        called: Arguments of calls of tools that nobody offered.
     """
 
     text: str
@@ -40,6 +42,8 @@ class Reply:
     finish: Finish
     usage: Usage
     logprobs: Mapping[str, float] = field(default_factory=dict)
+    reasoning: str = ""
+    called: str = ""
 
 
 class Provider(ABC):

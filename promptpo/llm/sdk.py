@@ -7,23 +7,36 @@ without text, prices, and errors in one sentence.
 
 from __future__ import annotations
 
+import asyncio
+import difflib
 import importlib
 import json
 import logging
 import os
+import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import astuple, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from promptpo.errors import ProviderError
+from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.base import Request, Usage, estimated_usage, known_to_see
+from promptpo.llm.compatible import (
+    ServerFaultError,
+    check_routes,
+    http_client,
+    is_loading,
+    named_limit,
+    refuses_system,
+    system_in_first_turn,
+)
 from promptpo.llm.credentials import restore_credentials
 from promptpo.llm.failures import (
     explain,
+    fault_in,
     public_address,
     read_key,
     refused_pictures,
@@ -44,6 +57,12 @@ CHECK_SECONDS = 20.0
 LONGEST = 1 << 22
 """Characters of an answer; of a longer one the rest is left."""
 
+LOADING_SECONDS = 900.0
+"""How long a server may take to read its model."""
+LOADING_PAUSE_SECONDS = 3.0
+FAULT_SECONDS = 15.0
+"""How long a fault that a server reports in an answer is waited for, in pauses that double."""
+
 MOST_TOKENS = 1 << 32
 MOST_NAMES = 10
 UNKNOWN = 404
@@ -54,6 +73,8 @@ TOGETHER: Mapping[str, frozenset[str]] = {
     "top_logprobs": frozenset({"logprobs", "top_logprobs"}),
 }
 """What goes with a setting that a model has refused."""
+
+_CODE = re.compile(r"```|\bclass \w")
 
 logger = logging.getLogger(__name__)
 
@@ -107,8 +128,10 @@ class SDKProvider(Provider):
         super().__init__(f"{self.provider}:{model}", model, price or self._price_of(model))
         self.sees = known_to_see(self.provider, model)
         self._refused: set[str] = set()
+        self._most_tokens, self._takes_system = MOST_TOKENS, True
         if asked:
-            self._key  # noqa: B018 - a missing key is told before any work is done
+            self._key  # noqa: B018 - a missing key is told before any work is done, and so is a wrong proxy
+            check_routes(self._address)
 
     @property
     def _key(self) -> str:  # no attribute, so that nothing that shows this shows it
@@ -128,16 +151,12 @@ class SDKProvider(Provider):
 
     @cached_property
     def _client(self) -> Any:
-        host = urlsplit(self._address or "").hostname or ""
-        here = host in ("localhost", "::1") or host.startswith("127.")
-        # this machine itself is reached past any proxy
-        routes = dict.fromkeys(("all://", "http://", "https://")) if here else None
         return getattr(self._sdk, self.client)(
             api_key=self._key,
             base_url=self._address,
             timeout=self.timeout,
             max_retries=self.max_retries,
-            http_client=self._sdk.DefaultAsyncHttpxClient(mounts=routes) if here else None,
+            http_client=http_client(self._sdk.DefaultAsyncHttpxClient, self._address),
         )
 
     def _price_of(self, model: str) -> Pricing | None:
@@ -185,19 +204,22 @@ class SDKProvider(Provider):
         """Try key, address and model by what costs nothing, the service's list of models.
 
         Returns:
-            A warning where the server's list lacks the model, empty where it has it; None where there is no
-            list, so that only a call can tell.
+            A warning where the server's list lacks the model and the server does not mind; empty where it has it; None
+            where there is no list, so that only a call can tell.
 
         Raises:
             ProviderError: The key is refused, nobody answers, or the service knows no such model.
         """
         client, failure = self._client.with_options(timeout=CHECK_SECONDS, max_retries=1), None
         listed: list[str] = []
+        owners: set[str | None] = set()
         try:
             if self._official:
                 await client.models.retrieve(self.model)
                 return ""
-            listed = [str(one.id) async for one in client.models.list()]
+            async for one in client.models.list():
+                listed.append(str(one.id))
+                owners.add(getattr(one, "owned_by", None))
         except self._sdk.APIError as error:
             # What else a server of one's own answers says nothing: many have no such list.
             if getattr(error, "status_code", None) in {
@@ -216,7 +238,12 @@ class SDKProvider(Provider):
         if any(self.model in {name, name.removesuffix(":latest")} for name in listed):
             return ""
         known = clean_name(", ".join(sorted(listed)[:MOST_NAMES]))
-        return f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}."
+        near = difflib.get_close_matches(self.model, listed, n=1, cutoff=0.5)
+        hint = f" Did you mean {clean_name(near[0])}?" if near else ""
+        said = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}.{hint}"
+        if owners == {"llamacpp"}:  # it answers with its one model, whatever is asked for
+            return said
+        raise FatalProviderError(f"{said} To ask it all the same, add --no-check.")
 
     def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:
         """The settings of a call, without those that the model has refused, and which it may still refuse.
@@ -234,37 +261,81 @@ class SDKProvider(Provider):
         return {name: limit, **kept}, [*kept, *({name} - {last})]
 
     async def _ask(self, request: Request, limit: int) -> Reply:
-        """One call; again without a setting that the model turns out to refuse, or where a stream broke before any text."""
-        again = self.empty_retries
+        """One call; again without what the model turns out to refuse, or where a fault may have passed.
+
+        It is waited for a server that reads its model from disk, and for one that says in an answer that it is busy.
+        """
+        again, waited, limit = self.empty_retries, 0.0, min(limit, self._most_tokens)
         while True:
+            if request.system and not self._takes_system:
+                request = system_in_first_turn(request)
             settings, refusable = self._settings(request, limit)
             begun = False
             try:
                 response = await self._send(request, dict(settings))
                 begun = True
                 return await self._heard(request, response)
-            except self._sdk.APIError as error:
+            except ServerFaultError as fault:
+                error: Any = fault
+            except self._sdk.APIError as raised:
+                error = fault_in(raised)
                 if begun and again and isinstance(error, self._sdk.APIConnectionError):
                     again -= 1
                     continue
-                refused = refused_setting(error, refusable)
-                failure = self._explained(error)
-                if self._belongs_elsewhere(error):
-                    continue
-                if refused is None and request.stills and refused_pictures(error):
-                    self.sees, request = False, request.without_stills()
-                    self._warn_once("refuses pictures; going on without them.")
-                    continue
-            except (json.JSONDecodeError, UnicodeDecodeError) as error:
-                refused = None
-                failure = self._explained(error)
+            except (json.JSONDecodeError, UnicodeDecodeError) as raised:
+                error = raised
             # Outside of the except block, so that the SDK's exception, which holds the request with its
             # headers and so the key, is not chained to ours.
-            if refused is None:
-                raise failure
+            pause = self._pause(error, waited)
+            if pause:
+                await asyncio.sleep(pause)
+                waited += pause
+                continue
+            changed, limit = self._without_what_is_refused(error, request, settings, refusable, limit)
+            if changed is None:
+                raise self._explained(error)
+            request = changed
+
+    def _pause(self, error: Any, waited: float) -> float:
+        """Seconds to wait before the same request is sent again; 0 where that is of no use.
+
+        The SDK has retried what it knows; it does not know errors in answers, nor how long loading takes.
+        """
+        if is_loading(error) and waited < LOADING_SECONDS:
+            self._warn_once("is being loaded by its server; waiting for it.")
+            return LOADING_PAUSE_SECONDS
+        passing = isinstance(error, ServerFaultError) and error.passing
+        return max(0.5, waited) if passing and waited < FAULT_SECONDS else 0.0
+
+    def _without_what_is_refused(
+        self, error: Any, request: Request, settings: dict[str, Any], refusable: list[str], limit: int
+    ) -> tuple[Request | None, int]:
+        """The request and the limit of tokens to try next; no request where the error is final."""
+        if not isinstance(error, self._sdk.APIError | ServerFaultError):
+            return None, limit
+        if hasattr(error, "request") and self._belongs_elsewhere(error):
+            return request, limit
+        if request.system and refuses_system(error):
+            self._takes_system = False
+            return request, limit
+        refused = refused_setting(error, refusable)
+        if refused is not None:
             if refused not in self._limit_names:
                 self._warn_once(f"does not take {refused}=%s; going on without it.", settings[refused])
             self._refused |= TOGETHER.get(refused, {refused})
+            return request, limit
+        if lower := named_limit(error, limit):
+            if lower.lasting:
+                self._most_tokens = lower.tokens
+                self._warn_once(
+                    "writes at most %s tokens in one answer; going on with that limit.", f"{lower.tokens:,}"
+                )
+            return request, lower.tokens
+        if request.stills and refused_pictures(error):
+            self.sees = False
+            self._warn_once("refuses pictures; going on without them.")
+            return request.without_stills(), limit
+        return None, limit
 
     async def _heard(self, request: Request, response: Any) -> Reply:
         """What a response says, whole or as it comes; the SDKs hand over whatever came, unvalidated.
@@ -273,18 +344,12 @@ class SDKProvider(Provider):
         """
         reply = Reply("", self.model, "stop", Usage())
         try:
-            if not hasattr(response, "response"):
-                reply = self._read(response)
-            elif "event-stream" not in response.response.headers.get("content-type", ""):
-                content = await response.response.aread()  # the server does not stream
-                reply = self._read(json.loads(content, object_hook=lambda found: SimpleNamespace(**found)))
-            else:
-                async with response:
-                    async for event in response:
-                        reply = self._add(reply, event)
-                        request.heard(len(reply.text))
-                        if len(reply.text) > LONGEST:
-                            break
+            async for reply in self._arriving(response):
+                request.heard(len(reply.text))
+        except ServerFaultError:
+            if not reply.text.strip():
+                raise
+            reply = self._broken_off(reply)
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise self._explained(error) from None
         except Exception as error:
@@ -296,15 +361,48 @@ class SDKProvider(Provider):
                 raise (
                     self._sdk.APIConnectionError(request=response.response.request) if raw else error
                 ) from None
-            reply = replace(reply, finish="length", usage=Usage())
-            logger.warning(
-                "%s: the connection broke after %s characters, which are kept as an answer that was cut off.",
-                clean_name(self.name),
-                f"{len(reply.text):,}",
-            )
+            reply = self._broken_off(reply)
         reply = _bounded(reply)
+        reply = self._with_text(reply)
         # some compatible servers do not count
         return reply if reply.usage.total else replace(reply, usage=estimated_usage(request, reply.text))
+
+    async def _arriving(self, response: Any) -> AsyncIterator[Reply]:
+        """What has arrived of a response, again and again until it is whole."""
+        if not hasattr(response, "response"):
+            yield self._read(response)
+            return
+        if "event-stream" not in response.response.headers.get("content-type", ""):
+            content = await response.response.aread()  # the server does not stream
+            yield self._read(json.loads(content, object_hook=lambda found: SimpleNamespace(**found)))
+            return
+        reply = Reply("", self.model, "stop", Usage())
+        async with response:
+            async for event in response:
+                reply = self._add(reply, event)
+                yield reply
+                if max(map(len, (reply.text, reply.reasoning, reply.called))) > LONGEST:
+                    return
+
+    def _broken_off(self, reply: Reply) -> Reply:
+        logger.warning(
+            "%s: the connection broke after %s characters, which are kept as an answer that was cut off.",
+            clean_name(self.name),
+            f"{len(reply.text):,}",
+        )
+        return replace(reply, finish="length", usage=Usage())
+
+    def _with_text(self, reply: Reply) -> Reply:
+        """A reply that ended by itself and has its code in another place, with that as its text."""
+        if reply.text.strip() or reply.finish != "stop":
+            return reply
+        for other, where in ((reply.called, "calls of tools"), (reply.reasoning, "reasoning")):
+            if _CODE.search(other):
+                self._warn_once(f"sends its answers as {where}; they are read as answers.")
+                return replace(reply, text=other)
+        if reply.reasoning.strip():
+            self._warn_once("sent reasoning and no answer.")
+        return reply
 
 
 def _bounded(reply: Reply) -> Reply:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +30,7 @@ from promptpo.run.control import run_async
 from promptpo_sandbox import Limits, Trial
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class EvaluatedPolicy:
     """What a policy did in an environment.
 
@@ -51,6 +53,32 @@ class EvaluatedPolicy:
     def env_id(self) -> str:
         """The environment."""
         return self.task.env_id
+
+    @property
+    def mean_return(self) -> float:
+        """Mean return over the episodes; NaN where none was finished."""
+        return statistics.fmean(self.returns) if self.returns else math.nan
+
+    @property
+    def returns(self) -> tuple[float, ...]:
+        """Return of each episode, in the order of their seeds."""
+        return tuple(self.evaluation.returns)
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """95 % bootstrap interval of the mean return."""
+        low, high = self.as_json().get("ci95") or (math.nan, math.nan)
+        return low, high
+
+    def __repr__(self) -> str:
+        if not self.returns:
+            return f"<{self.env_id}: {self.evaluation.outcome}: {self.evaluation.error}>"
+        low, high = self.ci95
+        failed = "" if self.evaluation.outcome == "ok" else f"; {self.evaluation.error}"
+        return (
+            f"<{self.env_id}: mean return {self.mean_return:.4g} ({low:.4g} to {high:.4g}) over {len(self.returns)} "
+            f"episodes{failed}>"
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The value that ``promptpo evaluate --json`` prints."""

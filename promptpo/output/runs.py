@@ -116,6 +116,8 @@ def _facts(directory: Path, result: Json) -> dict[str, Any]:
         "ci95": list(test.get("ci95") or (None, None)),
         "steps": total + program,  # of a refined program with those that it took itself
         "searched_steps": searched + program,
+        "validation_steps": int(steps.get("validation") or 0),
+        "agent_steps": (result.get("best") or {}).get("steps") if "algorithm" in result else None,
         "calls": int(llm.get("calls") or 0) if asked else None,
         "cost_usd": float(llm.get("cost_usd") or 0.0),
         "calls_of_unknown_price": int(llm.get("calls_of_unknown_price") or 0),

@@ -47,12 +47,19 @@ SIMULATED_SEARCHES, SIMULATED_RATE = 45, 30_000
 in a second."""
 
 SHOWN: Mapping[Reveal, str] = {
-    "source": "The environment's source goes to the model's provider; --reveal named withholds it.",
+    "source": "The environment's source goes to the model's provider; --reveal named keeps how it moves out of the prompts for "
+    "policies, and with --reveal anonymous or a --spec of your own beside named no source is sent.",
     "named": "The model is shown observations, actions, reward and documentation, and not how the environment moves.",
     "anonymous": "The model is not shown which environment it is, nor how it moves.",
     "bare": "The model is shown shapes and bounds only.",
 }
 """What the model is shown of the environment, in words."""
+
+FORMALISED = (
+    "The environment's source goes to the model's provider in one call, which writes the spec; prompts for policies do not say how "
+    "the environment moves. With a --spec of your own no source is sent."
+)
+"""The same where the model writes the spec."""
 
 GOAL_CALLS = 4
 """For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
@@ -140,8 +147,7 @@ class Preflight:
         calls = rounds * config.candidates * (1 + again + repairs)
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
         calls += (rounds - 1) * (recipe.reflection and "reflection" in purposes)
-        if config.reveals == "named" and self.spec.evidence is not None and "spec" in purposes:
-            calls += 2
+        calls += 2 * self._formalises
         if allowance(config, self.llm) is not None:
             calls += 1 + experiments(rounds) * min(1, repairs)
         if simulates(config, self.llm):
@@ -209,11 +215,19 @@ class Preflight:
         source = SOURCES[self.spec.horizon_source]
         return f"Episodes: at most {_counted(self.horizon, 'step')}, by {source}."
 
+    @property
+    def _formalises(self) -> bool:
+        """Whether the model is shown the source once, to write the spec that withholds it."""
+        config, evidence = self.config, self.spec.evidence
+        own = config.spec_file is not None or bool(config.goal) or config.task.reward is not None
+        readable = config.reveals == "named" and evidence is not None and bool(evidence.source)
+        return readable and not own and "spec" in self.llm.purposes
+
     def _revealed(self) -> list[str]:
         """What the model is shown of the environment, where one is asked."""
         if not self.llm.language_model:
             return []
-        text = SHOWN[self.spec.revealed]
+        text = FORMALISED if self._formalises else SHOWN[self.spec.revealed]
         if self.config.reveals == "source" and self.spec.revealed != "source":
             text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
         return [text]

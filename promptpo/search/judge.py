@@ -57,16 +57,17 @@ class Judge:
         steps = self._spender.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
         await self._compare(history, attempts, self._config.score_episodes, steps)
 
-    async def confirm(self, history: History) -> None:
+    async def confirm(self, history: History, part: str = "last") -> None:
         """Compare the best of the run with the steps that are left.
 
         Args:
             history: All that is known; its leader may change.
+            part: Names this comparison, of which a run may have several.
         """
         left = self._spender.ledger.steps_left()
         if self._config.switches.validate < 2 or left is None:  # noqa: PLR2004 - the published procedure looks at one
             return
-        steps = self._spender.journal.once("decision", f"r{history.rounds}.last", lambda: left)
+        steps = self._spender.journal.once("decision", f"r{history.rounds}.{part}", lambda: left)
         with contextlib.suppress(BudgetSpentError):
             await self._compare(history, history.attempts, FINAL_STARTS, steps)
 

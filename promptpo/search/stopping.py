@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptpo.program import Program
 from promptpo.search.references import MARKS
 from promptpo.search.sampler import Sample, thoughts_of, told_of
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 ALIKE = 0.02
 """Programs that were written apart have come together where they differ by no more than this share of what the best earns
 above policies that know nothing."""
+
+LEFT_SHARE = 5
+"""Less than the step budget divided by this may stay without a word."""
 
 STALLED = 2
 """Rounds in a row without anything better that end program search."""
@@ -129,6 +133,8 @@ def done(context: SearchContext, history: History) -> str:
         return ""
     if history.reaches(context.threshold):
         return f"solved: the mean return over all its episodes reached {context.threshold:g}"
+    if history.rounds >= context.config.budget.rounds:
+        return ""
     if history.ceiling:
         return f"the model sees no way to do noticeably better: {history.ceiling}"
     if not context.learns:
@@ -137,6 +143,23 @@ def done(context: SearchContext, history: History) -> str:
     if ahead.worth:
         return ""
     return f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
+
+
+def left_over(context: SearchContext, history: History) -> str:
+    """How many steps a run leaves and why they buy nothing, as the end of its reason; empty where few are left."""
+    steps, left, best = context.config.budget.steps, context.spender.ledger.steps_left(), history.best()
+    if steps is None or left is None or best is None or LEFT_SHARE * left < steps or not context.learns:
+        return ""
+    program = Program.parse(best.candidate.source)
+    if history.reaches(context.threshold):
+        why = "the threshold is reached"
+    elif not context.config.switches.tune:
+        why = "numbers are not tuned in this run, and the best is known"
+    elif not program.params:
+        why = "the best declares no numbers to tune, and no comparison would change which it is"
+    else:
+        why = "more tuning of the best found nothing, and no comparison would change which it is"
+    return f"; {left:,} of {steps:,} steps are left, as {why}"
 
 
 def ceiling_of(history: History, samples: Sequence[Sample]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,9 @@ from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import extremes
 from promptpo.run.artifacts import inflate
+from promptpo.run.budget import TABLE
 from promptpo.run.records import Attempt, Remark
-from promptpo.search.planning import for_tuning
+from promptpo.search.planning import block_of, for_tuning
 from promptpo.search.sampler import GIVEN, TUNED_FROM_GIVEN
 from promptpo.search.tuning import Start, Tuning
 from promptpo.telling.tuning_summary import (
@@ -92,6 +94,30 @@ class Tuner:
             history.tuning[one.id] = outcome_in_words(one, numbers_of[one.id], made.id if made else "")
         return [made for _, made in measured if made]
 
+    async def tune_last(self, history: History) -> bool:
+        """Tune the best of a run with the steps that nobody else needs; whether something came of it.
+
+        What comparing the outcome takes is kept back.
+        """
+        best, target, ledger = history.best(), self._context.threshold, self._spender.ledger
+        starts = self._starts(history, [best], target) if best is not None else []
+        left = ledger.steps_left()
+        if not self._config.switches.tune or not self._learns or not starts or left is None:
+            return False
+        length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes)) if best else 1
+        kept = (self._config.train_episodes + 4 * block_of(self._config)) * length
+        paid = left - kept if left - kept >= TABLE["tuning"].floor * length else 0
+        round_, name = history.rounds, f"last{history.rounds}"
+        steps = self._spender.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
+        if steps <= 0:
+            return False
+        (found,) = await self._search(ROUNDS_OF_SEEDS, starts, steps, target, name)
+        self._tuning = None
+        suffix = "t"
+        while history.find(f"{found.id}{suffix}") is not None:
+            suffix += "t"
+        return await self._measured(found, history, round_, suffix, last=True) is not None
+
     def spare(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
         for attempt in self._worth_a_word(history, attempts):
@@ -149,7 +175,7 @@ class Tuner:
         )
 
     async def _search(
-        self, round_: int, starts: Sequence[Start], steps: int, target: float | None
+        self, round_: int, starts: Sequence[Start], steps: int, target: float | None, name: str = ""
     ) -> tuple[Tuned, ...]:
         """Every batch of rollouts is journaled, so that a killed run goes on at the batch it was at."""
         first = TUNING_SEEDS * ((round_ - 1) % ROUNDS_OF_SEEDS)
@@ -165,7 +191,7 @@ class Tuner:
         self._batches = 0
         while tuning.batches:
             self._batches += 1
-            key, ids = f"r{round_}.t{self._batches}", [start.id for start in starts]
+            key, ids = f"{name or f'r{round_}'}.t{self._batches}", [start.id for start in starts]
             tuning.step(await self._rolled(key, tuning.batches, ids))
         return tuning.result()
 
@@ -189,7 +215,9 @@ class Tuner:
             if one.notes or one.sensitivity:
                 self._spender.remark(Remark(one.id, sensitivity=dict(one.sensitivity), notes=one.notes))
 
-    async def _measured(self, tuned: Tuned, history: History, round_: int, name: str = "t") -> Attempt | None:
+    async def _measured(
+        self, tuned: Tuned, history: History, round_: int, name: str = "t", *, last: bool = False
+    ) -> Attempt | None:
         """A tuned program as an attempt of its own; None where nothing better was found."""
         parent = history.find(tuned.id)
         if parent is None:
@@ -197,7 +225,9 @@ class Tuner:
         program = tuned.program
         if program.digest == parent.candidate.digest:
             return None
-        earlier = max(1, parent.candidate.round) < round_  # what the user gave belongs to the first
+        earlier = (
+            max(1, parent.candidate.round) < round_ and not last
+        )  # what the user gave belongs to the first
         candidate = replace(
             parent.candidate,
             id=f"r{round_}c{self._config.candidates + 1}{name}" if earlier else f"{parent.id}{name}",

@@ -36,10 +36,10 @@ SYSTEM = "You describe reinforcement-learning environments to people who write p
 def can_formalise(spec: TaskSpec, config: Config, spender: Spender) -> bool:
     """Whether a run asks for it: the source is there and withheld, and nobody has written the spec already."""
     begun = spender.journal.find("spec", "spec") is not None
-    asked = begun and spender.journal.find("decision", "formalised") is None
+    older = begun and spender.journal.find("decision", "formalised") is None
     own = config.spec_file is not None or config.goal or config.task.reward is not None
     withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
-    return withheld and not own and not asked and spender.llm.language_model and spender.can("spec")
+    return withheld and not own and not older and spender.llm.language_model and spender.can("spec")
 
 
 async def formalised(spec: TaskSpec, spender: Spender) -> TaskSpec:

@@ -43,7 +43,7 @@ class AttributeTrace:
         if len(self._rows) < MAX_ROWS:
             numbers = {
                 name: table
-                for name, value in vars(self._inner).items()
+                for name, value in getattr(self._inner, "__dict__", {}).items()
                 if (table := _numbers(value)) is not None
             }
             self._rows.append((number, observation, numbers))
@@ -80,7 +80,11 @@ class AttributeTrace:
         }
         if not counting:
             return None
-        functions = [one for one in reach(self._env).shown if not isinstance(one.node, ast.ClassDef)]
+        try:
+            shown = reach(self._env).shown
+        except Exception:  # noqa: BLE001 - a foreign project may hold anything
+            return None
+        functions = [one for one in shown if not isinstance(one.node, ast.ClassDef)]
         counting -= {name for one in functions if not BEGINS.match(one.name) for name in _set_anew(one.node)}
         limits = set[int]()
         for home, node in ((one, node) for one in functions for node in ast.walk(one.node)):
@@ -135,7 +139,7 @@ def _numbers(value: Any) -> NDArray[Any] | None:
         return None
     try:
         found = np.ravel(np.array(value, dtype=float))
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # noqa: BLE001 - a foreign object, that says how it becomes numbers
         return None
     return found if 0 < found.size <= MAX_NUMBERS and not np.isnan(found).any() else None
 
@@ -147,7 +151,11 @@ def _value(env: Any, module: Any, node: ast.expr) -> Any:
     names = list(_chain(node))
     if not names:
         return None
-    value = vars(env).get(names[0], getattr(type(env), names[0], None)) if names[1:] == ["self"] else None
+    value = (
+        getattr(env, "__dict__", {}).get(names[0], getattr(type(env), names[0], None))
+        if names[1:] == ["self"]
+        else None
+    )
     return vars(module).get(names[0]) if len(names) == 1 else value
 
 

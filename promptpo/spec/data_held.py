@@ -148,7 +148,7 @@ def _table(value: Any) -> str | None:
         return None
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError):  # rows of different lengths
+    except Exception:  # noqa: BLE001 - rows of different lengths, or a foreign object
         return f"{type(value).__name__} of {len(value)} entries" if len(value) > FEW_NUMBERS else None
     if array.size <= FEW_NUMBERS:
         return None

@@ -71,8 +71,8 @@ def own_source(env: Any) -> OwnSource:
         if not any(one.name == "step" for one in found.shown):
             return OwnSource()
         return _SourcePage(env, found).shown()
-    except (RecursionError, ValueError, TypeError, AttributeError, LookupError, OSError):
-        return OwnSource()  # a foreign project may hold anything: it is described without its source
+    except Exception:  # noqa: BLE001 - a foreign project may hold anything: it is described without its source
+        return OwnSource()
 
 
 class _SourcePage:
@@ -82,7 +82,7 @@ class _SourcePage:
         self._found, self._own = found, authored(env)
         self._docs = type(self._own)
         self._left_out, self._used = list[str](), 0
-        self._placed = set[int]()
+        self._placed = set[tuple[int, range]]()
         self._blocks = dict[tuple[int, str], list[str]]()
         self._files: dict[int, CodeFile] = {}
 
@@ -110,9 +110,10 @@ class _SourcePage:
 
     def _place(self, one: Definition) -> None:
         """Put a definition on the page, with the head of its class, or note that there is no room."""
-        if id(one.node) in self._placed or one.name == "metadata":
+        place = (id(one.file), one.lines)  # statements on one line are shown once
+        if place in self._placed or one.name == "metadata":
             return
-        self._placed.add(id(one.node))
+        self._placed.add(place)
         key = (id(one.file), one.owner)
         head = (
             []

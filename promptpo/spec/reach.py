@@ -73,7 +73,7 @@ def layers_of(env: Any) -> list[Any]:
     found: list[Any] = []
     while env is not None and all(env is not one for one in found):
         found.append(env)
-        held = vars(env)
+        held = getattr(env, "__dict__", {})
         env = held.get("env") or held.get("_env") or held.get("gym_env")
         env = env if hasattr(env, "step") and hasattr(env, "reset") else None
     return found
@@ -106,7 +106,7 @@ class _Reaching:
         self._used, self._named = set[type[Any]](), set[str]()
         self._values = dict[str, Any]()
         for one in reversed(layers):
-            self._values |= vars(one)
+            self._values |= getattr(one, "__dict__", {})
         self._kinds |= dict.fromkeys(self._held(layers))
         self._live = [[base for base in kind.__mro__ if self._is_own(base)] for kind in self._kinds]
         self._own = {base for one in layers for base in type(one).__mro__}

@@ -18,7 +18,7 @@ SECTIONS = {
     "steps": 1200,
     "last steps": 500,
     "parting": 600,
-    "others": 1000,
+    "others": 2000,
     "experiments": 6000,
     "labels": 600,
 }
@@ -27,8 +27,8 @@ SECTIONS = {
 GIVEN_UP = (
     "steps",
     "parting",
-    "others",
     "experiments",
+    "others",
     "faster",
     "episodes",
     "labels",

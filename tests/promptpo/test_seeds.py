@@ -20,7 +20,7 @@ from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.records import mean_interval
-from promptpo.seeds import SeedsResult
+from promptpo.seeds import SeedsResult, _interval_over_runs
 from tests.promptpo.optimizing import Model, read_run
 from tests.promptpo.policies import GOOD, WEAK
 from tests.waiting import wait_until
@@ -55,11 +55,22 @@ def test_there_is_a_run_for_each_seed_and_a_summary(several: Any) -> None:
     means = [several.runs[seed].mean_return for seed in (3, 4)]
     assert means[0] < means[1]
     assert several.mean_return == pytest.approx(sum(means) / 2)
-    assert tuple(several.data["ci95"]) == mean_interval(means)
+    assert several.data["ci95"] == [None, None]  # two runs are two numbers
     assert several.best.directory.name == "seed-4"
     assert several.complete
     assert json.loads((several.directory / "summary.json").read_text()) == several.data
     assert [row["finished"] for row in several.data["runs"]] == [True, True]
+
+
+def test_an_interval_over_few_runs_is_no_smaller_than_their_own_errors() -> None:
+    """None over two runs, Student's over three or four, a bootstrap interval from five on."""
+    rows: list[Any] = [{"mean_return": 10.0 + n, "ci95": [8.0 + n, 12.0 + n]} for n in range(6)]
+    assert _interval_over_runs(rows[:2]) == [None, None]
+    low, high = _interval_over_runs(rows[:3])
+    assert (low, high) == pytest.approx((11 - 2.484, 11 + 2.484), abs=0.05)
+    wide = [{**row, "ci95": [row["mean_return"] - 40, row["mean_return"] + 40]} for row in rows[:3]]
+    assert _interval_over_runs(wide)[1] > high + 20
+    assert tuple(_interval_over_runs(rows)) == mean_interval([row["mean_return"] for row in rows])
 
 
 def test_the_same_call_goes_on(several: Any, models: dict[int, Model]) -> None:

@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from markupsafe import Markup
+
+import promptpo.output.report
 from promptpo.output.report import write_atomically
 from promptpo_benchmarks.report.sections import Link, ReportSection, ReportTable, Value
 from promptpo_benchmarks.statistics.rows import CSV
 
 TEMPLATES = Path(__file__).with_name("templates")
+STYLE = Path(promptpo.output.report.__file__).parent / "assets" / "style.css"
+"""Of all pages, so that they look alike in light and dark."""
 MARKDOWN, PAGE, FIGURES, RECORDINGS = "report.md", "report.html", "figures", "recordings"
 
 
@@ -72,6 +77,7 @@ def as_html(report: Report) -> str:
     )
     return environment.get_template("report.html.j2").render(
         title=report.title,
+        style=Markup(STYLE.read_text(encoding="utf-8")),  # noqa: S704 - our own
         lead=report.lead,
         command=report.command,
         redraw=report.redraw,

@@ -15,7 +15,7 @@ import numpy as np
 from promptpo.run.returns import Returns
 
 HERE = Path(__file__).parent
-REPEATS, LEAST = 20, 0.001
+REPEATS, LEAST = 8, 0.001
 
 
 def tables():

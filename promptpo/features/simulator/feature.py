@@ -24,6 +24,7 @@ from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.context import Feature
 from promptpo.simulator.contract import supports
+from promptpo.simulator.data import AHEAD
 from promptpo.simulator.network import trainable
 from promptpo.simulator.search import FINAL_LANES
 from promptpo.telling import experiments, feedback
@@ -47,6 +48,9 @@ DECIDING_EPISODES = 2
 
 MAX_PROGRAMS, MAX_NETWORKS = 3, 2
 """Finalists."""
+
+MIN_PROMISE_SHARE = 0.5
+"""What promises less than this share of what the best does above chance plays no real episode."""
 
 SIMULATION_ERROR = {"program": 0.05, "network": 0.2}
 """Share by which simulated returns above chance are wrong, about: real over simulated is .94 to 1.05 for programs, .77 to 1.25 for
@@ -179,15 +183,16 @@ class SimulatorSearch(Feature):
     @staticmethod
     def _quality(version: Version) -> str:
         errors = version.errors
-        explained = (
-            ", ".join(f"{errors.explained(ahead):.4f}" for ahead in (1, 5, 25)) if errors else "unknown"
-        )
+        shares = {ahead: errors.explained(ahead) for ahead in AHEAD} if errors else {}
+        known = {ahead: share for ahead, share in shares.items() if not math.isnan(share)}
+        explained = ", ".join(f"{share:.4f}" for share in known.values()) or "an unknown share"
+        steps = ", ".join(map(str, known)) or "some"
         several = (
             f"; its form is in doubt, so {len(version.vectors)} sets of numbers are searched in"
             if len(version.vectors) > 1
             else ""
         )
-        return f"simulator written: explains {explained} of what happens 1, 5 and 25 steps ahead{several}"
+        return f"simulator written: explains {explained} of what happens {steps} steps ahead{several}"
 
     # In the simulator
 
@@ -252,10 +257,7 @@ class SimulatorSearch(Feature):
         decided: list[VerifiedPolicy] = []
         for n in range(MAX_REFITS + 1):
             most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
-            pairs = zip_longest(programs[: most[0]], networks[: most[1]])
-            found = [
-                one for pair in pairs for one in pair if one is not None
-            ]  # where steps pay for few, of both kinds
+            found = _promising(programs[: most[0]], networks[: most[1]], nothing)
             latest = await self._played(found, n)
             decided += latest
             decided.sort(key=lambda one: -one.estimate(nothing))
@@ -396,3 +398,13 @@ class SimulatorSearch(Feature):
         share = 1.0 if wanted == "any" else PROGRAM_SHARE
         theirs = network.evaluation.mean_return - nothing
         return history.evidence(program).mean_return - nothing < share * theirs
+
+
+def _promising(
+    programs: Sequence[TunedProgram], networks: Sequence[TrainedNetwork], nothing: float
+) -> list[TunedProgram | TrainedNetwork]:
+    """Return what is worth real episodes, of both kinds in turn, since steps may pay for few."""
+    found = [one for pair in zip_longest(programs, networks) for one in pair if one is not None]
+    best = max((one.value for one in found), default=nothing)
+    behind = (1 - MIN_PROMISE_SHARE) * abs(best - nothing)
+    return [one for one in found if one.value >= best - behind]

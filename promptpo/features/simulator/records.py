@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from promptpo.simulator.data import AHEAD
 from promptpo.simulator.errors import ErrorTable
 from promptpo.simulator.fit import FittedNumber
 
@@ -46,7 +47,8 @@ class Version:
         """Sort key, larger is better: what it explains 1, 5 and 25 steps ahead, in the mean."""
         if self.problems or self.errors is None:
             return -float("inf")
-        return sum(max(-1.0, self.errors.explained(ahead)) for ahead in (1, 5, 25)) / 3
+        shares = [self.errors.explained(ahead) for ahead in AHEAD]
+        return sum(max(-1.0, share) for share in shares) / len(shares)
 
     def with_worlds(self, lines: Sequence[str]) -> Version:
         """The same with more that is known of policies in both worlds."""

@@ -6,14 +6,16 @@ The drawing is in ``chart.svg.j2``. Colours are CSS classes, so that one drawing
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from markupsafe import Markup
 
 from promptpo.output.report.templates import templates
+from promptpo.run.evidence import Evidence
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ class Series:
         colour: As CSS writes it; empty for that of the class.
         title: What it is, for who points at it.
         link: The element of the page that its dots lead to; empty where they lead nowhere.
+        error: Half the length of a bar through each dot; 0 draws none.
+        tips: What each dot says to who points at it; empty leaves it to the title.
     """
 
     points: Points
@@ -49,6 +53,8 @@ class Series:
     colour: str = ""
     title: str = ""
     link: str = ""
+    error: float = 0.0
+    tips: Sequence[str] = ()
 
 
 def chart(
@@ -56,6 +62,7 @@ def chart(
     *,
     label: str,
     title: str = "",
+    left: str | Sequence[str] = "",
     x: Ends | None = None,
     y: Ends | None = None,
     small: tuple[float, float] | None = None,
@@ -66,16 +73,19 @@ def chart(
         series: What is drawn, later ones above.
         label: The chart in words.
         title: Of the axis below.
+        left: Title of the axis on the left; or names of rows at the heights 0, -1, -2 and so on, in the place of numbers.
         x: Values at both ends of that axis, which differ; None fits them to what is drawn.
         y: Those of the axis on the left.
         small: Width and height of one without axes, which is stretched to where it stands.
     """
+    left_title, names = (left, ()) if isinstance(left, str) else ("", left)
     x = x or extent([point[0] for one in series for point in one.points])
-    y = y or extent([point[1] for one in series for point in one.points])
-    width, height = small or SIZE
+    ends = [point[1] + way * one.error for one in series for point in one.points for way in (-1, 1)]
+    y = y or ((-len(names) + 0.5, 0.5) if names else extent(ends))
+    width, height = small or (SIZE[0], 80 + 34.0 * len(names) if names else SIZE[1])
     template = templates().get_template("chart.svg.j2")
     drawn = template.render(
-        series=series, title=title, label=label, small=small, width=width, height=height,
+        series=series, title=title, left_title=left_title, names=names, label=label, small=small, width=width, height=height,
         x=x, y=y, x_ticks=ticks(*x), y_ticks=ticks(*y),
     )  # fmt: skip
     return Markup(drawn)  # noqa: S704 - the template escapes
@@ -103,7 +113,7 @@ def extent(values: Sequence[float]) -> tuple[float, float]:
 def over(title: str, series: Sequence[Series], *, label: str) -> Markup:
     """Returns over what was spent: an axis that begins at 0."""
     most = max(x for one in series for x, _ in one.points) or 1.0
-    return chart(series, label=label, title=title, x=(0.0, 1.02 * most))
+    return chart(series, label=label, title=title, left="mean return", x=(0.0, 1.02 * most))
 
 
 def sparkline(points: Points) -> Markup:
@@ -138,4 +148,63 @@ def _dot(one: CandidateState, spent: float) -> Series:
     """A candidate's mean return over training episodes."""
     candidate, mean = one.attempt.candidate, one.attempt.evaluation.mean_return
     kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
-    return Series([(spent, mean)], kind, "dots", title=f"{one.id}: return {number(mean)}", link=one.id)
+    error = Evidence.of(one.attempt.evaluation.episodes).standard_error
+    error = error if math.isfinite(error) else 0.0
+    said = f"{one.id}: return {number(mean)} ± {number(error)}, after {number(spent)}"
+    return Series([(spent, mean)], kind, "dots", title=said, link=one.id, error=error)
+
+
+class Node(NamedTuple):
+    """A candidate in the tree of a run.
+
+    Attributes:
+        id: Of the candidate.
+        x: Where it stands.
+        y: Where it stands.
+        said: What it says to who points at it.
+        share: How good it is, from 0 for the worst to 1 for the best; None where it did not run.
+        leads: Whether the best comes from it, or is it.
+        parents: Where its parents stand.
+    """
+
+    id: str
+    x: float
+    y: float
+    said: str
+    share: float | None
+    leads: bool
+    parents: Sequence[tuple[float, float]]
+
+
+COLUMN, ROW = 110.0, 34.0
+"""Between the nodes of a tree."""
+
+
+def score_shares(run: RunView) -> dict[str, float]:
+    """How good each candidate that ran is, from 0 for the worst to 1 for the best, by rank: no outlier hides the rest."""
+    means = {one.id: one.evidence.mean_return for one in run.candidates if one.ran}
+    ranked = sorted(means.values())
+    return {name: (bisect_right(ranked, mean) - 1) / max(1, len(ranked) - 1) for name, mean in means.items()}
+
+
+def lineage_tree(run: RunView) -> Markup | str:
+    """Who came from whom: a column for each round, a line from each candidate to its parents; empty with one candidate."""
+    if len(run.candidates) < 2:  # noqa: PLR2004 - nothing to join
+        return ""
+    shares, leading = score_shares(run), {one.id for one in run.lineage}
+    columns = {round_: n for n, round_ in enumerate(sorted({one.round for one in run.candidates}))}
+    places: dict[str, tuple[float, float]] = {}
+    filled: dict[int, int] = {}
+    for one in run.candidates:
+        row = filled[one.round] = filled.get(one.round, -1) + 1
+        places[one.id] = (8 + COLUMN * columns[one.round], 8 + ROW * row)
+    nodes = []
+    for one in run.candidates:
+        told = f"return {number(one.evidence.mean_return)}" if one.ran else one.attempt.evaluation.outcome
+        parents = [places[name] for name in one.attempt.candidate.parents if name in places]
+        nodes.append(
+            Node(one.id, *places[one.id], f"{one.id}: {told}", shares.get(one.id), one.id in leading, parents)
+        )
+    size = {"width": COLUMN * len(columns), "height": 12 + ROW * (1 + max(filled.values()))}
+    drawn = templates().get_template("tree.svg.j2").render(nodes=nodes, rounds=columns, column=COLUMN, **size)
+    return Markup(drawn)  # noqa: S704 - the template escapes

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
+from promptpo.output.baseline_run import read_run
 from promptpo.output.report.charts import SMALL, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import rendered
+from promptpo.output.run_view import RunView
 from promptpo.output.runs import RunLine
 from promptpo.output.sentences import sentence
 from promptpo.telling.feedback import number
@@ -46,7 +49,53 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         tasks=[(sentence("task_cell", runs[0][1].facts), _curves(runs)) for runs in _by_task(lines)]
         if compared
         else [],
+        paired=_paired(lines) if compared else None,
+        sources=_sources(lines) if compared else [],
     )
+
+
+MOST_SOURCES = 4
+"""Policies that stand beside each other."""
+
+
+def _paired(lines: Sequence[RunLine]) -> Markup | None:
+    """The differences of each run to the first by test seed, and their mean with two standard errors."""
+    series: list[Series] = []
+    names: list[str] = []
+    for n, line in enumerate(lines):
+        difference = line.against(lines[0])
+        if difference is None:
+            continue
+        row = -float(len(names))
+        names.append(label_of(line.directory).rpartition("/")[2])
+        seeds = sorted(line.returns.keys() & lines[0].returns.keys())
+        tips = [
+            f"seed {seed}: {number(value)}" for seed, value in zip(seeds, difference.returns, strict=True)
+        ]
+        spread = ((7 * k % 11 - 5) / 22 for k in range(len(seeds)))  # apart, the same on each drawing
+        dots = [(value, row + away) for value, away in zip(difference.returns, spread, strict=True)]
+        error = 2 * difference.standard_error
+        series.append(Series(dots, "pairs", "dots", _colour(n), tips=tips))
+        said = f"{names[-1]}: {number(difference.mean)} ± {number(error / 2)}"
+        if math.isfinite(error):
+            bar = [(difference.mean - error, row), (difference.mean + error, row)]
+            series.append(Series(bar, "interval", "line", title=said))
+        series.append(Series([(difference.mean, row)], "mean", "dots", tips=[said]))
+    if not series:
+        return None
+    title = "return minus that of the first run"
+    x = extent([0.0, *(a for one in series for a, _ in one.points)])
+    return chart(series, label="Paired differences to the first run", title=title, left=names, x=x)
+
+
+def _sources(lines: Sequence[RunLine]) -> list[tuple[str, str]]:
+    """The policies of the first few runs that have one."""
+    found = []
+    for line in lines:
+        run = read_run(line.directory)
+        if isinstance(run, RunView) and run.best is not None:
+            found.append((label_of(line.directory), run.best.attempt.candidate.source))
+    return found[:MOST_SOURCES]
 
 
 def _report(line: RunLine, path: Path) -> str:
@@ -70,7 +119,9 @@ def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
         "written by": sentence("writer_cell", told),
         "shown": known("reveal", "{}"),
         "seed": known("seed", "{}"),
-        "steps searched": known("searched_steps", "{:,}"),
+        "agent of step": known("agent_steps", "{:,}"),
+        "training steps": f"{told['searched_steps'] - told['validation_steps']:,}",
+        "validation steps": known("validation_steps", "{:,}"),
         "calls": known("calls", "{:,}"),
         "US dollars": sentence("price_cell", told),
         "seconds": known("wall_seconds", "{:,.0f}"),

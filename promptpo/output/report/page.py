@@ -140,6 +140,8 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
+        "tree": charts.lineage_tree(run),
+        "shares": charts.score_shares(run),
         "commands": [typed(each["command"]) for each in state.sessions],
         "tables": {
             "Versions": session.get("versions") or versions(),

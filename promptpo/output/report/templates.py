@@ -35,10 +35,11 @@ def rendered(template: str, script: str, **values: Any) -> str:
 
     Args:
         template: Its file.
-        script: The file of its script.
+        script: The file of its own script, behind what all pages share.
         **values: What the template shows.
     """
-    code = (Path(__file__).parent / "assets" / script).read_text(encoding="utf-8")
+    assets = Path(__file__).parent / "assets"
+    code = "".join((assets / name).read_text(encoding="utf-8") for name in ("common.js", script))
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     ours = Markup(code)  # noqa: S704 - our own
     return templates().get_template(template).render(script=ours, script_hash=digest, **values)

@@ -27,6 +27,16 @@ ONE_HOT = 8
 WIDEST = 1e4
 """Bounds further apart say nothing of where numbers lie."""
 
+NARROW, WIDE = 2.0, 100.0
+"""Where only signs count, entries are scaled where their bounds are closer than the first or no nearer than the second; between
+the two bounds are often far from what occurs."""
+
+LARGE = 5.0
+"""Other entries are divided by the largest that was seen, where that is more: sums of large numbers are all or nothing."""
+
+LEAST_SPREAD = 0.1
+"""Of half of what the bounds span: random actions may keep close to where an episode begins."""
+
 RESERVED = frozenset(
     {"p", "u", "x", "obs", "gate", "np", "rate", "features", "clip", "level", "largest", "pool", "self"}
 )
@@ -49,22 +59,28 @@ class Features:
 
 
 def read_observation(
-    space: spaces.Space[Any], seen: Sequence[Any] = (), called: Mapping[str, str] | None = None
+    space: spaces.Space[Any],
+    seen: Sequence[Any] = (),
+    called: Mapping[str, str] | None = None,
+    *,
+    spread: bool = True,
 ) -> Features:
     """The code that reads observations of a space as a flat list of numbers of about one.
 
-    Numbers are told from their mean, in standard deviations of what was seen (else from the middle of their bounds);
+    Numbers are told from their mean, in standard deviations of what was seen. Where only signs and comparisons count, those
+    with narrow or wide bounds are scaled to -1..1, and the others are divided by the largest that was seen if it is large;
     categories become one-hot or a fraction, images become block means, text is ignored.
 
     Args:
         space: Of the task.
         seen: Some observations of it.
         called: What its parts are called, such as ``obs[0]`` to ``cart_position``.
+        spread: Tell numbers in standard deviations.
 
     Raises:
         UnsupportedSpaceError: A space without a fixed number of entries.
     """
-    parts = list(_parts(space, "obs", "x", seen))
+    parts = list(_parts(space, "obs", "x", seen, spread))
     names = _named(tuple(name for part in parts for name in part.names), parts, called or {})
     if not names:
         return Features(("one",), ("return [1.0]",))
@@ -103,17 +119,19 @@ class _Part:
     path: str = ""
 
 
-def _parts(space: spaces.Space[Any], path: str, name: str, seen: Sequence[Any]) -> Iterator[_Part]:
+def _parts(
+    space: spaces.Space[Any], path: str, name: str, seen: Sequence[Any], spread: bool
+) -> Iterator[_Part]:
     if isinstance(space, spaces.Dict):
         for key, sub in space.spaces.items():
-            yield from _parts(sub, f"{path}[{key!r}]", _joined(name, key), [one[key] for one in seen])
+            yield from _parts(sub, f"{path}[{key!r}]", _joined(name, key), [one[key] for one in seen], spread)
     elif isinstance(space, spaces.Tuple):
         for i, sub in enumerate(space.spaces):
-            yield from _parts(sub, f"{path}[{i}]", _joined(name, i), [one[i] for one in seen])
+            yield from _parts(sub, f"{path}[{i}]", _joined(name, i), [one[i] for one in seen], spread)
     elif isinstance(space, spaces.Discrete):
         yield _discrete(space, path, name)
     elif isinstance(space, spaces.Box):
-        yield _box(space, path, name, seen)
+        yield _box(space, path, name, seen, spread)
     elif isinstance(space, spaces.MultiDiscrete):
         top = [max(1, int(n) - 1) for n in np.ravel(space.nvec)]
         yield _Part(_numbered(name, len(top)), f"(np.ravel({path}) / {_array(top)}).tolist()")
@@ -142,7 +160,7 @@ def _discrete(space: Any, path: str, name: str) -> _Part:
     return _Part((name,), f"[{index} / {n - 1}]")
 
 
-def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
+def _box(space: Any, path: str, name: str, seen: Sequence[Any], spread: bool) -> _Part:
     size = int(np.prod(space.shape))
     if len(space.shape) > 1 or size > LARGEST_VECTOR:
         return _image(space, path, name)
@@ -150,11 +168,20 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
     known = (np.abs(low) < WIDEST) & (np.abs(high) < WIDEST) & (high > low)
     low, high = np.where(known, low, -1.0), np.where(known, high, 1.0)
     middle, half = (low + high) / 2, (high - low) / 2
-    if len(seen) > 1:
-        values = np.array([np.ravel(one) for one in seen], float)
+    values = np.array([np.ravel(one) for one in seen], float)
+    if not spread:
+        width = np.where(known, high - low, np.inf)
+        scaled = (width < NARROW) | ((width >= WIDE) & (width < WIDEST))
+        most = np.abs(values).max(axis=0) if len(seen) else np.zeros(size)
+        middle, half = (
+            np.where(scaled, middle, 0.0),
+            np.where(scaled, half, np.where(most > LARGE, most, 1.0)),
+        )
+    elif len(seen) > 1:
         moves = values.max(axis=0) > values.min(axis=0)
         middle = np.where(moves, values.mean(axis=0), middle)
-        half = np.where(moves, values.std(axis=0), half)
+        least = np.where(known, LEAST_SPREAD * half, 0.0)
+        half = np.where(moves, np.maximum(values.std(axis=0), least), half)
     middle, half = (np.array([float(f"{one:.3g}") for one in each]) for each in (middle, half))
     expression = f"np.ravel({path})"
     if np.any(middle != 0.0):

@@ -47,8 +47,8 @@ def read_genome(source: str) -> Genome | None:
 
 
 STRATEGIES: Mapping[str, str] = {
-    "linear": "Every output is a weighted sum of the observation's numbers, each told from its mean in standard deviations: "
-    "a positive weight raises the output while the number is above its mean. A comparison or a limit makes it an action.",
+    "linear": "Every output is a weighted sum of the observation's numbers: a positive weight raises the output as its number "
+    "grows. A comparison or a limit makes it an action.",
     "gated": "Two weighted sums per output, one for each side of a gate that is itself a weighted sum: "
     "near the goal the policy behaves differently from far away.",
     "table": "A table from observation to action, learnt from the policy's own rollouts.",
@@ -103,8 +103,8 @@ def write_program(
     """
     if genome.structure == "table":
         return _table(genome, observation, action)
-    features = read_observation(observation, seen, called)
     head = write_action(action, ordered="ordered" in genome.terms)
+    features = read_observation(observation, seen, called, spread=head.continuous)
     writer = Writer(genome, features, head.outputs, frozenset(tuned or ()))
     many = head.outputs * len(writer.inputs) > MANY_WEIGHTS
     body = (
@@ -169,7 +169,7 @@ NARROWER = 0.5
 def propose(situation: Situation) -> str:
     """The program for one sample; the same situation always gives the same program.
 
-    Round 1 tries the library's structures in their order. Later rounds continue tuning the best program
+    Round 1 tries the library's structures without memory in their order. Later rounds continue tuning the best program
     with narrower ranges (slot 0), leave out the weaker half of its weights (slot 1), and try what has not been tried: first the rest of the library, then variants.
 
     Where a table fits, it is written with another planning horizon each round: any other program of the same
@@ -225,6 +225,9 @@ def strongest(params: Mapping[str, Range]) -> dict[str, Range]:
 
 def _untried(situation: Situation, library: list[Genome], *, first: bool) -> Genome:
     """The next structure of the library that no earlier round used, else another variant of one."""
+    if first and not situation.tried:  # the more structures race, the later the first has its numbers
+        usual = [genome for genome in library if "rates" not in genome.terms]
+        return usual[situation.slot % len(usual)]
     used = {read_genome(tried.source) for tried in situation.tried}
     fresh = [genome for genome in library if genome not in used]
     place = situation.slot if first else situation.slot - 2

@@ -81,22 +81,27 @@ class NumberSearch:
         return self._flat >= FLAT or float(np.max(self._es.stds)) < SMALLEST_STEP
 
     def ask(self, purse: Purse) -> list[Batch]:
-        """The next generation, on a start that all its vectors share."""
+        """The next generation and the given numbers, on a start that all share."""
         if self.length < self._whole and purse.spent >= SHORT_UNTIL * purse.steps:
             self._before, self.length = self.finalists(), self._whole
             self._begin(self._middle(), LATER_STEP)
         elif self._flat and self.length < self._whole:  # what tells no vectors apart is too short
             self.length = min(self._whole, 2 * self.length)
-        if purse.cost(self.population, self.length) > purse.left:
+        if purse.cost(self.population + 1, self.length) > purse.left:
             return []
         self._asked = [np.asarray(one) for one in self._es.ask()]
         (seed,) = self._seeds(FIRST_SEED + self._generation, 1)
         self._generation += 1
-        trials = tuple(Trial(seed, self.space.decode(one), self.length) for one in self._asked)
-        return [Batch(self.start.program, trials)]
+        given = Trial(seed, self.space.defaults, self.length)
+        trials = (Trial(seed, self.space.decode(one), self.length) for one in self._asked)
+        return [Batch(self.start.program, (given, *trials))]
 
     def tell(self, episodes: Episodes) -> None:
-        """Learn from the generation: success counts first, then the return."""
+        """Learn from the generation: success counts first, then the return.
+
+        Generations play other starts, so vectors of several are ranked by what they return more than the given numbers do.
+        """
+        given, episodes = score(episodes[:1]), episodes[1:]
         self._ran = self._ran or not all(map(failed, episodes))
         self._tells[self._far] += len(episodes)
         scores = [score([one]) for one in episodes]
@@ -107,8 +112,12 @@ class NumberSearch:
         self._differed = self._differed or any(costs)
         first = costs.index(0.0)
         self._latest = episodes[first], self._asked[first]
-        if scores[first] > self._top:
-            self._top, self._best = scores[first], self._asked[first]
+        success, return_ = scores[first]
+        gain = (
+            (success - given[0], return_ - given[1]) if WORST not in {given, scores[first]} else scores[first]
+        )
+        if gain > self._top:
+            self._top, self._best = gain, self._asked[first]
 
     def hopeful(self, target: float) -> Finalist | None:
         """The best vector of the latest generation, where at its rate a whole episode reaches a target."""

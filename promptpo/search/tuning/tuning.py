@@ -173,7 +173,7 @@ class Tuning:
         if not alive:
             return
         yield from self._whole([(one, one.front) for one in alive], 1)  # to know how long episodes are
-        purse.kept = round((1 - SEARCH) * purse.steps)
+        purse.kept = max(round((1 - SEARCH) * purse.steps), min(purse.cost(2 * BLOCK), purse.steps // 2))
         rungs = math.ceil(math.log2(len(alive)))
         while not self._closing and any(self._goes_on(one) for one in alive):
             share = RACE * SEARCH * purse.steps / (rungs * len(alive)) if len(alive) > 1 else math.inf
@@ -237,8 +237,8 @@ class Tuning:
         found = [one.original, *(f for f in (one.front, *one.arm.finalists()) if f != one.original)]
         paid = purse.left // purse.cost(BLOCK)
         finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(FINALISTS, paid)]
-        if len(finalists) < 2:  # noqa: PLR2004 - no steps to choose with: whoever judges candidates does
-            self._found = self._so_far(one) if len(found) > 1 else stays
+        if len(finalists) < 2:  # noqa: PLR2004 - nothing shows that others are better
+            self._found = self._so_far(one) if self._thorough and len(found) > 1 else stays
             return
         played: dict[str, list[EpisodeRecord]] = {str(n): [] for n in range(len(finalists))}
         alive, best, used = list(played), "0", 0

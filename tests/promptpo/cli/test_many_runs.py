@@ -68,11 +68,11 @@ def test_list_tells_each_run_in_a_line(runs: Any, capsys: pytest.CaptureFixture[
 def test_what_a_run_cost_is_told_without_its_test(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """`list` and `compare` show the steps that were searched; those of the test are every method's own business."""
     steps = json.loads((runs / "search" / "result.json").read_text())["steps"]
-    told = f"{steps['total'] - steps['test']:,}"
+    told = f"{steps['total'] - steps['test'] - steps['validation']:,}"
     for command in (["list", "runs"], ["compare", "runs/search", "runs/ppo"]):
         assert run(command) == 0
         head, *rows = capsys.readouterr().out.splitlines()
-        at = head.index("steps searched")
+        at = head.index("training steps")
         cells = [row[at:].split()[0] for row in rows if "runs/search " in row or "runs/ppo " in row]
         assert cells == [told, told]
     assert f"{steps['total']:,}" != told
@@ -95,8 +95,9 @@ def test_tables_and_json_agree_on_calls_and_steps(runs: Any, capsys: pytest.Capt
     head, *lines = capsys.readouterr().out.splitlines()
     for line in lines:
         one = told[line.split()[0]]
-        cells = [line[head.index(name) :][: len(name)].strip() for name in ("steps searched", "calls")]
-        assert cells == [f"{one['searched_steps']:,}", "" if one["calls"] is None else f"{one['calls']:,}"]
+        cells = [line[head.index(name) :][: len(name)].strip() for name in ("training steps", "calls")]
+        trained = one["searched_steps"] - one["validation_steps"]
+        assert cells == [f"{trained:,}", "" if one["calls"] is None else f"{one['calls']:,}"]
     assert told["runs/refined"]["searched_steps"] == 1120
     assert told["runs/refined"]["calls"] is None
     assert told["runs/unreached"]["calls"] == 0

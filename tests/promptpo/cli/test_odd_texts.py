@@ -308,7 +308,6 @@ BROKEN = "odd_texts_task:Odd-v0 --env-kwargs"
 ASKED = {
     "spec odd_texts_task:Odd-v0": 0,
     "spec odd_texts_task:Odd-v0 --reveal source": 0,
-    "spec odd_texts_task:Odd-v0 --check": 0,
     "spec odd_texts_task:Odd-v0 -o spec.py": 0,
     f'spec {BROKEN} {{"broken":"built"}}': 1,
     f'spec {BROKEN} {{"broken":"stepped"}}': 1,

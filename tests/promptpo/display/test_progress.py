@@ -88,7 +88,7 @@ def test_samples_are_followed(events: Any) -> None:
 def test_the_best_is_followed(events: Any) -> None:
     """It names the candidate, its return with the standard error, and of how many episodes that is."""
     progress = progress_after(events, "round", "r2")
-    assert progress.standing == "r2c2: return 500 ± 0 (3 episodes)"
+    assert progress.standing == "r2c2: return 500.0 ± 3.8 (3 episodes)"
     assert len(progress.state.best_so_far) == 2
     assert "nothing has run yet" not in progress_after(events, "attempt", "r1c1").standing
     assert progress_after(events, "session", "0").standing == "nothing has run yet"

@@ -146,7 +146,7 @@ def test_what_a_c_library_prints_stays_out_of_a_spec() -> None:
         [sys.executable, "-m", "promptpo", "spec", f"{HERE}:Loud"], capture_output=True, text=True, check=True
     )
     assert "printed by C" in done.stderr
-    assert "printed by C" not in done.stdout
+    assert "printed by C" not in done.stdout.splitlines()
     assert "State" in done.stdout
 
 
@@ -167,6 +167,22 @@ def test_a_constructor_that_draws_is_said() -> None:
     spec = describe(Task(f"{HERE}:Drawn"))
     assert "two instances" in spec.warnings[0]
     assert not spec.one_episode
+
+
+class Talking(Base):
+    """Prints when it is built."""
+
+    def __init__(self) -> None:
+        print("built")
+
+
+def test_what_is_printed_when_it_is_built_is_not_repeated_by_every_worker(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is shown where the environment is described."""
+    words = ["--model", "search", "--rounds", "1", "-n", "1", "--max-steps", "300", "--test-episodes", "1"]
+    run(["optimize", f"{HERE}:Talking", *words, "--no-film", "--jobs", "2", "--out", str(tmp_path / "run")])
+    assert 1 <= capfd.readouterr().out.count("built") <= 3
 
 
 class Missing(Base):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from promptpo.features.simulator.feature import VerifiedPolicy
+from promptpo.features.simulator.feature import VerifiedPolicy, _promising
 from promptpo.features.simulator.networks import TrainedNetwork
 from promptpo.features.simulator.programs import TunedProgram
 from promptpo.features.simulator.prompts import in_lanes
@@ -63,3 +63,13 @@ def test_what_fails_in_reality_is_worth_nothing() -> None:
 def test_lanes_in_words(space: Any, words: str) -> None:
     """The form of n observations or actions side by side."""
     assert in_lanes(space) == words
+
+
+def test_what_promises_little_plays_no_real_episode() -> None:
+    """Both kinds in turn, without what is far behind; where returns are negative and no reference is known, too."""
+    programs = [program(1000.0, 1.0), program(800.0, 1.0), program(300.0, 1.0)]
+    networks = [TrainedNetwork("n1", "", 900.0, 1.0, ""), TrainedNetwork("n2", "", 20.0, 1.0, "")]
+    assert [one.value for one in _promising(programs, networks, 0.0)] == [1000.0, 900.0, 800.0]
+    assert [one.value for one in _promising([program(-150.0, 1.0), program(-1200.0, 1.0)], [], 0.0)] == [
+        -150.0
+    ]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
+from promptpo.errors import FatalProviderError
 from promptpo.llm.choose import make_llm
 from tests.promptpo.llm.wire_server import Reply, openai_body
 from tests.promptpo.policies import WEAK
@@ -79,7 +80,7 @@ def test_a_refused_key_ends_a_run_before_a_step_is_taken(
 
 
 def test_a_name_that_a_server_does_not_list_is_said(serve: Any, monkeypatch: Any) -> None:
-    """Its list is told; a listed one passes, and so does a server that has no list."""
+    """The run ends there, with the list; a listed one passes, and so does a server that has no list."""
 
     def said(model: str, server: Lists) -> str | None:
         llm: Any = make_llm(model, base_url=server.address)
@@ -88,7 +89,10 @@ def test_a_name_that_a_server_does_not_list_is_said(serve: Any, monkeypatch: Any
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
     listed, silent = serve(), serve(404)
-    assert "it has small" in str(said("openai:large", listed))
+    with pytest.raises(FatalProviderError, match=r"it has small\..*--no-check"):
+        said("openai:large", listed)
+    with pytest.raises(FatalProviderError, match=r"Did you mean small\?"):
+        said("openai:smal", listed)
     assert said("openai:small", listed) == ""
     assert said("openai:large", silent) is None
 

@@ -40,6 +40,10 @@ def test_without_a_name(environment: dict[str, str], name: str, monkeypatch: pyt
         ("exec:python -c 'print(1)'", "exec:python -c 'print(1)'"),
         ("search", "search"),
         ("embedded", "embedded:smollm2"),
+        ("gpt-4o", "openai:gpt-4o"),
+        ("o3-mini", "openai:o3-mini"),
+        ("claude-sonnet-5-5", "anthropic:claude-sonnet-5-5"),
+        ("ollama:qwen3:8b", "ollama:qwen3:8b"),
     ],
 )
 def test_named(given: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,12 +56,13 @@ def test_named(given: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ("given", "says"),
     [
         ("opneai:gpt-x", "Did you mean openai?"),
-        ("gpt-5", "providers are: anthropic, openai, exec, inbox, replay, embedded, search"),
+        ("gemini-3", "providers are: anthropic, openai, exec, inbox, replay, embedded, search"),
         ("exec", "write exec:COMMAND"),
         ("replay:", "write replay:RUN_OR_FILE"),
         ("search:fast", "search takes no model"),
         ("openai:gpt\x1b]0;title\x07", "control characters"),
         ("inbox", "write inbox:DIR"),
+        ("lmstudio", "write lmstudio:NAME"),
     ],
 )
 def test_unusable_name(given: str, says: str) -> None:
@@ -74,6 +79,27 @@ def test_providers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     assert make_llm("openai:m", base_url="http://127.0.0.1:1/v1").name == "openai:m"
     with pytest.raises(MissingKeyError, match="OPENAI_API_KEY"):
         make_llm("openai:m")
+
+
+@pytest.mark.parametrize(
+    ("given", "host", "address"),
+    [
+        ("ollama:qwen3", "", "http://localhost:11434/v1"),
+        ("ollama:qwen3", "0.0.0.0", "http://127.0.0.1:11434/v1"),  # noqa: S104
+        ("ollama:qwen3", "http://box:99", "http://box:99/v1"),
+        ("lmstudio:m", "box", "http://localhost:1234/v1"),
+        ("vllm:m", "", "http://localhost:8000/v1"),
+        ("llamacpp:m", "", "http://localhost:8080/v1"),
+    ],
+)
+def test_servers_on_this_machine(
+    given: str, host: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are asked where they listen by default, without a key; an address that is given goes first."""
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    llm = make_llm(given)
+    assert (llm.address, llm.name) == (address, f"openai:{given.partition(':')[2]}")
+    assert make_llm(given, base_url="http://127.0.0.1:5/v1").address == "http://127.0.0.1:5/v1"
 
 
 def test_program_search_is_no_language_model() -> None:

@@ -194,12 +194,22 @@ def test_each_refused_setting_costs_one_request(server: WireServer) -> None:
     assert server.seen[2].body["max_completion_tokens"] == 1000
 
 
-def test_a_limit_that_is_too_large_is_no_refused_setting(provider: Provider, server: WireServer) -> None:
-    """The user's limit is never silently dropped."""
-    server.otherwise = Reply("max_tokens is too large: 1000. This model takes at most 500.", status=400)
-    with pytest.raises(ProviderError, match="at most 500"):
-        ask(provider.make(), replace(REQUEST, temperature=0.3))
-    assert len(server.seen) == 1
+def test_a_limit_that_is_too_large_is_lowered_to_what_the_server_names(
+    provider: Provider, server: WireServer
+) -> None:
+    """For this call and all later ones; the setting itself is never dropped."""
+
+    def answer(body: Mapping[str, Any]) -> Reply:
+        said = f"max_tokens is too large: {body['max_tokens']}. This model takes at most 500."
+        return Reply(said, status=400) if body["max_tokens"] > 500 else Reply()
+
+    server.otherwise = answer
+    llm = provider.make()
+    ask(llm, replace(REQUEST, temperature=0.3))
+    assert [seen.body["max_tokens"] for seen in server.seen] == [1000, 500]
+    server.otherwise = Reply("max_tokens is too large.", status=400)
+    with pytest.raises(ProviderError, match="--max-output-tokens"):
+        ask(provider.make())
 
 
 def test_eight_requests_are_in_flight_at_once(provider: Provider, server: WireServer) -> None:

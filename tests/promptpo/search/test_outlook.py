@@ -22,9 +22,9 @@ CONFIG = Config(
 )
 
 
-def attempt(id_: str, steps: int) -> Attempt:
+def attempt(id_: str, steps: int, value: float = 1.0) -> Attempt:
     """A candidate with three episodes of so many steps."""
-    played = tuple(EpisodeRecord(n, 1.0, steps) for n in range(3))
+    played = tuple(EpisodeRecord(n, value, steps) for n in range(3))
     return Attempt(Candidate(id_, "pass", int(id_[1]), digest=id_), Evaluation("ok", played, 3 * steps))
 
 
@@ -55,7 +55,7 @@ def test_what_lasts_as_long_as_the_best_is_kept_back_from_tuning() -> None:
     """New programs that fall early are no measure of what later ones take, nor of the last looks."""
     tuned = []
     for length in (20, 500):
-        best, new = attempt("r1c1", length), attempt("r2c1", 20)
+        best, new = attempt("r1c1", length, 2.0), attempt("r2c1", 20)
         history = History([best, new], rounds=1, leader_id="r1c1")
         tuned.append(for_tuning(context(80_000), history, [new]))
     assert tuned[1] < tuned[0]

@@ -56,6 +56,22 @@ def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path: Path) 
     assert not any(event.key.endswith("t") for event in events["attempt"])
 
 
+def test_the_steps_that_are_left_go_to_one_more_tuning(tmp_path: Path) -> None:
+    """After the last round; what they could not buy is said, nobody speaks of another round, and more rounds may follow."""
+    model = Model(default=IDLE)
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=1, max_steps=60_000)
+    keys = [event.key for event in read_run(run.directory)["tuning"]]
+    assert any(key.startswith("last1.") for key in keys)
+    assert run.stop_reason.startswith("the one round is done; ")
+    assert "of 60,000 steps are left, as more tuning of the best found nothing" in run.stop_reason
+    assert "another round" not in run.stop_reason
+    more = promptpo.resume(run.directory, llm=ScriptedLLM(model), rounds=2)
+    assert [key for key in keys if key.startswith("last1.")] == [
+        event.key for event in read_run(more.directory)["tuning"] if event.key.startswith("last1.")
+    ]
+    assert more.data["rounds"] == 2
+
+
 def test_what_tuning_in_vain_has_learnt_is_written(tmp_path: Path) -> None:
     """Also for a resumed run, where it is written once; equal programs of a round say whose they are."""
     run = optimize(Model(default=IDLE), tmp_path / "run", rounds=1, candidates=2, max_steps=20_000)

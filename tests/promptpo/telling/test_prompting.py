@@ -96,6 +96,7 @@ def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
 
 
 OTHERS: list[Any] = [
+    ("formaliser", {"spec": "class State: ...", "source": "class Env: ..."}),
     (
         "repair",
         {

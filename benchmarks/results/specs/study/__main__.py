@@ -24,14 +24,14 @@ from promptpo.telling.prompting import render as template
 from promptpo.telling.prompting import system_prompt
 from promptpo_benchmarks.measuring.answering import (
     Row,
-    answered,
     check_new,
     command,
-    told_rows,
+    read_answers,
+    report_rows,
     write_prompts,
 )
-from promptpo_benchmarks.measuring.telling import told
-from promptpo_benchmarks.paired_prompts import beats, played, share
+from promptpo_benchmarks.measuring.telling import run_command
+from promptpo_benchmarks.paired_prompts import beats, mean_return, share
 from promptpo_sandbox import Sandbox
 
 FORMS: Mapping[str, Mapping[str, Any]] = {
@@ -81,10 +81,10 @@ def score(folder: Path) -> None:
     """Play what has been answered, and print the table."""
     with Sandbox() as box:
         rows = [
-            {**row, "earned": source and played({"env": INVENTIONS[row["env"]]}, source, box)}
-            for row, source in answered(folder)
+            {**row, "earned": source and mean_return({"env": INVENTIONS[row["env"]]}, source, box)}
+            for row, source in read_answers(folder)
         ]
-    told_rows(folder, rows, table)
+    report_rows(folder, rows, table)
 
 
 def table(rows: Sequence[Row]) -> list[str]:
@@ -127,4 +127,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(told(main))
+    sys.exit(run_command(main))

@@ -1,0 +1,49 @@
+"""Numbers and flags of a command line in the spellings that people use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+AMOUNT = re.compile(r"\d[\d_]*(\.\d+)?([eE]\+?\d+|[kKmM])?")
+"""A count as it is typed: 50000, 50_000, 1e5, 50k, 2M, 1.5M."""
+
+COUNTS = re.compile(r"--[a-z-]*(steps|timesteps|eval-every)")
+"""Flags whose value is a count of steps."""
+
+SYNONYMS = {"--total-timesteps", "--timesteps", "--steps", "--max-steps"}
+"""Spellings of the limit on environment steps."""
+
+STEPS_FLAG = {"optimize": "--max-steps", "resume": "--max-steps", "baseline": "--steps", "refine": "--steps"}
+"""How each command spells it itself."""
+
+_FACTORS = {"k": 1_000, "m": 1_000_000}
+
+
+def normalize(arguments: Sequence[str]) -> list[str]:
+    """Write counts of steps as plain integers, and the limit on steps as the command spells it."""
+    own = STEPS_FLAG.get(arguments[0]) if arguments and not {"icpi", "llm-agent"} & {*arguments[:2]} else None
+    normal: list[str] = []
+    counting = False
+    for argument in arguments:
+        flag, equals, value = argument.partition("=")
+        if counting:
+            normal.append(as_integer(argument))
+            counting = False
+            continue
+        if own and flag in SYNONYMS:
+            flag = own
+        counts = COUNTS.fullmatch(flag) is not None
+        normal.append(f"{flag}{equals}{as_integer(value) if counts else value}")
+        counting = counts and not equals
+    return normal
+
+
+def as_integer(text: str) -> str:
+    """A count as digits; any other text as it is."""
+    if AMOUNT.fullmatch(text) is None:
+        return text
+    plain = text.replace("_", "").lower()
+    factor = _FACTORS.get(plain[-1], 1)
+    number = float(plain.rstrip("km")) * factor
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else text

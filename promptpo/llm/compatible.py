@@ -1,0 +1,301 @@
+"""What compatible servers do that OpenAI and Anthropic do not: one place for refusals, forms of answers and routes.
+
+Texts are recognised by what the servers' own sources say: chat templates (Gemma, Mistral, Llama), vLLM, SGLang, llama.cpp, text-generation-inference,
+Ollama, LM Studio, OpenRouter, DeepSeek, Mistral, Groq.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from promptpo.errors import UsageError
+from promptpo_sandbox.text import clean_name
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import Finish, Request
+
+_REFUSES = (400, 422)
+_PASSING = frozenset({408, 409, 425, 429})
+_INTERNAL = 500
+_UNAVAILABLE = 503
+
+_NO_SYSTEM = re.compile(
+    r"\bsystem\b.{0,80}\b(?:role|message|prompt|instruction)|\b(?:role|message|prompt|instruction).{0,80}\bsystem\b"
+    r"|roles? must alternate|only.{0,20}\buser\b.{0,20}\bassistant\b|should be.{0,20}\buser\b.{0,20}\bassistant\b"
+    r"|developer instruction",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOADING = re.compile(
+    r"\bload(?:ing|ed)\b|warming up|starting up|not (?:yet )?ready|initiali[sz]ing", re.IGNORECASE
+)
+_LIMIT = re.compile(r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?![\w-]|\.\d)")
+_CONTEXT = re.compile(r"context\D{0,60}(\d[\d,]*)", re.IGNORECASE)
+_PROMPT = re.compile(
+    r"(\d[\d,]*)\s+(?:input tokens|prompt tokens|tokens? in the (?:input|prompt)|in the messages|of text input)"
+    r"|(?:input|prompt)\D{0,30}?(\d[\d,]*)",
+    re.IGNORECASE,
+)
+
+FEWEST_TOKENS = 256
+"""A limit below this leaves no room for a policy."""
+
+_FINISH: Mapping[str, Finish] = {
+    "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "token_limit": "length",
+    "error": "length",  # in the middle of an answer
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "safety": "refusal",
+}
+
+
+class ServerFaultError(Exception):
+    """An error that a server puts into a response of status 200, in the form of the SDKs' errors.
+
+    Args:
+        body: The error, as it came.
+    """
+
+    def __init__(self, body: Any) -> None:
+        inner = plain(body)
+        error = inner.get("error", inner) if isinstance(inner, dict) else inner
+        code = error.get("code", error.get("status")) if isinstance(error, dict) else None
+        self.body = inner
+        self.status_code = code if isinstance(code, int) and 400 <= code < 600 else _INTERNAL  # noqa: PLR2004
+        super().__init__(server_message(inner) or "an error without words")
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may be answered a little later."""
+        return self.status_code in _PASSING or self.status_code >= _INTERNAL
+
+
+def plain(value: Any) -> Any:
+    """Objects of the SDKs, and namespaces, as dictionaries and lists."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    return plain(vars(value)) if hasattr(value, "__dict__") else value
+
+
+def server_message(body: Any) -> str:
+    """What a server says in the body of an error, in whichever of the usual forms; empty where it says nothing."""
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(server_message, body)))
+    if not isinstance(body, dict):
+        return ""
+    inner = (body.get(name) for name in ("error", "message", "detail", "msg", "errors"))
+    return next(filter(None, map(server_message, inner)), "")
+
+
+def _said(error: Any) -> str:
+    return server_message(getattr(error, "body", None)) or str(error)
+
+
+def refuses_system(error: Any) -> bool:
+    """Whether a model's chat template has no place for a system prompt."""
+    status = getattr(error, "status_code", None)
+    return status in (*_REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(_said(error)))
+
+
+def system_in_first_turn(request: Request) -> Request:
+    """The same request with the system prompt at the beginning of the first turn."""
+    first, *others = request.messages
+    first = replace(first, content=f"{request.system}\n\n{first.content}")
+    return replace(request, system="", messages=(first, *others))
+
+
+def is_loading(error: Any) -> bool:
+    """Whether a server reads its model from disk and will answer once it has."""
+    return getattr(error, "status_code", None) == _UNAVAILABLE and bool(_LOADING.search(_said(error)))
+
+
+class TokenLimit(NamedTuple):
+    """A limit that a server names.
+
+    Attributes:
+        tokens: For the answer.
+        lasting: Whether it holds for all prompts, long and short ones.
+    """
+
+    tokens: int
+    lasting: bool
+
+
+def refuses_limit(error: Any) -> bool:
+    """Whether a request is refused for its limit of tokens."""
+    return getattr(error, "status_code", None) in _REFUSES and bool(_LIMIT.search(_said(error)))
+
+
+def named_limit(error: Any, limit: int) -> TokenLimit | None:
+    """The limit of tokens that a refusal names; None where there is none, or it leaves no room for a policy.
+
+    Args:
+        error: The SDK's exception.
+        limit: What was asked for.
+    """
+    if not refuses_limit(error):
+        return None
+    said = _said(error)
+    context = _CONTEXT.search(said)
+    if context:
+        prompt = _PROMPT.search(said)
+        used = int((prompt[1] or prompt[2]).replace(",", "")) if prompt else 0
+        room = int(context[1].replace(",", "")) - used
+        return TokenLimit(room, lasting=False) if used and FEWEST_TOKENS <= room < limit else None
+    named = [int(number.replace(",", "")) for number in _NUMBER.findall(said)]
+    below = [number for number in named if FEWEST_TOKENS <= number < limit]
+    return TokenLimit(max(below), lasting=True) if below else None
+
+
+# Forms of answers
+
+
+class Pieces(NamedTuple):
+    """What a message, or a piece of one, holds.
+
+    Attributes:
+        text: Of the answer.
+        reasoning: Text that came as reasoning.
+        called: Arguments of tools, which nobody offered.
+    """
+
+    text: str = ""
+    reasoning: str = ""
+    called: str = ""
+
+
+def pieces_of(message: Any) -> Pieces:
+    """Text and reasoning of a message or of a delta, in whichever fields and parts they come."""
+    message = plain(message)
+    text, thought = _content(message.get("content"))
+    for name in ("reasoning_content", "reasoning", "thinking", "reasoning_details"):
+        if not thought:
+            inner = _content(message.get(name))
+            thought = inner[0] + inner[1]
+    calls = [(call or {}).get("function") or {} for call in message.get("tool_calls") or ()]
+    called = "".join(str(call.get("arguments") or "") for call in calls)
+    return Pieces(text or str(message.get("refusal") or ""), thought, called)
+
+
+def _content(content: Any) -> tuple[str, str]:
+    """Text and reasoning of what stands as a content: a text, or parts."""
+    if content is None or isinstance(content, str):
+        return content or "", ""
+    parts: Sequence[Any] = content if isinstance(content, list) else [content]
+    text, thought = "", ""
+    for part in parts:
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, dict):
+            kind = str(part.get("type", "text"))
+            inner = [part.get(name) for name in ("text", "content", "thinking", "summary", "refusal")]
+            said = "".join("".join(_content(value)) for value in inner if value is not None)
+            if "think" in kind or "reason" in kind:
+                thought += said
+            else:
+                text += said
+    return text, thought
+
+
+def message_of(choice: Any) -> Any:
+    """The message or delta of a choice; older servers have its text in the choice itself.
+
+    Raises:
+        LookupError: There is none.
+    """
+    for name in ("delta", "message"):
+        message = getattr(choice, name, None)
+        if message is not None and plain(message):
+            return message
+    if isinstance(text := getattr(choice, "text", None), str):
+        return {"content": text}
+    if getattr(choice, "finish_reason", None) or getattr(choice, "delta", None) is not None:
+        return {}
+    raise LookupError("a choice without a message")
+
+
+def finish_of(reason: Any) -> Finish:
+    """Why an answer ended, by whatever name; a name that nobody knows is an ordinary end."""
+    return _FINISH.get(str(reason).lower(), "stop")
+
+
+# Routes
+
+
+def is_local(address: str | None) -> bool:
+    """Whether an address is this machine itself, which is reached past any proxy."""
+    host = urlsplit(address or "").hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback or ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def check_routes(address: str | None) -> None:
+    """Find out whether a client can be made for an address, before any work is done.
+
+    Raises:
+        UsageError: What the environment says of proxies or certificates cannot be used.
+    """
+    import httpx
+
+    http_client(httpx.AsyncClient, address)
+
+
+def http_client(make: Any, address: str | None) -> Any:
+    """An HTTP client for an address.
+
+    Args:
+        make: The SDK's class of such clients.
+        address: Where requests go; None for the service itself.
+
+    Raises:
+        UsageError: What the environment says of proxies or certificates cannot be used.
+    """
+    try:
+        if not is_local(address):
+            return make()
+        # The SDK's own class reads the environment's proxies whatever it is told.
+        make = next(base for base in make.__mro__ if base.__name__ == "AsyncClient")
+        routes = dict.fromkeys(("all://", "http://", "https://"))
+        secure = (
+            urlsplit(address or "").scheme == "https"
+        )  # certificates of one's own are named in the environment
+        return make(mounts=routes, trust_env=secure, follow_redirects=True)
+    except (ValueError, ImportError, OSError) as error:
+        raise UsageError(_explain_route(error)) from None
+
+
+def _explain_route(error: Exception) -> str:
+    """One sentence that names the variable at fault."""
+    set_ = {name: os.environ[name] for name in os.environ if os.environ[name]}
+    if isinstance(error, OSError):
+        at_fault: list[str] = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if name in set_]
+        cure = "name a file of certificates that can be read, or unset it"
+    else:
+        names = [name for name in set_ if name.lower() in {"all_proxy", "https_proxy", "http_proxy"}]
+        at_fault = [name for name in names if set_[name].lower().startswith("socks")] or names
+        cure = "write socks5://HOST:PORT and install httpx[socks], write http://HOST:PORT, or unset it"
+    said = " and ".join(f"{name}={_without_password(set_[name])}" for name in sorted(at_fault))
+    return f"{said or 'the environment'} cannot be used for requests ({clean_name(str(error))}); {cure}."
+
+
+def _without_password(value: str) -> str:
+    return clean_name(re.sub(r"//[^/@]*@", "//", value))

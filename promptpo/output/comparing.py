@@ -1,0 +1,196 @@
+"""Several runs as values, from Python: found in a folder, compared in pairs, and baselines to compare with."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from promptpo.envs.objects import EnvLike, task_of
+from promptpo.envs.task import Task
+from promptpo.errors import MissingExtraError, RunError, UsageError
+from promptpo.files import StrPath, write_named
+from promptpo.output.report.compare_page import cells, runs_page
+from promptpo.output.report.scores import finite
+from promptpo.output.run_result import RunResult
+from promptpo.output.runs import RunLine, find_runs, read_line
+from promptpo.run.evidence import Difference
+from promptpo_sandbox.text import clean_line
+
+COMMANDS = "promptpo.commands"
+"""Entry-point group of commands; a package that brings ``baseline`` trains from Python too."""
+
+
+class Runs(list[RunLine]):
+    """Runs, shown as a table.
+
+    Args:
+        lines: The runs.
+        damaged: A sentence for each run that cannot be read.
+    """
+
+    def __init__(self, lines: Iterable[RunLine], damaged: Sequence[str] = ()) -> None:
+        super().__init__(lines)
+        self.damaged = damaged
+
+    def __repr__(self) -> str:
+        return table_text([{**cells(line), "run": str(line.directory)} for line in self]) or "no runs"
+
+
+@dataclass(frozen=True, repr=False)
+class RunComparison:
+    """Runs beside each other, in pairs with the first.
+
+    Attributes:
+        runs: In the order that they were given in.
+    """
+
+    runs: Runs
+
+    @property
+    def differences(self) -> tuple[Difference | None, ...]:
+        """How each run differs from the first over the test seeds that both have played.
+
+        None for the first itself, and for runs of other tasks.
+        """
+        return tuple(line.against(self.runs[0]) for line in self.runs)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """The runs as ``promptpo compare --json`` prints them."""
+        pairs = zip(self.runs, self.differences, strict=True)
+        return [{**line.facts, "against_first": _in_json(difference)} for line, difference in pairs]
+
+    def write_report(self, path: StrPath = "compare.html") -> Path:
+        """Write the page of ``promptpo compare``."""
+        write_named(Path(path), runs_page(self.runs, Path(path)))
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return table_text([cells(line, self.runs[0]) for line in self.runs])
+
+
+@dataclass(frozen=True, repr=False)
+class BaselineResult:
+    """What a baseline gave.
+
+    Attributes:
+        directory: The run directory.
+        data: The content of ``result.json``.
+    """
+
+    directory: Path
+    data: Mapping[str, Any]
+
+    @property
+    def mean_return(self) -> float:
+        """Mean return on held-out test seeds; NaN where it paused before its test."""
+        mean = (self.data.get("test") or {}).get("mean_return")
+        return math.nan if mean is None else float(mean)
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """Its 95 % bootstrap interval."""
+        low, high = (self.data.get("test") or {}).get("ci95") or (math.nan, math.nan)
+        return low, high
+
+    def __repr__(self) -> str:
+        low, high = self.ci95
+        method, env_id = self.data.get("method", "baseline"), self.data.get("env_id", "")
+        return f"<{method} on {env_id}: mean return {self.mean_return:.4g} ({low:.4g} to {high:.4g}), {self.directory}>"
+
+
+def _in_json(difference: Difference | None) -> dict[str, Any] | None:
+    if difference is None:
+        return None
+    return {
+        "episodes": len(difference.returns),
+        "mean": difference.mean,
+        "verdict": difference.verdict,
+        "standard_error": finite(difference.standard_error),
+    }
+
+
+def list_runs(folder: StrPath = ".") -> Runs:
+    """The runs in a folder and a few levels below it, baselines included.
+
+    Args:
+        folder: Where to look.
+
+    Raises:
+        RunError: There is no such folder.
+    """
+    lines, damaged = [], []
+    for directory in find_runs(Path(folder)):
+        try:
+            lines.append(read_line(directory))
+        except RunError as error:
+            damaged.append(str(error))
+    return Runs(lines, damaged)
+
+
+def compare(*runs: StrPath | RunResult | BaselineResult) -> RunComparison:
+    """Compare the held-out returns of runs: each with the first, over the test seeds that both have played.
+
+    Args:
+        runs: Two or more: run directories, or what `optimize`, `resume`, `load_run` and `baseline` return.
+
+    Raises:
+        UsageError: There are fewer than two.
+        RunError: One is no run, or cannot be read.
+    """
+    if len(runs) < 2:  # noqa: PLR2004 - one has nothing to be compared with
+        raise UsageError("compare takes two runs or more.")
+    places = (run.directory if isinstance(run, RunResult | BaselineResult) else Path(run) for run in runs)
+    return RunComparison(Runs(map(read_line, places)))
+
+
+def baseline(
+    algorithm: str,
+    env_id: EnvLike | Task,
+    *,
+    out: StrPath | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    max_episode_steps: int | None = None,
+    resume: bool = False,
+    progress: bool = False,
+    **settings: Any,
+) -> BaselineResult:
+    """Train a baseline, or score one that does not learn, as ``promptpo baseline`` does.
+
+    Args:
+        algorithm: ``ppo``, ``sac``, …, ``random`` or ``zero``.
+        env_id: The environment, in any form that `optimize` takes.
+        out: Run directory; a new one under ``runs/`` by default.
+        env_kwargs: Arguments of the environment.
+        max_episode_steps: Longest episode.
+        resume: Go on with the run in `out`.
+        progress: Show a bar and a line for each evaluation.
+        **settings: Flags of the command, such as ``steps``, ``seed``, ``test_episodes``, ``hyperparameters``.
+
+    Raises:
+        UsageError: There is no such algorithm or setting, or the directory holds another run.
+        MissingExtraError: stable-baselines3 is not installed.
+    """
+    found = [entry for entry in metadata.entry_points(group=COMMANDS) if entry.name == "baseline"]
+    if not found:
+        raise MissingExtraError(
+            "baselines need the package promptpo-baselines: pip install 'promptpo[baselines]'"
+        )
+    task = env_id if isinstance(env_id, Task) else task_of(env_id, env_kwargs, max_episode_steps)
+    module = importlib.import_module(found[0].module)
+    place = None if out is None else Path(out)
+    directory, data = module.train_or_score(
+        algorithm, task, place, resume=resume, progress=progress, settings=settings
+    )
+    return BaselineResult(directory, data)
+
+
+def table_text(rows: Sequence[Mapping[str, str]]) -> str:
+    """Rows in columns, below their names."""
+    table = [[clean_line(cell) for cell in row] for row in (*rows[:1], *(row.values() for row in rows))]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in table)

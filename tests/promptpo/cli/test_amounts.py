@@ -1,0 +1,100 @@
+"""Counts, keyword arguments and flags are understood as people type them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.api import default_directory
+from promptpo.cli.amounts import STEPS_FLAG, SYNONYMS, as_integer, normalize
+from promptpo.cli.app import run
+from promptpo.cli.arguments import json_object
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo.files import release_empty
+
+
+@given(st.integers(1, 10**9), st.sampled_from(["{}", "{:_}", "{}e0"]))
+def test_a_count_is_read_in_each_spelling(count: int, form: str) -> None:
+    """As digits."""
+    assert as_integer(form.format(count)) == str(count)
+
+
+@given(
+    st.integers(1, 999),
+    st.sampled_from([("k", 3), ("K", 3), ("M", 6), ("m", 6), ("e3", 3), ("E+5", 5), (".5k", 3)]),
+)
+def test_a_count_with_a_factor(count: int, factor: tuple[str, int]) -> None:
+    """1e5, 50k, 2M, 1.5k."""
+    half = 500 if factor[0].startswith(".") else 0
+    assert as_integer(f"{count}{factor[0]}") == str(count * 10 ** factor[1] + half)
+
+
+@pytest.mark.parametrize("text", ["many", "-5", "1.5", "k", "1kk", "", "0x10", "1e-3"])
+def test_what_is_no_count_is_left_to_the_command(text: str) -> None:
+    """Which says what is wrong with it."""
+    assert as_integer(text) == text
+
+
+@pytest.mark.parametrize("command", STEPS_FLAG)
+@pytest.mark.parametrize("flag", sorted(SYNONYMS))
+@pytest.mark.parametrize("apart", [True, False])
+def test_the_limit_on_steps_has_one_name_everywhere(command: str, flag: str, *, apart: bool) -> None:
+    """Each command understands each spelling, and nothing else changes."""
+    given = [flag, "50k"] if apart else [f"{flag}=50k"]
+    own = STEPS_FLAG[command]
+    expected = [own, "50000"] if apart else [f"{own}=50000"]
+    line = [command, "x", *given, "--out", "50k", "--seed=2"]
+    assert normalize(line) == [command, "x", *expected, "--out", "50k", "--seed=2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("n=4", {"n": 4}),
+        ("n=4, name=8x8", {"n": 4, "name": "8x8"}),
+        ("slippery=False,limit=None,x=1.5", {"slippery": False, "limit": None, "x": 1.5}),
+        ('{"n": [1, 2]}', {"n": [1, 2]}),
+    ],
+)
+def test_keyword_arguments_as_pairs_or_json(text: str, value: Any) -> None:
+    """Numbers, words and JSON."""
+    assert json_object(text, "--env-kwargs") == value
+
+
+@pytest.mark.parametrize("text", ["{'n': 4}", "n", "4", "[1", "n:4", "=4"])
+def test_other_keyword_arguments_are_refused_with_an_example(text: str) -> None:
+    """In one sentence."""
+    with pytest.raises(UsageError, match="such as"):
+        json_object(text, "--env-kwargs")
+
+
+def test_an_unknown_algorithm_is_answered_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whichever of stable-baselines3's it is."""
+    for name in ("td3", "a2c", "ddpg"):
+        assert run(["baseline", name, "Pendulum-v1"]) == 2
+        assert "there are ppo, trpo, sac" in capsys.readouterr().err
+
+
+def test_runs_that_start_together_have_folders_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads and processes alike; what stays empty is removed."""
+    monkeypatch.chdir(tmp_path)
+    with ThreadPoolExecutor(8) as pool:
+        places = list(pool.map(default_directory, [Task("CartPole-v1")] * 24))
+    assert len(set(places)) == 24
+    code = "from promptpo.api import *; from promptpo.envs.task import Task; d = default_directory(Task('CartPole-v1')); (d / 'x').touch(); print(d)"
+    several = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    assert len({process.communicate()[0] for process in several}) == 4
+    release_empty()
+    assert len(list(Path("runs").iterdir())) == 4
