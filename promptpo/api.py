@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, claim_directory
-from promptpo.llm.choose import one_or_several
+from promptpo.llm.choose import split_models
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import with_settings
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.control import in_thread
 from promptpo.run.journal import going_on
-from promptpo.run.origin import asks, changed_files, check_trust, made_here, modules_of, resuming
+from promptpo.run.origin import asks, check_trust, describe_changed_files, is_made_here, modules_of, resuming
 from promptpo.run.settings import check_names, in_reference, settings_of
 from promptpo.session import Session
 
@@ -97,9 +97,9 @@ def optimize(
             second Ctrl-C stops at once.
     """
     given = {name: value for name, value in locals().items() if name != "settings"}
-    config = asked_for(**given, **settings)
-    with shown(observer, progress) as told:
-        return _unless_interrupted(begun(config, out=out, llm=llm, observer=told))
+    config = build_config(**given, **settings)
+    with open_display(observer, progress) as told:
+        return _unless_interrupted(new_session(config, out=out, llm=llm, observer=told))
 
 
 optimize.__doc__ = (optimize.__doc__ or "").replace(
@@ -107,8 +107,8 @@ optimize.__doc__ = (optimize.__doc__ or "").replace(
 )
 
 
-def asked_for(env_id: EnvLike, **options: Any) -> Config:
-    """The configuration that the options of `optimize` ask for.
+def build_config(env_id: EnvLike, **options: Any) -> Config:
+    """Build the configuration from the options of `optimize`.
 
     Raises:
         UsageError: There is no such option, or its value cannot be used.
@@ -128,11 +128,11 @@ def asked_for(env_id: EnvLike, **options: Any) -> Config:
         from promptpo.program.reward_program import read_reward
 
         task = replace(task, reward=read_reward(reward))
-    return configured(task, given)
+    return make_config(task, given)
 
 
-def configured(task: Task, options: Json) -> Config:
-    """The configuration of a run.
+def make_config(task: Task, options: Json) -> Config:
+    """Build the configuration of a run.
 
     Args:
         task: What is to be solved.
@@ -142,7 +142,7 @@ def configured(task: Task, options: Json) -> Config:
         UsageError: There is no such setting, or its value cannot be used.
     """
     given = dict(options)
-    given["model"], several = one_or_several(given.get("model"))
+    given["model"], several = split_models(given.get("model"))
     if start := given.pop("start", None):
         from promptpo.output.policy_file import policies_in
 
@@ -151,19 +151,19 @@ def configured(task: Task, options: Json) -> Config:
         from promptpo.rollouts.agents import agent_file
 
         given["teacher"] = str(agent_file(teacher))
-    known = {one.keyword: one.name for one in settings_of(Config)}
+    known = {setting.keyword: setting.name for setting in settings_of(Config)}
     check_names(given, known, "there is no setting")
     return with_settings(Config(task, models=several), {known[name]: given[name] for name in given})
 
 
-def begun(
+def new_session(
     config: Config,
     *,
     out: StrPath | None = None,
     llm: LLM | None = None,
     observer: Observer | None = None,
 ) -> Session:
-    """The work on a new run; see `optimize`.
+    """Open the session of a new run; see `optimize`.
 
     Raises:
         UsageError: There is a run already.
@@ -203,13 +203,13 @@ def resume(
         UsageError: There is no such limit, its value cannot be used, or the run was not made here and is not trusted.
         KeyboardInterrupt: Ctrl-C ended the search; see `optimize`.
     """
-    known = {one.name for one in settings_of(Config) if one.resumed}
+    known = {setting.name for setting in settings_of(Config) if setting.resumed}
     check_names(changes, known | {"env", "llm", "observer", "progress", "trust"}, "resume has no option")
-    with shown(observer, progress) as told:
-        return _unless_interrupted(continued(run, env=env, llm=llm, observer=told, **changes))
+    with open_display(observer, progress) as told:
+        return _unless_interrupted(resume_session(run, env=env, llm=llm, observer=told, **changes))
 
 
-def continued(
+def resume_session(
     run: StrPath,
     *,
     observer: Observer,
@@ -217,22 +217,22 @@ def continued(
     llm: LLM | None = None,
     **changes: Any,
 ) -> Session:
-    """The work that is left of a run; see `resume`."""
+    """Open a session that continues a run; see `resume`."""
     directory = _path(run, "run")
-    config = _trusted(directory, changes, given=llm is not None)
+    config = _load_trusted(directory, changes, given=llm is not None)
     if env is not None:
         from promptpo.envs.objects import same_environment
 
         same_environment(config.task, env)
     if modules_of(config.task) or asks(config) or config.spec_file:
         observer.warn(f"resuming {directory} {resuming(config)}")
-    if told := changed_files(config.task, config.files):
+    if told := describe_changed_files(config.task, config.files):
         observer.warn(told)
-    return Session(changed(config, changes), directory, llm, observer)
+    return Session(apply_changes(config, changes), directory, llm, observer)
 
 
-def changed(config: Config, changes: Json) -> Config:
-    """The configuration of a run that goes on.
+def apply_changes(config: Config, changes: Json) -> Config:
+    """Return the configuration of a run that continues with changed settings.
 
     Args:
         config: As it was.
@@ -242,9 +242,9 @@ def changed(config: Config, changes: Json) -> Config:
         UsageError: A value cannot be used.
     """
     new = {
-        one.name: given
-        for one in settings_of(Config)
-        if one.resumed and (given := changes.get(one.name)) is not None and given is not False
+        setting.name: given
+        for setting in settings_of(Config)
+        if setting.resumed and (given := changes.get(setting.name)) is not None and given is not False
     }
     return with_settings(config, new)
 
@@ -263,9 +263,9 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
         CancelledError: It was cancelled, and the run is closed.
     """
-    config = asked_for(env_id, **options)
-    with shown(options.get("observer"), options.get("progress")) as told:
-        session = begun(config, out=options.get("out"), llm=options.get("llm"), observer=told)
+    config = build_config(env_id, **options)
+    with open_display(options.get("observer"), options.get("progress")) as told:
+        session = new_session(config, out=options.get("out"), llm=options.get("llm"), observer=told)
         waiting, cancelled = asyncio.wrap_future(in_thread(session.run)), False
         while not waiting.done():
             try:
@@ -291,8 +291,8 @@ def _unless_interrupted(session: Session) -> RunResult:
     return result
 
 
-def shown(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
-    """What is told of a run that Python starts: a display that fits, the caller's observer, or both.
+def open_display(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
+    """Open the display of a run started from Python: one that fits, the caller's observer, or both.
 
     Raises:
         UsageError: Either is not what it must be.
@@ -305,7 +305,7 @@ def shown(observer: Observer | None, progress: bool | None) -> AbstractContextMa
         return nullcontext(observer or Observer())
     from promptpo.display import notebook
 
-    return notebook.shown(observer, always=bool(progress))
+    return notebook.open_display(observer, always=bool(progress))
 
 
 def _path(path: Any, name: str) -> Path:
@@ -315,8 +315,8 @@ def _path(path: Any, name: str) -> Path:
         raise UsageError(f"{name} must be a path, not {path!r}.") from None
 
 
-def _trusted(directory: Path, changes: Json, *, given: bool) -> Config:
-    """The configuration of a run that may be executed; of a stranger's run without what only its maker allowed.
+def _load_trusted(directory: Path, changes: Json, *, given: bool) -> Config:
+    """Load the configuration of a run that may be executed; a stranger's loses what only its maker allowed.
 
     Args:
         directory: The run.
@@ -324,7 +324,7 @@ def _trusted(directory: Path, changes: Json, *, given: bool) -> Config:
         given: Whether a provider object is asked instead of the run's model.
     """
     config = load_config(directory / CONFIG)
-    if made_here(directory):
+    if is_made_here(directory):
         return config
     again = [going_on(directory), "--trust"]
     address = (
@@ -345,4 +345,4 @@ def default_directory(task: Task) -> Path:
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", task.label).strip("-")
     base = f"runs/{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     places = map(Path, chain([base], (f"{base}-{n}" for n in count(2))))
-    return next(one for one in places if claim_directory(one))
+    return next(place for place in places if claim_directory(place))

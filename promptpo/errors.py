@@ -124,7 +124,7 @@ def place_of(fault: BaseException) -> str:
         fault: Raised by an environment.
     """
     frames = traceback.extract_tb(fault.__traceback__)
-    return place_among((one.filename, one.lineno, one.name) for one in reversed(frames))
+    return place_among((frame.filename, frame.lineno, frame.name) for frame in reversed(frames))
 
 
 def place_among(frames: Iterable[tuple[str, object, str]]) -> str:
@@ -135,13 +135,13 @@ def place_among(frames: Iterable[tuple[str, object, str]]) -> str:
     """
     home = str(Path(__file__).parent)
     ours = (home, f"{Path(home).parent / 'sandbox'}/", "<")
-    others = [one for one in frames if not one[0].startswith(ours)]
-    packages = [_installed_package(file) for file, _, _ in others]
-    own = [one for one, package in zip(others, packages, strict=True) if package is None]
+    others = [frame for frame in frames if not frame[0].startswith(ours)]
+    packages = [_package_of(file) for file, _, _ in others]
+    own = [frame for frame, package in zip(others, packages, strict=True) if package is None]
     if not own:
-        called = [one for one in packages if one not in {"", *CALLERS}]
+        called = [package for package in packages if package not in {"", *CALLERS}]
         own = (
-            [one for one, package in zip(others, packages, strict=True) if package == called[-1]]
+            [frame for frame, package in zip(others, packages, strict=True) if package == called[-1]]
             if called
             else []
         )
@@ -152,7 +152,7 @@ CALLERS = ("gymnasium", "gym")
 """Packages that stand between us and an environment."""
 
 
-def _installed_package(file: str) -> str | None:
+def _package_of(file: str) -> str | None:
     """The installed package that a file belongs to, empty for Python's own; None for a user's file."""
     found = re.search(r"/(?:site|dist)-packages/([^/]+?)(?:\.py)?(?:/|$)", Path(file).as_posix())
     if found:

@@ -96,7 +96,7 @@ MOST_VALUES = 1 << 24
 """In a JSON file; each may take a hundred bytes of memory."""
 
 
-def bounded(content: bytes) -> bytes:
+def check_json_bounds(content: bytes) -> bytes:
     """The content of a JSON file, whoever wrote it.
 
     Raises:
@@ -107,13 +107,13 @@ def bounded(content: bytes) -> bytes:
     return content
 
 
-def parsed(content: bytes) -> Any:
-    """What JSON says that may come from anywhere: its texts are clean.
+def parse_json(content: bytes) -> Any:
+    """Parse JSON that may come from anywhere; its texts are cleaned.
 
     Raises:
         ValueError: It is none, is nested too deeply, or has too many values.
     """
-    text = bounded(content).decode("utf-8", "surrogatepass")
+    text = check_json_bounds(content).decode("utf-8", "surrogatepass")
     try:
         return json.loads(text) if is_clean(text) else clean_values(json.loads(text))
     except RecursionError as error:
@@ -121,17 +121,17 @@ def parsed(content: bytes) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file of a run says; see `read_regular` and `parsed`.
+    """Read a JSON file of a run; see `read_regular` and `parse_json`.
 
     Raises:
         OSError: It cannot be read.
         ValueError: It is no such file.
     """
-    return parsed(read_regular(path))
+    return parse_json(read_regular(path))
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """What a TOML file that a person named says, clean.
+    """Read a TOML file that a person named, cleaned.
 
     Raises:
         UsageError: It cannot be read.

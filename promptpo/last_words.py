@@ -1,4 +1,4 @@
-"""The end of a process: at once when its work is done; and told by another one where it cannot say itself what ended it."""
+"""Causes of death that a process cannot report itself: compiled code, ``os._exit``, or a kill."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def end_children() -> None:
 
 
 def cause(left: str) -> str:
-    """What ended a process, by what its fault handler has left."""
+    """Say what ended a process, from what its fault handler left."""
     if left.startswith(EXITED):
         return f"by os._exit in code that it called{place_among(_FRAME.findall(left))}"
     fault = re.match("Fatal Python error: (.+)", left)

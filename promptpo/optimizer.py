@@ -13,17 +13,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from promptpo.errors import BudgetSpentError, RewardFaultError
-from promptpo.features import hang_features
-from promptpo.run.control import Control, together
-from promptpo.run.history import History, twins
+from promptpo.features import install_features
+from promptpo.run.control import Control, gather
+from promptpo.run.history import History, duplicate_remarks
 from promptpo.run.records import Attempt
 from promptpo.run.state import RunState
 from promptpo.search import references
 from promptpo.search.context import SearchContext
-from promptpo.search.final_test import Outcome, concluded
+from promptpo.search.final_test import Outcome, conclude
 from promptpo.search.judge import Judge
 from promptpo.search.planning import pays_for_one, plan_round
-from promptpo.search.sampler import Sample, Sampler, what_ends
+from promptpo.search.sampler import Sample, Sampler, stop_reason
 from promptpo.search.stopping import close, done, left_over
 from promptpo.search.tuner import Tuner
 from promptpo.telling.plan import Plan
@@ -59,8 +59,8 @@ async def optimize(
     except RewardFaultError as error:
         fault, stop = error, str(error).rstrip(".")
     await context.spender.receive()
-    await control.finished(loop.tuner.rescue(loop.history))
-    await control.finished(references.join(context, loop.history))
+    await control.finish(loop.tuner.rescue(loop.history))
+    await control.finish(references.join(context, loop.history))
     # also what is beyond a loop that was ended early
     history = RunState.of(context.config, context.journal.events).history
     context.journal.follow(history.add)
@@ -68,7 +68,7 @@ async def optimize(
     products = loop.sampler.features.conclude(history)
     if fault is not None and history.best() is None:
         raise fault
-    return await concluded(context, history, control, stop, tested_so_far, products)
+    return await conclude(context, history, control, stop, tested_so_far, products)
 
 
 class _Loop:
@@ -79,7 +79,7 @@ class _Loop:
         self.sampler = Sampler(context)
         self.tuner = Tuner(context, self.sampler.measurer)
         self.judge = Judge(context)
-        hang_features(context, self.sampler)
+        install_features(context, self.sampler)
         context.journal.follow(self.history.add)
 
     async def run(self) -> str:
@@ -107,29 +107,29 @@ class _Loop:
         history, before, number = self.history, self.history.best(), self.history.rounds + 1
         plans = await self._plans()
         known = replace(history, attempts=[*history.attempts])  # without the answers of this round
-        samples = await together(self._sample(plan, known) for plan in plans)
+        samples = await gather(self._sample(plan, known) for plan in plans)
         if self.context.config.switches.duplicates:
-            for remark in twins(history.of_round(number)):
+            for remark in duplicate_remarks(history.of_round(number)):
                 self.context.spender.remark(remark)
-        stop = what_ends(samples, tried=bool(history.attempts))
+        stop = stop_reason(samples, tried=bool(history.attempts))
         if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
             with contextlib.suppress(BudgetSpentError):
-                new = self._tried()
+                new = self._round_attempts()
                 await self.judge.judge(history, new, number, part=f".only{len(new)}")
             return stop
-        await self._tuned_and_judged()
+        await self._tune_and_judge()
         reflection = await self.sampler.reflect(history)
-        close(self.context, history, samples, before, reflection, self.tuner.untuned(history))
+        close(self.context, history, samples, before, reflection, self.tuner.why_untuned(history))
         self.observe(history)
         return done(self.context, history)
 
-    def _tried(self) -> list[Attempt]:
+    def _round_attempts(self) -> list[Attempt]:
         """The round's candidates; what the user gave is tuned and judged with the first."""
         history = self.history
         return [*([] if history.rounds else history.of_round(0)), *history.of_round(history.rounds + 1)]
 
     async def _plans(self) -> list[Plan]:
-        """What to ask for; nothing where what is there is to be judged before anybody is asked for more."""
+        """Plan the round's requests; empty if the user's own policies may already solve the task."""
         history, number = self.history, self.history.rounds + 1
         await self.sampler.features.before_round(number, history)
         self.sampler.begin(history)
@@ -146,17 +146,17 @@ class _Loop:
             self.observe(self.history)
         return sample
 
-    async def _tuned_and_judged(self) -> None:
+    async def _tune_and_judge(self) -> None:
         """Tune a round's candidates, then judge; where one may reach the threshold as it is, judge first."""
         history, threshold, number = self.history, self.context.threshold, self.history.rounds + 1
-        if not history.may_reach(threshold, self._tried()):
-            await self.sampler.features.after_candidates(history, self._tried())
-        new = self._tried()
+        if not history.may_reach(threshold, self._round_attempts()):
+            await self.sampler.features.after_candidates(history, self._round_attempts())
+        new = self._round_attempts()
         hopeful = history.may_reach(threshold, new)
         if not hopeful:
             await self.tuner.tune(history, new)
-        await self.judge.judge(history, self._tried(), number)
+        await self.judge.judge(history, self._round_attempts(), number)
         if hopeful and history.reaches(threshold):
-            self.tuner.spare(history, new)
+            self.tuner.note_tuning_skipped(history, new)
         elif hopeful:  # it was luck on a few starts, and the steps for tuning are still there
             await self.judge.judge(history, await self.tuner.tune(history, new), number, part=".tuned")

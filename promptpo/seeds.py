@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.api import asked_for, changed, continued, default_directory, shown
+from promptpo.api import apply_changes, build_config, default_directory, open_display, resume_session
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.files import FOLDER_MODE, Json, StrPath, file_name, read_json, write_atomically
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SEEDS, SUMMARY = "seeds.json", "summary.json"
 
-MOST = 1000
+MAX_RUNS = 1000
 """Runs in a folder."""
 
 STOPPED = ("interrupted by Ctrl-C", "cancelled", "the model no longer answers")
@@ -118,10 +118,10 @@ def optimize_seeds(
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
         KeyboardInterrupt: Ctrl-C; all runs and the summary are kept.
     """
-    config = asked_for(env_id, seed=seed, **options)
+    config = build_config(env_id, seed=seed, **options)
     directory = Path(out) if out is not None else default_directory(config.task)
     watching = options.get("observer"), options.get("progress")
-    found = begin_seeds(config, seeds, directory, lambda _: shown(*watching), llm=llm)
+    found = begin_seeds(config, seeds, directory, lambda _: open_display(*watching), llm=llm)
     if found.interrupted:
         raise KeyboardInterrupt(f"all runs are kept; the same call goes on in {directory}")
     return found
@@ -147,8 +147,8 @@ def begin_seeds(
     Raises:
         UsageError: There are to be no runs or too many, or the folder holds a run, or runs with other settings.
     """
-    if not 1 <= seeds <= MOST:
-        raise UsageError(f"seeds must be from 1 to {MOST:,}, not {seeds}.")
+    if not 1 <= seeds <= MAX_RUNS:
+        raise UsageError(f"seeds must be from 1 to {MAX_RUNS:,}, not {seeds}.")
     if _begun(directory):
         raise UsageError(f"{directory} holds a single run; name another folder by --out.")
     text = config_text(config)
@@ -234,9 +234,9 @@ def _work(
             with watched(seed) as observer:
                 made = llm(seed) if llm is not None else None
                 if _begun(path):
-                    work = continued(path, observer=observer, llm=made, **changes)
+                    work = resume_session(path, observer=observer, llm=made, **changes)
                 else:
-                    work = Session(changed(replace(config, seed=seed), changes), path, made, observer)
+                    work = Session(apply_changes(replace(config, seed=seed), changes), path, made, observer)
                 work.run()
             interrupted = bool(work.control.reason)
             if interrupted:
@@ -250,7 +250,7 @@ def _work(
 def _read(directory: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError, LookupError, TypeError):
         found = read_json(directory / SEEDS)
-        if len(found["seeds"]) <= MOST:
+        if len(found["seeds"]) <= MAX_RUNS:
             return dict(found)
     raise RunError(
         f"{directory / SEEDS} does not say which seeds the runs in this folder have; restore it from a copy."
@@ -267,7 +267,7 @@ def _begun(path: Path) -> bool:
 
 
 def _result(path: Path) -> RunResult | None:
-    """What a run gave; None where it is not finished, or has gone on since."""
+    """Return the result of a run; None if it is not finished or has continued since."""
     with suppress(NoSuchRunError):
         return load_run(path)
     return None
@@ -296,7 +296,7 @@ def _interval_over_runs(rows: Sequence[Json]) -> list[float | None]:
 
 
 def read_seeds(directory: Path) -> SeedsResult:
-    """What the runs of a folder gave so far; nothing is written.
+    """Read the results of a folder's runs so far; nothing is written.
 
     Raises:
         RunError: It is no such folder, or a run in it cannot be read.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from promptpo.errors import UsageError
-from promptpo.files import parsed
+from promptpo.files import parse_json
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -72,7 +72,7 @@ def algorithm_of(path: Path) -> str:
     """
     try:
         with zipfile.ZipFile(path) as archive, archive.open("data") as file:
-            saved = parsed(file.read(MOST_BYTES))
+            saved = parse_json(file.read(MOST_BYTES))
         kind = str(saved["policy_class"]["__module__"])
     except Exception as error:
         raise UsageError(f"{path} is not an agent saved by stable-baselines3.") from error

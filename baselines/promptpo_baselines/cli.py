@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from promptpo.cli.arguments import EnvId
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import TestedFlags
 from promptpo.errors import UsageError
 from promptpo_baselines.algorithms import ALGORITHMS, Algorithm, display_name, in_words
@@ -112,7 +112,7 @@ def _trainer(algorithm: Algorithm) -> Callable[..., None]:
 
     The agent that is best on validation seeds is reported and saved as RUN/best_model.zip.
     """
-    return grouped(command)
+    return expand_groups(command)
 
 
 def _scorer(method: str, about: str) -> Callable[..., None]:
@@ -127,7 +127,7 @@ def _scorer(method: str, about: str) -> Callable[..., None]:
         place.show(content, directory)
 
     command.__doc__ = f"Score {about} on held-out seeds."
-    return grouped(command)
+    return expand_groups(command)
 
 
 for _algorithm in ALGORITHMS:

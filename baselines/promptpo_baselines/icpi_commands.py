@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from promptpo.cli.arguments import json_object
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 from promptpo.errors import UsageError
 from promptpo_baselines.flags import AskingPlaceFlags, ModelFlags
 from promptpo_baselines.icpi_flags import WITH_ENGINE, IcpiFlags, Profile, SettingFlags
@@ -27,7 +27,7 @@ Environment = Annotated[
 ]
 
 
-@grouped
+@expand_groups
 def icpi(
     env_id: Environment,
     model: ModelFlags,

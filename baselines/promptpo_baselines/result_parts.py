@@ -8,7 +8,7 @@ from typing import Any
 
 from promptpo.envs.task import Task
 from promptpo.llm.credentials import hide_credentials
-from promptpo.output.report import scored, versions
+from promptpo.output.report import summarize_evaluation, versions
 from promptpo.output.report.result import setting
 from promptpo.rollouts.evaluation import Evaluation
 
@@ -38,5 +38,5 @@ def steps_of(
 
 def scores_of(task: Task, evaluation: Evaluation, held_out: Evaluation | None = None) -> dict[str, Any]:
     """The scores of a test, with those on held-out variants inside where there are any."""
-    content = scored(evaluation, task) or {}
+    content = summarize_evaluation(evaluation, task) or {}
     return content if held_out is None else {**content, "held_out": scores_of(task, held_out)}

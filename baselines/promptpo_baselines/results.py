@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import Task
 from promptpo.files import read_json
-from promptpo.output.report import RESULT, scored
+from promptpo.output.report import RESULT, summarize_evaluation
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.checkpoints import Record
 from promptpo_baselines.hyperparameters import Hyperparameters
@@ -44,7 +44,7 @@ def curve_point(record: Record, evaluation: Evaluation) -> dict[str, Any]:
     return {
         "steps": record.steps,
         "wall_seconds": round(record.train_seconds, 3),
-        **(scored(evaluation) or {}),
+        **(summarize_evaluation(evaluation) or {}),
         "train_mean_return": statistics.fmean(recent) if recent else None,
         "train_episodes": len(record.episodes),
     }
@@ -112,7 +112,7 @@ def build_untrained_result(
         "best": {"steps": 0},
         "validation": scores_of(task, validation),
         "steps": steps_of(validation=validation.steps, test=_steps(tests)),
-        "curve": [{"steps": 0, "wall_seconds": 0.0, **(scored(validation) or {})}],
+        "curve": [{"steps": 0, "wall_seconds": 0.0, **(summarize_evaluation(validation) or {})}],
         "stop_reason": "nothing to learn",
         "wall_seconds": round(_seconds([validation, *tests]), 3),
     }

@@ -13,7 +13,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson
 from promptpo.cli.document import print_json
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 from promptpo.errors import UsageError
 from promptpo_benchmarks.flags import CellFlags, ComparedFlags, KeptFlags, WorkFlags
 
@@ -32,7 +32,7 @@ app = typer.Typer(
 
 
 @app.command(epilog="Example: promptpo benchmark classic --methods search,tune,random --seeds 3 --jobs 2")
-@grouped
+@expand_groups
 def benchmark(
     suite: Annotated[
         str, typer.Argument(help="A suite by name, or a TOML file; 'list' shows the suites that there are.")

@@ -24,7 +24,7 @@ from promptpo.cli.arguments import json_object
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.output.report import scored, write_result
+from promptpo.output.report import summarize_evaluation, write_result
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.records import Seeds
 from promptpo.spec.facts import SUCCESS_KEYS
@@ -112,7 +112,7 @@ def main(
     evaluation = play(task, test_episodes)
     content = {
         **head("oracle", task, 0),
-        "test": scored(evaluation),
+        "test": summarize_evaluation(evaluation),
         "steps": steps_of(test=evaluation.steps),
         "stop_reason": "nothing to learn",
         "wall_seconds": round(evaluation.seconds, 3),

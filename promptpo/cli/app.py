@@ -24,7 +24,7 @@ from promptpo.cli.amounts import normalize
 from promptpo.cli.arguments import EnvId, RunDir, Trust
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.document import print_json, release
-from promptpo.cli.groups import COMMAND_GROUPS, GroupedHelp, grouped
+from promptpo.cli.groups import COMMAND_GROUPS, GroupedHelp, expand_groups
 from promptpo.cli.run_flags import (
     ChangedSettings,
     Estimate,
@@ -90,8 +90,10 @@ class _Commands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands by what they are for; those of other packages last."""
         found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        left = {name: one for name, one in found.items() if one is not None and not one.hidden}
-        rows = {name: (name, one.get_short_help_str(64)) for name, one in left.items()}
+        left = {
+            name: command for name, command in found.items() if command is not None and not command.hidden
+        }
+        rows = {name: (name, command.get_short_help_str(64)) for name, command in left.items()}
         for title, names in COMMAND_GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([rows.pop(name) for name in names.split() if name in rows])
@@ -230,7 +232,7 @@ def _main(
 
 
 @app.command(cls=GroupedHelp, epilog="Example: promptpo optimize CartPole-v1 --model anthropic --rounds 3")
-@grouped
+@expand_groups
 def optimize(
     env_id: EnvId,
     making: TestedFlags,
@@ -246,15 +248,15 @@ def optimize(
     best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
     Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
     """
-    from promptpo.api import begun, configured, default_directory
+    from promptpo.api import default_directory, make_config, new_session
 
     if more.refine is not None:
         from promptpo.cli.refining import check_refine
 
         check_refine(seeds=more.seeds)
-    config = configured(making.task(env_id), settings.read())
+    config = make_config(making.task(env_id), settings.read())
     if estimate:
-        ahead = begun(config).estimate()
+        ahead = new_session(config).estimate()
         if showing.as_json:
             print_json(ahead.as_json())
         else:
@@ -272,12 +274,12 @@ def optimize(
         )
         return
     with _display(showing) as observer:
-        run = begun(config, out=out, observer=observer).run()
+        run = new_session(config, out=out, observer=observer).run()
     _finish(run, showing, more.refine)
 
 
 @app.command(cls=GroupedHelp, epilog="Example: promptpo resume runs/CartPole-v1-20260101-120000 --rounds 10")
-@grouped
+@expand_groups
 def resume(
     run: RunDir,
     settings: ChangedSettings,
@@ -290,7 +292,7 @@ def resume(
     A folder of --seeds goes on with all of its runs. Nothing that is in the journal is asked or rolled out again. A run that was not made here is resumed with
     --trust; where it names the address of a server, --base-url must name it again, since your key goes there.
     """
-    from promptpo.api import continued
+    from promptpo.api import resume_session
     from promptpo.seeds import is_folder_of_seeds, resume_seeds
 
     changes = {**settings.read(named=True), "trust": trust}
@@ -305,7 +307,7 @@ def resume(
         finish(resume_seeds(run, _displays(showing), **changes), showing)
         return
     with _display(showing) as observer:
-        result = continued(run, observer=observer, **changes).run()
+        result = resume_session(run, observer=observer, **changes).run()
     _finish(result, showing, refine)
 
 
@@ -319,10 +321,10 @@ def _display(showing: ShowingFlags, seed: int | None = None) -> Iterator[Observe
         with choose_display(quiet=quiet, brief=brief) as display:
             yield display
         return
-    from promptpo.cli.seeds_command import named_for
+    from promptpo.cli.seeds_command import tracker_for_seed
     from promptpo.output.tracking import Several, tracker
 
-    names = [name if seed is None else named_for(name, seed) for name in showing.track]
+    names = [name if seed is None else tracker_for_seed(name, seed) for name in showing.track]
     trackers = [tracker(name) for name in names]  # wrong names are told before anything starts
     with choose_display(quiet=quiet, brief=brief) as display:
         yield Several(display, trackers)

@@ -51,14 +51,14 @@ def read_defaults(
         for command, table in tables.items():
             if command not in commands or not isinstance(table, dict):
                 raise UsageError(f"{path}: {_nearest(command, commands, 'there is no command')}")
-            known = {_spelled(flag): param for param in find(command).params for flag in param.opts}
+            known = {_spell(flag): param for param in find(command).params for flag in param.opts}
             for flag, value in table.items():
-                param = known.get(_spelled(flag))
+                param = known.get(_spell(flag))
                 if param is None or param.param_type_name != "option":
                     raise UsageError(f"{path}: {_nearest(flag, known, f'{command} has no flag')}")
-                if ONLY_GIVEN.get(_spelled(flag), "") in {None, command}:
+                if ONLY_GIVEN.get(_spell(flag), "") in {None, command}:
                     raise UsageError(
-                        f"{path}: --{_spelled(flag)} of {command} is given on the command line only."
+                        f"{path}: --{_spell(flag)} of {command} is given on the command line only."
                     )
                 defaults.setdefault(command, {})[param.name] = _value(
                     value, several=getattr(param, "multiple", False)
@@ -73,12 +73,12 @@ def _read(path: Path) -> dict[str, Any]:
 def _is_foreign_run(folder: Path) -> bool:
     if not ((folder / "config.toml").exists() and (folder / "journal.jsonl").exists()):
         return False
-    from promptpo.run.origin import made_here
+    from promptpo.run.origin import is_made_here
 
-    return not made_here(folder)
+    return not is_made_here(folder)
 
 
-def _spelled(flag: str) -> str:
+def _spell(flag: str) -> str:
     return flag.lstrip("-").replace("_", "-")
 
 
@@ -90,5 +90,5 @@ def _value(value: Any, *, several: bool) -> Any:
 
 
 def _nearest(name: str, known: Iterable[str], what: str) -> str:
-    close = difflib.get_close_matches(_spelled(name), list(known), 1)
+    close = difflib.get_close_matches(_spell(name), list(known), 1)
     return f"{what} {name!r}" + (f"; did you mean {close[0]}?" if close else ".")

@@ -39,7 +39,7 @@ def demo(
 
     Replays recorded answers for an overhead crane through the real loop, sandbox and report.
     """
-    from promptpo.api import begun, configured
+    from promptpo.api import make_config, new_session
     from promptpo.display.terminal import choose_display
     from promptpo.envs.task import Task
 
@@ -47,7 +47,7 @@ def demo(
     if not quiet:
         say(OPENING.format(environment=folder / "crane.py"))
     with as_file(folder / "answers.jsonl") as answers, choose_display(quiet=quiet) as display:
-        config = configured(Task(ENVIRONMENT), {"model": f"replay:{answers}", **SETTINGS})
-        begun(config, out=out, observer=display).run()
+        config = make_config(Task(ENVIRONMENT), {"model": f"replay:{answers}", **SETTINGS})
+        new_session(config, out=out, observer=display).run()
     if not quiet:
         say(CLOSING)

@@ -26,8 +26,8 @@ COMMAND_GROUPS: Mapping[str, str] = {
 }
 """Commands as ``promptpo --help`` shows them."""
 
-_FIRST = "model base_url env_kwargs reward goal rounds candidates max_steps max_usd hint start seed refine out estimate"
-FIRST = frozenset(_FIRST.split())
+_FIRST_RUN_NAMES = "model base_url env_kwargs reward goal rounds candidates max_steps max_usd hint start seed refine out estimate"
+FIRST_RUN_OPTIONS = frozenset(_FIRST_RUN_NAMES.split())
 """What a first run may need."""
 
 
@@ -40,7 +40,7 @@ class GroupedHelp(TyperCommand):
         rows: dict[str, list[Any]] = {title: [] for title in ("Arguments", *GROUPS, "Help")}
         for param in self.get_params(ctx):
             record, title = param.get_help_record(ctx), group_of(param)
-            if record is not None and (whole or title not in GROUPS or param.name in FIRST):
+            if record is not None and (whole or title not in GROUPS or param.name in FIRST_RUN_OPTIONS):
                 rows[title].append(record)
             else:
                 hidden += record is not None
@@ -73,8 +73,8 @@ HelpAll = Annotated[
 ]
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with every parameter that is a dataclass replaced by that dataclass's fields.
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace every parameter of a command that is a dataclass by that dataclass's fields.
 
     The fields are annotated as parameters of a typer command are; a field without a default is a flag that
     must be given.
@@ -91,7 +91,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             hints, made_by = get_type_hints(of, include_extras=True), inspect.signature(parameter.annotation)
             kind = inspect.Parameter.KEYWORD_ONLY
             given = made_by.parameters.items()
-            flags = [one.replace(annotation=hints[name], kind=kind) for name, one in given]
+            flags = [parameter.replace(annotation=hints[name], kind=kind) for name, parameter in given]
         elif hasattr(of, "flags"):
             flags = of.flags
         else:

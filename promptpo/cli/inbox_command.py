@@ -42,28 +42,28 @@ def inbox(
     Inboxes in subdirectories are listed too. Each is a text file for any chat or agent; its whole answer goes into the file named beside it, or
     through --answer. The run goes on as soon as the answer is there. Exit code 0, whether or not any wait.
     """
-    from promptpo.llm.inbox import put_answer, someone_asks, waiting
+    from promptpo.llm.inbox import has_live_run, put_answer, waiting
 
     if answer is not None:
         path = put_answer(directory, answer, sys.stdin.buffer.read().decode(errors="replace"))
         show({"answer": str(path)}, f"wrote {path}", as_json=as_json)
         return
     _wait(directory, wait)
-    found, alive = waiting(directory), bool(someone_asks(directory))
+    found, alive = waiting(directory), bool(has_live_run(directory))
     facts = {"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}
-    show(facts, _told(directory, found, alive=alive), as_json=as_json)
+    show(facts, _describe_waiting(directory, found, alive=alive), as_json=as_json)
 
 
 def _wait(directory: Path, seconds: float) -> None:
     """Until a question waits and those that come with it do, or the run that asked here is over, but so long at most."""
-    from promptpo.llm.inbox import someone_asks, waiting
+    from promptpo.llm.inbox import has_live_run, waiting
 
     end, silent, found = time.monotonic() + seconds, time.monotonic(), 0
     while (now := time.monotonic()) < end:
         before, found = found, len(waiting(directory)) if directory.exists() else 0
         if found and found == before:
             return
-        alive = someone_asks(directory)
+        alive = has_live_run(directory)
         if found or alive:
             silent = now
         elif alive is False and now - silent > GRACE_SECONDS:
@@ -81,17 +81,17 @@ def _facts(question: WaitingRequest) -> dict[str, Any]:
     }
 
 
-def _told(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
-    """What waits, and how to answer, in words."""
+def _describe_waiting(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
+    """List the open requests and how to answer them, in words."""
     from promptpo_sandbox.text import clean_name
 
     if not found:
         going_on = "; a run is at work and may ask more." if alive else ", and no run is asking."
         return f"No question waits in {directory}{going_on}"
     lines = [f"{len(found)} {'question waits' if len(found) == 1 else 'questions wait'} in {directory}:", ""]
-    for one in map(_facts, found):
-        what, minutes = clean_name(f"{one['call']}  {one['purpose']}"), one["seconds"] / 60
-        lines.append(f"  {one['question']}  {what}  {one['characters']:,} characters  {minutes:.0f} min")
+    for facts in map(_facts, found):
+        what, minutes = clean_name(f"{facts['call']}  {facts['purpose']}"), facts["seconds"] / 60
+        lines.append(f"  {facts['question']}  {what}  {facts['characters']:,} characters  {minutes:.0f} min")
     first = found[0]
     lines += [
         "",

@@ -40,11 +40,11 @@ def list_runs(
         raise UsageError("-o is for --html.")
     from promptpo.output import comparing
     from promptpo.output.runs import is_run
-    from promptpo.run.origin import made_here, place_for
+    from promptpo.run.origin import is_made_here, place_for
 
     lines = comparing.list_runs(folder)
     damaged = lines.damaged
-    own = not is_run(folder) or made_here(folder)
+    own = not is_run(folder) or is_made_here(folder)
     page = place_for(folder, PAGE, output, own=own) if html and lines else None
     if page is not None:
         _write(page, lines, compared=False)
@@ -124,12 +124,12 @@ def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> P
         PromptPOError: There is no run, one cannot be read, or the page cannot be written.
     """
     from promptpo.output.runs import read_line
-    from promptpo.run.origin import made_here, place_for
+    from promptpo.run.origin import is_made_here, place_for
 
     lines = [read_line(directory) for directory in directories]
     if not lines:
         raise NoSuchRunError(f"no run was begun in {folder}; go on with: promptpo resume {folder}")
-    path = place_for(folder, COMPARISON, out, own=all(map(made_here, directories)))
+    path = place_for(folder, COMPARISON, out, own=all(map(is_made_here, directories)))
     _write(path, lines)
     return path
 

@@ -21,13 +21,13 @@ from promptpo.cli.arguments import (
     write_output,
 )
 from promptpo.cli.document import answer, print_json
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import CandidateName, EnvFlags
 from promptpo.display.saying import say
 from promptpo.errors import UsageError
 
 
-@grouped
+@expand_groups
 def export(
     run: RunDir,
     candidate: CandidateName = None,
@@ -50,7 +50,7 @@ def export(
     from promptpo.output.run_result import export as export_text
     from promptpo.output.run_view import read_view
 
-    run = seeds_command.chosen_run(run, candidate)
+    run = seeds_command.select_run(run, candidate)
     if recording is not None:
         _write_recording(run, recording, as_json=as_json)
         return
@@ -76,7 +76,7 @@ def _write_recording(run: Path, file: Path, *, as_json: bool) -> None:
     answer({"run": str(run), "recording": str(file)}, said, as_json=as_json)
 
 
-@grouped
+@expand_groups
 def evaluate(
     policy: PolicyFile,
     environment: EnvFlags,
@@ -94,7 +94,7 @@ def evaluate(
     A trained agent that promptpo baseline or stable-baselines3 saved (.zip) is played too, outside the
     sandbox: loading one runs what is in the file, so play only agents that you trust.
     """
-    from promptpo.cli.show import played
+    from promptpo.cli.show import describe_evaluation
     from promptpo.output.evaluating import evaluate as roll_out
 
     path, task = environment.for_policy(policy)
@@ -106,12 +106,12 @@ def evaluate(
         jobs=jobs,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
-    answer(result.as_json(), played(result), as_json=as_json)
+    answer(result.as_json(), describe_evaluation(result), as_json=as_json)
     if result.evaluation.outcome != "ok":
         raise typer.Exit(1)
 
 
-@grouped
+@expand_groups
 def show(
     run: RunDir,
     candidate: CandidateName = None,

@@ -68,7 +68,7 @@ class TaskFlags:
 
         objects = [json_object(text, "--env-kwargs") for text in self.env_kwargs or ()]
         base: dict[str, Any] = objects[0] if len(objects) == 1 else {}
-        variants = tuple(Variant(one) for one in objects) if len(objects) > 1 else ()
+        variants = tuple(Variant(kwargs) for kwargs in objects) if len(objects) > 1 else ()
         held_out = tuple(Variant(json_object(text, "--held-out-kwargs")) for text in self.held_out)
         if self.tasks is not None:
             if variants or held_out:
@@ -88,7 +88,7 @@ class TaskFlags:
             program = read_reward(self.reward)
         return Task(
             env_id, base, self.max_episode_steps, wrapping, variants, held_out, self.show_variant, program
-        ).checked()
+        ).validate()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,13 +119,13 @@ class EnvFlags(TaskFlags):
             UsageError: No environment is known, there is no policy, or what it names is not trusted.
         """
         from promptpo.output.policy_file import file_and_task, files_of, with_changes
-        from promptpo.run.origin import builds, changed_files, modules_of
+        from promptpo.run.origin import builds, describe_changed_files, modules_of
 
         named = self.task(self.env) if self.env is not None else None
         path, task = file_and_task(policy, named, trust=self.trust)
         if named is None and modules_of(task):
             tell(f"playing {path} {builds(task)}", error=True)
-        if told := changed_files(task, files_of(path)):
+        if told := describe_changed_files(task, files_of(path)):
             tell(told, error=True)
         if named is not None:
             return path, task
@@ -145,30 +145,30 @@ CandidateName: TypeAlias = Annotated[
 def setting_flags(*, resumed: bool = False, only: Container[str] | None = None) -> list[inspect.Parameter]:
     """The flags of a run's settings; of those that may change where one goes on, when it is `resumed`; or of some."""
     return [
-        _flag(one, resumed=resumed)
-        for one in settings_of(Config)
-        if (one.resumed or not resumed) and (only is None or one.name in only)
+        _flag(setting, resumed=resumed)
+        for setting in settings_of(Config)
+        if (setting.resumed or not resumed) and (only is None or setting.name in only)
     ]
 
 
-def _flag(one: RunSetting, *, resumed: bool) -> inspect.Parameter:
-    flags = (one.flags or f"--{one.keyword.replace('_', '-')}").split()
-    of, default = one.words or one.type, one.default
-    if one.words:
+def _flag(setting: RunSetting, *, resumed: bool) -> inspect.Parameter:
+    flags = (setting.flags or f"--{setting.keyword.replace('_', '-')}").split()
+    of, default = setting.words or setting.type, setting.default
+    if setting.words:
         of, default = of | None, None
-    elif one.negated:
+    elif setting.negated:
         default = False
     elif resumed and of is not bool:
         of, default = of | None, None
     option = typer.Option(
         *flags,
-        help=one.resumed if resumed else one.help,
-        rich_help_panel=one.group,
-        metavar=one.metavar,
-        min=one.least,
+        help=setting.resumed if resumed else setting.help,
+        rich_help_panel=setting.group,
+        metavar=setting.metavar,
+        min=setting.least,
     )
     kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(one.keyword, kind, default=default, annotation=Annotated[of, option])
+    return inspect.Parameter(setting.keyword, kind, default=default, annotation=Annotated[of, option])
 
 
 class NewSettings(dict[str, Any]):
@@ -183,11 +183,11 @@ class NewSettings(dict[str, Any]):
             UsageError: A value cannot be read.
         """
         found = {}
-        for one in settings_of(Config):
-            if one.keyword in self:
-                value = self[one.keyword]
-                value = one.read(value) if one.read is not None else value
-                found[one.name if named else one.keyword] = not value if one.negated else value
+        for setting in settings_of(Config):
+            if setting.keyword in self:
+                value = self[setting.keyword]
+                value = setting.read(value) if setting.read is not None else value
+                found[setting.name if named else setting.keyword] = not value if setting.negated else value
         return found
 
 

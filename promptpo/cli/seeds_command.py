@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from promptpo.seeds import SeedsResult
 
 
-def named_for(tracker: str, seed: int) -> str:
-    """What a tracker is called for one of several runs: a monitor file holds one run."""
+def tracker_for_seed(tracker: str, seed: int) -> str:
+    """Name a tracker for one of several runs; a monitor file holds only one run."""
     kind, _, where = tracker.partition(":")
     if kind != "monitor":
         return tracker
@@ -50,7 +50,7 @@ def finish(found: SeedsResult, showing: ShowingFlags) -> None:
 
 
 def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
-    """What `promptpo show` says of a folder of seeds.
+    """Show a folder of seeds, as `promptpo show` does.
 
     Raises:
         UsageError: A candidate is asked for, which one of its runs has.
@@ -63,11 +63,11 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
         print_json({"directory": str(directory), **found.data}, indent=2)
     else:
         summary(found)
-        tell(f"One of its runs: promptpo show {shlex.quote(str(one_of(directory)))}")
+        tell(f"One of its runs: promptpo show {shlex.quote(str(example_run(directory)))}")
 
 
-def chosen_run(directory: Path, candidate: str | None) -> Path:
-    """The run that is meant: of a folder of seeds the one whose best is best by its evidence, which is said.
+def select_run(directory: Path, candidate: str | None) -> Path:
+    """Select the run that is meant; of a folder of seeds, the one whose best policy is best, and say so.
 
     Raises:
         UsageError: A candidate of a folder is asked for, or no run of it has a policy.
@@ -91,8 +91,8 @@ def chosen_run(directory: Path, candidate: str | None) -> Path:
     return best.directory
 
 
-def one_of(directory: Path) -> Path:
-    """The run of a folder that is named where one of them is meant."""
+def example_run(directory: Path) -> Path:
+    """Name a run of the folder as an example."""
     from promptpo.seeds import begun_runs
 
     return next(iter(begun_runs(directory)), directory / "seed-0")
@@ -100,10 +100,10 @@ def one_of(directory: Path) -> Path:
 
 def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> None:
     if candidate is not None:
-        one = shlex.quote(str(one_of(directory)))
+        example = shlex.quote(str(example_run(directory)))
         raise UsageError(
             f"{directory} holds one run for each seed, each with candidates of its own; name one of them: "
-            f"promptpo {command} {one} {candidate}"
+            f"promptpo {command} {example} {candidate}"
         )
 
 

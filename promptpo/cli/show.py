@@ -1,4 +1,4 @@
-"""What ``promptpo show`` and ``promptpo evaluate`` print."""
+"""Text that ``promptpo show`` and ``promptpo evaluate`` print."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from promptpo.output.sentences import sentence
 from promptpo.output.simulated import lines_of
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.ledger import Ledger
-from promptpo.run.models import brought, in_words, writer_of
-from promptpo.run.origin import changed_files
+from promptpo.run.models import in_words, summarize_models, writer_of
+from promptpo.run.origin import describe_changed_files
 from promptpo.run.state import CandidateState
 from promptpo.telling import experiments
-from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, one_line
+from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
 from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
@@ -55,19 +55,23 @@ def _of_search(view: RunView) -> list[str]:
     config, state = view.config, view.state
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
     if state.history.experiments:
-        lines += ["", "Experiments", *(f"  {experiments.one_line(one)}" for one in state.history.experiments)]
+        lines += [
+            "",
+            "Experiments",
+            *(f"  {experiments.summary_line(experiment)}" for experiment in state.history.experiments),
+        ]
     for round_ in sorted({*view.rounds, *(ended for ended, why in state.unanswered.items() if why)}):
         lines += ["", f"Round {round_}" if round_ else "Before the first round"]
-        lines += [f"  {_line(one, view)}" for one in view.candidates if one.round == round_]
+        lines += [f"  {_line(attempt, view)}" for attempt in view.candidates if attempt.round == round_]
         lines += [f"  no answer: {reason}" for reason in state.unanswered.get(round_, {}).values()]
     lines += [""] if view.candidates else ["", "No candidate yet.", ""]
     for name, reference in view.references.items():
         lines.append(f"For comparison, {name}: return {with_error(reference)}")
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
-    models = brought(state)
-    lines += [f"  {in_words(one)}" for one in models if len(models) > 1]
+    models = summarize_models(state)
+    lines += [f"  {in_words(model)}" for model in models if len(models) > 1]
     numbers = view.best and importance_json(view.best.attempt.candidate)
-    more = changed_files(config.task, config.files), sentence("importance", numbers)
+    more = describe_changed_files(config.task, config.files), sentence("importance", numbers)
     return [*lines, *lines_of(state), *filter(None, more)]
 
 
@@ -84,15 +88,15 @@ def _of_baseline(run: BaselineRun) -> list[str]:
     seconds, agent = told.get("wall_seconds"), run.directory / BEST_AGENT
     took = "" if seconds is None else f"  Seconds: {seconds:,.1f}."
     lines += ["", f"Steps: {spent_steps(told['steps'])}.{took}"]
-    lines += filter(None, [sentence("acting", told), *_added(told)])
+    lines += filter(None, [sentence("acting", told), *_network_lines(told)])
     if agent.is_file():
         command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(told['env_id'])}"
         lines.append(f"Play it, which loads the agent: {command}")
     return lines
 
 
-def _added(result: Json) -> list[str]:
-    """What a network brought that was added to a program, or learnt from it."""
+def _network_lines(result: Json) -> list[str]:
+    """Describe a network that was added to a program, or learned from it."""
     alone, best = ((result.get(part) or {}) for part in ("program", "validation"))
     before, after = (alone.get("validation") or {}).get("mean_return"), best.get("mean_return")
     if before is None or after is None:
@@ -116,8 +120,8 @@ def overview_json(run: Path) -> dict[str, Any]:
         "run": str(run),
         "result": view.result,
         "best": view.best.id if view.best else None,
-        "models": brought(view.state),
-        "experiments": [_tried_out(one) for one in view.state.history.experiments],
+        "models": summarize_models(view.state),
+        "experiments": [_experiment_json(experiment) for experiment in view.state.history.experiments],
         "candidates": [_facts(state) for state in view.candidates],
     }
 
@@ -130,15 +134,15 @@ def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
     """
     view = read_view(run)
     if found := view.experiment(candidate):
-        return {**_tried_out(found), "source": found.source}
+        return {**_experiment_json(found), "source": found.source}
     state = view.candidate(candidate)
     return {**_facts(state), "feedback": state.attempt.feedback, "source": state.attempt.candidate.source}
 
 
-def _tried_out(one: Experiment) -> dict[str, Any]:
+def _experiment_json(experiment: Experiment) -> dict[str, Any]:
     names = ("id", "round", "episodes", "steps", "repairs")
-    said = {"report": one.report or None, "problem": one.problem or None}
-    return {**{name: getattr(one, name) for name in names}, **said}
+    said = {"report": experiment.report or None, "problem": experiment.problem or None}
+    return {**{name: getattr(experiment, name) for name in names}, **said}
 
 
 def _facts(state: CandidateState) -> dict[str, Any]:
@@ -170,11 +174,11 @@ def candidate_in_full(run: Path, candidate: str) -> str:
     """
     view = read_view(run)
     if found := view.experiment(candidate):
-        parts = [clean_line(experiments.one_line(found)), found.report, found.source]
+        parts = [clean_line(experiments.summary_line(found)), found.report, found.source]
     else:
         attempt = view.candidate(candidate).attempt
         parts = [
-            clean_line(one_line(attempt)),
+            clean_line(summary_line(attempt)),
             attempt.prose,
             attempt.feedback,
             *attempt.notes,
@@ -185,8 +189,8 @@ def candidate_in_full(run: Path, candidate: str) -> str:
     return "\n\n".join(part for part in parts if part.strip())
 
 
-def played(result: EvaluatedPolicy) -> str:
-    """What a policy did, in words."""
+def describe_evaluation(result: EvaluatedPolicy) -> str:
+    """Describe the evaluation of a policy in words."""
     evaluation, lines = result.evaluation, []
     if evaluation.outcome != "ok":
         lines.append(f"The policy {OUTCOME_WORDS[evaluation.outcome]}: {evaluation.error}")
@@ -216,7 +220,7 @@ def _line(state: CandidateState, view: RunView) -> str:
         f"{many(len(candidate.tuned), 'number', 'numbers')} tuned": candidate.tuned,
     }
     told = "; ".join(words for words, holds in extras.items() if holds)
-    return f"{one_line(state.attempt)}  [{told}]" if told else one_line(state.attempt)
+    return f"{summary_line(state.attempt)}  [{told}]" if told else summary_line(state.attempt)
 
 
 def _spent(ledger: Ledger, *, asked: bool) -> str:

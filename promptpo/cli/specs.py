@@ -9,7 +9,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson, EnvId, Output, write_output
 from promptpo.cli.document import print_json, reserve_standard_output, standard_output
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import SpecSettings, TaskFlags
 from promptpo.files import read_text
 from promptpo_sandbox.text import clean_lines
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 
-@grouped
+@expand_groups
 def spec(
     env_id: EnvId,
     making: TaskFlags,

@@ -22,7 +22,7 @@ from promptpo.cli.arguments import (
     Weaker,
 )
 from promptpo.cli.document import answer, print_json
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import EnvFlags
 from promptpo.display.saying import tell
 from promptpo.errors import NoSuchRunError, UsageError
@@ -55,7 +55,7 @@ class ServingFlags:
     ] = 0
 
 
-@grouped
+@expand_groups
 def play(
     policy: PolicyFile,
     environment: EnvFlags,
@@ -74,7 +74,7 @@ def play(
     Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
     were made here; for others that needs --trust.
     """
-    from promptpo.cli.show import played
+    from promptpo.cli.show import describe_evaluation
     from promptpo.output.film import has_screen
     from promptpo.output.play import play as watch
 
@@ -92,7 +92,7 @@ def play(
         seed=seed,
         allow_weaker_sandbox=allow_weaker_sandbox,
     )
-    answer(found.as_json(), played(found), as_json=as_json)
+    answer(found.as_json(), describe_evaluation(found), as_json=as_json)
     if found.evaluation.outcome != "ok":
         raise typer.Exit(1)
 
@@ -100,13 +100,13 @@ def play(
 def _beside(policy: Path) -> Path:
     """The GIF of a policy: beside it, unless that is in a run that was not made here."""
     from promptpo.output.runs import is_run
-    from promptpo.run.origin import made_here, place_for
+    from promptpo.run.origin import is_made_here, place_for
 
     run = policy.parent
-    return place_for(run, f"{policy.stem}.gif", None, own=not is_run(run) or made_here(run))
+    return place_for(run, f"{policy.stem}.gif", None, own=not is_run(run) or is_made_here(run))
 
 
-@grouped
+@expand_groups
 def report(
     run: RunDir,
     serving: ServingFlags,
@@ -138,7 +138,7 @@ def report(
     if serving.port:
         raise UsageError("--port is for --live.")
     from promptpo.output.report.page import write_report
-    from promptpo.run.origin import made_here, place_for
+    from promptpo.run.origin import is_made_here, place_for
     from promptpo.seeds import begun_runs, is_folder_of_seeds
 
     if is_folder_of_seeds(run):
@@ -148,7 +148,7 @@ def report(
     else:
         path = write_report(
             run,
-            out=place_for(run, "report.html", out, own=made_here(run)),
+            out=place_for(run, "report.html", out, own=is_made_here(run)),
             episode=film,
             allow_weaker_sandbox=allow_weaker_sandbox,
             trust=trust,
@@ -161,14 +161,14 @@ def report(
 
 def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     """Serve the report until Ctrl-C."""
-    from promptpo.cli.seeds_command import one_of
+    from promptpo.cli.seeds_command import example_run
     from promptpo.output.live import drawn
     from promptpo.output.serving import PageServer
     from promptpo.seeds import is_folder_of_seeds
 
     if is_folder_of_seeds(run):
         raise UsageError(
-            f"{run} holds one run for each seed; serve one of them: promptpo report {one_of(run)} --live"
+            f"{run} holds one run for each seed; serve one of them: promptpo report {example_run(run)} --live"
         )
     if not run.is_dir():
         raise NoSuchRunError(f"there is no run {run}.")

@@ -1,1 +1,1 @@
-"""What a person sees of a run that goes on: in a terminal, in a notebook's cell, as lines."""
+"""Displays of a run in progress: in a terminal, in a notebook's cell, as lines."""

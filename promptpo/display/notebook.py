@@ -1,4 +1,4 @@
-"""What a run started from Python shows: live in a terminal or in a notebook's cell, else as lines.
+"""Display of a run that Python started: live in a terminal or in a notebook's cell, else as lines.
 
 Everything goes to standard error, or to the cell: standard output belongs to the program.
 """
@@ -25,8 +25,8 @@ LINES = 12
 
 
 @contextmanager
-def shown(observer: Observer | None = None, *, always: bool = False) -> Iterator[Observer]:
-    """A display that fits where Python runs, which tells another observer too.
+def open_display(observer: Observer | None = None, *, always: bool = False) -> Iterator[Observer]:
+    """Open a display that fits where Python runs and also notifies another observer.
 
     Args:
         observer: The other one.
@@ -57,7 +57,9 @@ class Both(Observer):
 
     def __init__(self, *told: Observer) -> None:
         for hook in HOOKS:
-            setattr(self, hook, lambda *given, hook=hook: [getattr(one, hook)(*given) for one in told])
+            setattr(
+                self, hook, lambda *given, hook=hook: [getattr(observer, hook)(*given) for observer in told]
+            )
 
 
 class NotebookDisplay(PlainDisplay):
@@ -80,7 +82,7 @@ class NotebookDisplay(PlainDisplay):
         self.close()
 
     def close(self) -> None:
-        """What was going on no longer does."""
+        """Stop saying that work is in progress."""
         if not self._over.is_set():
             super().close()
             self._draw()
@@ -100,7 +102,7 @@ class NotebookDisplay(PlainDisplay):
                 self._handle.update(data, raw=True)
 
     def text(self) -> str:
-        """What the cell says."""
+        """Text of the cell."""
         left_out = len(self._lines) - LINES
         head = [f"({left_out} lines before)"] if left_out > 0 else []
         going_on = [] if self._over.is_set() or self._progress is None else self._progress.lines()

@@ -1,4 +1,4 @@
-"""What goes on in a run, in words."""
+"""Progress of a run, in words."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ class RunProgress:
         batches = self.state.tuning
         if not batches:
             return ""
-        returns = [one["best_return"] for one in batches if one["best_return"] is not None]
+        returns = [batch["best_return"] for batch in batches if batch["best_return"] is not None]
         best = f", best {number(max(returns))}" if returns else ""
-        steps = sum(sum(one["spent"].values()) for one in batches)
+        steps = sum(sum(batch["spent"].values()) for batch in batches)
         tuned = ", ".join(batches[-1].get("candidates", ())) or "numbers"
         return f"tuning {tuned}: {steps:,} steps{best}"
 
@@ -128,7 +128,7 @@ class RunProgress:
         return ", ".join(parts)
 
     def lines(self) -> list[str]:
-        """What is kept up to date below what has happened."""
+        """Lines that are kept up to date below the scrolling output."""
         rounds = self.state.config.budget.rounds
         best = f"best {self.standing}" if self.state.best else self.standing
         return [
@@ -139,5 +139,5 @@ class RunProgress:
 
 
 def _of(spent: str, limit: float | None, what: str = "") -> str:
-    """What was spent, and of how much, where there is a limit."""
+    """Say how much was spent, and of how much if there is a limit."""
     return f"{spent}{what}" if limit is None else f"{spent} of {limit:,}{what}"

@@ -13,8 +13,8 @@ COMMAND = re.compile(r"(?<=: )promptpo [^;]*$")
 """A command at the end of a line, which stays whole so that it can be copied."""
 
 
-def wrapped(text: str, width: int) -> str:
-    """A text whose long lines are broken between words; longer words, and commands to copy, stay whole."""
+def wrap(text: str, width: int) -> str:
+    """Wrap long lines between words; longer words, and commands to copy, stay whole."""
     lines = []
     for line in text.splitlines():
         if len(line) <= width:
@@ -48,5 +48,5 @@ def say(text: str, *, error: bool = False, prose: bool = False) -> None:
     # a terminal without a character is shown its number; the sentence must not end in an error
     shown = clean(text).encode(encoding, "backslashreplace").decode(encoding)
     if prose and file.isatty():
-        shown = wrapped(shown, shutil.get_terminal_size().columns)
+        shown = wrap(shown, shutil.get_terminal_size().columns)
     print(shown, file=file, flush=True)

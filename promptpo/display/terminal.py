@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: a live view on a terminal, plain lines elsewhere."""
+"""Displays in a terminal: a live view, or plain lines where there is no terminal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.display.progress import RunProgress
-from promptpo.display.saying import say, tell, wrapped
+from promptpo.display.saying import say, tell, wrap
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.output.observer import Observer
 from promptpo.output.outcome import many, outcome
 from promptpo.run.preflight import duration, final_test_in_words
 from promptpo.run.state import RunState
 from promptpo.telling.columns import MISSING
-from promptpo.telling.feedback import number, one_line
+from promptpo.telling.feedback import number, summary_line
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Result = Literal["stdout", "stderr", "brief"]
 
-LONG = 60.0
+LONG_TEST_SECONDS = 60.0
 """Seconds of steps to come that are worth a word."""
 
 LOOK_SECONDS, TELL_SECONDS = 5.0, 60.0
@@ -121,17 +121,17 @@ class PlainDisplay(Observer):
         """Say what became of each attempt and round, and when tuning begins."""
         if self._progress is not None:
             self._progress.add(event)
-            for line in self._told(event, self._progress):
+            for line in self._describe_event(event, self._progress):
                 self.line(line)
 
-    def _told(self, event: Event, progress: RunProgress) -> Iterator[str]:
-        """What an event is worth, in lines."""
+    def _describe_event(self, event: Event, progress: RunProgress) -> Iterator[str]:
+        """Describe an event in lines."""
         state, data = progress.state, event.data
         if event.kind == "attempt":
             found = state.candidate(event.key)
             if found is not None:
-                yield f"  {one_line(found.attempt)}"
-                yield from self._missed(found.attempt.diagnosis.trace)
+                yield f"  {summary_line(found.attempt)}"
+                yield from self._warn_missing(found.attempt.diagnosis.trace)
         elif event.kind == "completion" and progress.writes_reward:
             yield f"  {event.key}: answered, {data['seconds']:.0f} s"
         elif event.kind == "note":
@@ -139,15 +139,19 @@ class PlainDisplay(Observer):
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":
-            from promptpo.telling.experiments import one_line as experiment_line
+            from promptpo.telling.experiments import summary_line as experiment_line
 
-            yield f"  {experiment_line(next(one for one in state.history.experiments if one.id == event.key))}"
+            yield f"  {experiment_line(next(experiment for experiment in state.history.experiments if experiment.id == event.key))}"
         elif event.kind == "lead" and data["change"]:
             yield f"  {data['change']}"
         elif event.kind == "round":
             yield from (f"  no answer: {why}" for why in dict.fromkeys(data["unanswered"].values()))
             seconds = state.seconds_to_come if event.key != f"r{progress.round}" else 0.0
-            left = f"; about {duration(seconds)} for the steps that are left" if seconds >= LONG else ""
+            left = (
+                f"; about {duration(seconds)} for the steps that are left"
+                if seconds >= LONG_TEST_SECONDS
+                else ""
+            )
             best = "best " if state.best else ""
             yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"
             told = {"": data.get("untuned"), "another round? ": data.get("prospect")}
@@ -155,7 +159,7 @@ class PlainDisplay(Observer):
         elif event.kind == "tuning" and len(state.tuning) == 1:
             yield f"  tuning {', '.join(data.get('candidates', ())) or 'numbers'} …"
 
-    def _missed(self, trace: str) -> Iterator[str]:
+    def _warn_missing(self, trace: str) -> Iterator[str]:
         """Say once that observations held no numbers where numbers were due."""
         found = [line for line in trace.splitlines() if line.startswith(MISSING)]
         if found and not self._missing:
@@ -200,7 +204,7 @@ class LiveDisplay(PlainDisplay):
         """Print one line above the live part."""
         from rich.text import Text
 
-        self._console.print(Text(wrapped(clean_line(text), self._console.width)))
+        self._console.print(Text(wrap(clean_line(text), self._console.width)))
 
     def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
         """Say what begins and start the live part."""
@@ -210,8 +214,8 @@ class LiveDisplay(PlainDisplay):
     def _watch(self) -> None:
         """The live part tells what goes on."""
 
-    def _told(self, event: Event, progress: RunProgress) -> Iterator[str]:
-        return iter(()) if event.kind == "tuning" else super()._told(event, progress)
+    def _describe_event(self, event: Event, progress: RunProgress) -> Iterator[str]:
+        return iter(()) if event.kind == "tuning" else super()._describe_event(event, progress)
 
     def finished(self, run: RunResult) -> None:
         """Replace the live part by the result."""
@@ -228,7 +232,7 @@ class LiveDisplay(PlainDisplay):
 
 
 def live_part(progress: RunProgress, console: Console) -> RenderableType:
-    """What is kept up to date below the scrolling lines: none is longer than the terminal, ASCII where it knows no more."""
+    """Render the lines kept below the scrolling ones: none wider than the terminal, in ASCII where it has no more."""
     from rich.console import Group
     from rich.spinner import Spinner
     from rich.text import Text

@@ -21,9 +21,9 @@ from gymnasium import error
 from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs.closing import close_safely
-from promptpo.envs.contract import blaming, first_line, raised
+from promptpo.envs.contract import blaming, first_line, first_line_of
 from promptpo.envs.extras import PACKAGES, Extra, extra_for, meant, of_meta_world
-from promptpo.envs.foreign import CALLED, adapted, builder_of, gym_spec, seeded_globals, without_notices
+from promptpo.envs.foreign import CALLED, adapt, builder_of, gym_spec, seed_globals, without_notices
 from promptpo.envs.spaces import check_spaces, with_standard_spaces
 from promptpo.envs.task import OBJECTS
 from promptpo.errors import (
@@ -82,16 +82,16 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
         from promptpo.envs.family import make_family
 
         return make_family(task, lambda single: make_env(single, render_mode=render_mode))
-    env = _built(task, render_mode)
+    env = _build(task, render_mode)
     close_safely(env, task.name)
     try:
-        with _one_sentence(task):
+        with _explain_errors(task):
             if type(env.unwrapped).__module__ == BIPEDAL_WALKER:
                 from promptpo.envs.repeat import FreshWorld
 
                 env = FreshWorld(env)
             for wrapping in task.wrappers:
-                env = _wrapped(env, wrapping)
+                env = _wrap(env, wrapping)
             env = with_standard_spaces(env)
             check_spaces(env, task.name)
     except PromptPOError:
@@ -111,32 +111,32 @@ def adopt(entry: EnvSpec) -> None:
     gymnasium.registry.setdefault(entry.id, entry)
 
 
-def _built(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
+def _build(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
     if of_meta_world(task.env_id):
         from promptpo.envs import meta_world
 
         meta_world_task = meta_world.task_name(task.env_id, task.env_kwargs)
         if meta_world_task is not None:
             _import_package(PACKAGES[0], task.env_id)
-            with _one_sentence(task):
+            with _explain_errors(task):
                 return meta_world.make(meta_world_task, task, render_mode)
-    with seeded_globals(0):  # what draws when it is built or imported is to be the same in every process
-        return _made(task, _found(task.env_id), render_mode)
+    with seed_globals(0):  # what draws when it is built or imported is to be the same in every process
+        return _make(task, _resolve(task.env_id), render_mode)
 
 
-def _made(task: Task, env_id: str | EnvSpec, render_mode: str | None) -> gymnasium.Env[Any, Any]:
+def _make(task: Task, env_id: str | EnvSpec, render_mode: str | None) -> gymnasium.Env[Any, Any]:
     kwargs: dict[str, Any] = dict(task.env_kwargs)
     if render_mode is not None:
         kwargs["render_mode"] = render_mode
-    with _one_sentence(task):
+    with _explain_errors(task):
         env = gymnasium.make(
             env_id, max_episode_steps=task.max_episode_steps, disable_env_checker=True, **kwargs
         )
-        return adapted(env)
+        return adapt(env)
 
 
 @contextlib.contextmanager
-def _one_sentence(task: Task) -> Iterator[None]:
+def _explain_errors(task: Task) -> Iterator[None]:
     """Turn whatever comes out of an environment's constructor into one of our errors."""
     with blaming(f"building the environment {task.name}"):
         try:
@@ -145,8 +145,8 @@ def _one_sentence(task: Task) -> Iterator[None]:
             raise _missing(task, fault) from fault
 
 
-def _found(env_id: str) -> str | EnvSpec:
-    """What Gymnasium makes the environment of: the id under which it knows it, or a class or function."""
+def _resolve(env_id: str) -> str | EnvSpec:
+    """Resolve what Gymnasium makes the environment of: a registered id, a class or a function."""
     module, _, name = env_id.rpartition(":")
     if not name:
         raise UsageError("the environment's id is empty; name one as Gymnasium writes it: CartPole-v1.")
@@ -165,7 +165,7 @@ def _found(env_id: str) -> str | EnvSpec:
         if name not in gymnasium.registry:
             bring(name)
     if name not in gymnasium.registry:
-        raise UnknownEnvironmentError(_unknown(name))
+        raise UnknownEnvironmentError(_explain_unknown(name))
     return name
 
 
@@ -187,14 +187,17 @@ def _register_by_call(loaded: ModuleType, asked: str) -> None:
             REGISTERS.fullmatch(name)
             and inspect.isfunction(function)
             and function.__module__.partition(".")[0] == package
-            and all(one.default is not one.empty for one in inspect.signature(function).parameters.values())
+            and all(
+                parameter.default is not parameter.empty
+                for parameter in inspect.signature(function).parameters.values()
+            )
         ):
             with blaming(f"{asked}: {package}.{name}()", UsageError):
                 function()
 
 
-def _wrapped(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any, Any]:
-    """The environment in a wrapper.
+def _wrap(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any, Any]:
+    """Put a wrapper around the environment.
 
     Raises:
         UsageError: There is no such wrapper, it failed, or gave no environment.
@@ -240,10 +243,14 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
     if value is not None:
         return value
     kind = gymnasium.Wrapper if what == "wrapper" else gymnasium.Env
-    known = [key for key, one in vars(loaded).items() if isinstance(one, type) and issubclass(one, kind)]
+    known = [
+        key for key, value in vars(loaded).items() if isinstance(value, type) and issubclass(value, kind)
+    ]
     if what == "environment":
         made_by = {i: spec.entry_point for i, spec in gymnasium.registry.items()}
-        modules = {i: str(getattr(one, "__module__", one)).partition(":")[0] for i, one in made_by.items()}
+        modules = {
+            i: str(getattr(value, "__module__", value)).partition(":")[0] for i, value in made_by.items()
+        }
         known += [i for i, module in modules.items() if module == loaded.__name__]
     hint = meant(name, known, f"it has {', '.join(known) or 'none'}.")
     raise UnknownEnvironmentError(f"{asked}: there is no {what} {name} there; {hint}")
@@ -277,7 +284,7 @@ def _import_users_module(module: str, asked: str) -> ModuleType:
             sys.path.append(here)  # last, so that nothing in it can shadow an installed package
         return importlib.import_module(module)
     except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
-        why = f"importing {module} {raised(fault)}."
+        why = f"importing {module} {first_line_of(fault)}."
         if module.endswith(".py"):
             if not Path(module).is_file():
                 why = (
@@ -298,7 +305,7 @@ def _import_file(path: Path) -> ModuleType:
     another of its name, has a name that no other module has.
     """
     path = path.resolve(strict=True)
-    root = next(one for one in path.parents if not (one / "__init__.py").is_file())
+    root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())
     if root != path.parent:
         if str(root) not in sys.path:
             sys.path.append(str(root))
@@ -354,7 +361,7 @@ def _missing(task: Task, fault: Exception) -> MissingExtraError:
     )
 
 
-def _unknown(name: str) -> str:
+def _explain_unknown(name: str) -> str:
     """One sentence about an unknown id, with the nearest names."""
     if name.startswith(OBJECTS):
         return (

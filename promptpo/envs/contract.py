@@ -1,4 +1,4 @@
-"""What an environment's methods must return, and in which time; and the sentence for one that does not."""
+"""The contract of an environment's methods, with time limits; and the sentence for an environment that breaks it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-LONGEST = 80
+MAX_SHOWN_CHARACTERS = 80
 """Characters of a wrong value that a sentence shows."""
 
 ONE_AGENT = (
@@ -59,16 +59,16 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         """
         with blaming(f"the environment {self._name}"):
             result = self.env.step(self._as_sampled(action))
-        return self.checked_step(result)
+        return self.check_step(result)
 
     def reset(self, **how: Any) -> Any:
         """Reset, and look at what came; raises as `step` does."""
         with blaming(f"the environment {self._name}"):
             result = self.env.reset(**how)
-        return self.checked_reset(result)
+        return self.check_reset(result)
 
-    def checked_step(self, result: Any) -> Any:
-        """What ``step`` returned, as Gymnasium wants it; cheap enough for every step."""
+    def check_step(self, result: Any) -> Any:
+        """Check the result of ``step`` and return it as Gymnasium wants it; cheap enough for every step."""
         if type(result) is not tuple or len(result) != 5:  # noqa: PLR2004 - Gymnasium's own
             raise self._fault(
                 "step", _sort(result), "return (observation, reward, terminated, truncated, info)"
@@ -76,14 +76,16 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         if type(result[1]) not in _NUMBERS:
             result = (result[0], self._one_number(result[1]), *result[2:])
         if not isinstance(result[4], dict):
-            raise self._fault("step", f"{_shown(result[4])} as the info", "return a dict, empty if need be")
+            raise self._fault(
+                "step", f"{_abbreviate(result[4])} as the info", "return a dict, empty if need be"
+            )
         observation = result[0]
         if getattr(observation, "shape", None) != self._shape or observation is None:
             return (self._observation("step", observation), *result[1:])
         return result
 
-    def checked_reset(self, result: Any) -> Any:
-        """What ``reset`` returned, as Gymnasium wants it."""
+    def check_reset(self, result: Any) -> Any:
+        """Check the result of ``reset`` and return it as Gymnasium wants it."""
         if type(result) is not tuple or len(result) != 2:  # noqa: PLR2004 - Gymnasium's own
             raise self._fault("reset", _sort(result), "return (observation, info)")
         return self._observation("reset", result[0]), result[1]
@@ -106,16 +108,18 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 raise TypeError
             number = float(np.asarray(reward).item())
         except (TypeError, ValueError):
-            raise self._fault("step", f"{_shown(reward)} as the reward", self._one_reward(reward)) from None
+            raise self._fault(
+                "step", f"{_abbreviate(reward)} as the reward", self._advise_on_reward(reward)
+            ) from None
         if np.ndim(reward):
             note_once(
                 f"reward of {self._name}",
-                f"step of the environment {self._name} returns {_shown(reward)} as the reward; its one number is taken.",
+                f"step of the environment {self._name} returns {_abbreviate(reward)} as the reward; its one number is taken.",
             )
         return number
 
-    def _one_reward(self, reward: Any) -> str:
-        """What to do about a reward that is no number: of several, the way to one."""
+    def _advise_on_reward(self, reward: Any) -> str:
+        """Say what to do about a reward that is no number; of several, how to combine them."""
         several = len(reward) if isinstance(reward, list | tuple | np.ndarray) and np.ndim(reward) == 1 else 0
         base = self.env.unwrapped
         if isinstance(reward, dict) or (several and isinstance(base.action_space, spaces.Tuple)):
@@ -144,7 +148,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             came = (
                 f"an observation of shape {array.shape}"
                 if array.dtype.kind in "biuf"
-                else _shown(observation)
+                else _abbreviate(observation)
             )
             wants = f"return numbers of shape {self._shape}, as its observation_space says, or correct that"
             raise self._fault(method, came, wants)
@@ -172,11 +176,11 @@ def blaming(what: str, error: type[PromptPOError] = EnvironmentFaultError) -> It
     except PromptPOError:
         raise
     except (Exception, SystemExit) as fault:  # foreign code: anything can come out of it
-        raise error(f"{what} {raised(fault)}{place_of(fault)}") from fault
+        raise error(f"{what} {first_line_of(fault)}{place_of(fault)}") from fault
 
 
-def raised(fault: BaseException) -> str:
-    """What was raised, in the first line of its own words."""
+def first_line_of(fault: BaseException) -> str:
+    """Return the first line of an exception's message, with its type."""
     return f"raised {type(fault).__name__}: {first_line(fault)}"
 
 
@@ -188,13 +192,17 @@ def first_line(fault: BaseException) -> str:
 def _sort(result: Any) -> str:
     if isinstance(result, tuple):
         return f"{len(result)} value{'' if len(result) == 1 else 's'}"
-    return _shown(result)
+    return _abbreviate(result)
 
 
-def _shown(value: Any) -> str:
+def _abbreviate(value: Any) -> str:
     """A value, or its kind where it is long."""
     text = " ".join(repr(value).split())
-    return text if len(text) <= LONGEST else f"{type(value).__name__} {text[:LONGEST]}…"
+    return (
+        text
+        if len(text) <= MAX_SHOWN_CHARACTERS
+        else f"{type(value).__name__} {text[:MAX_SHOWN_CHARACTERS]}…"
+    )
 
 
 def _place(env: gymnasium.Env[Any, Any], method: str) -> str:

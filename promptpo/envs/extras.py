@@ -62,12 +62,14 @@ def extra_for(env_id: str) -> Extra | None:
 
 def meant(name: str, known: Iterable[str], otherwise: str) -> str:
     """The nearest of some names as a question, or what else is said of a name that nobody knows."""
-    by_lower = {one.lower(): one for one in known}
-    near = [by_lower[one] for one in difflib.get_close_matches(name.lower(), list(by_lower), 3, cutoff=0.55)]
+    by_lower = {env_id.lower(): env_id for env_id in known}
+    near = [
+        by_lower[match] for match in difflib.get_close_matches(name.lower(), list(by_lower), 3, cutoff=0.55)
+    ]
     return f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else otherwise
 
 
-def installed(packages: Iterable[str]) -> dict[str, str]:
+def installed_versions(packages: Iterable[str]) -> dict[str, str]:
     """The versions of those of these packages that are installed."""
     return {package: version for package in packages if (version := _version(package)) is not None}
 

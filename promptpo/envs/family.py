@@ -51,7 +51,7 @@ class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
             _SIBLINGS[env.unwrapped] = weakref.ref(self)
         return self._envs[index]
 
-    def everyone(self) -> tuple[AnyEnv, ...]:
+    def all_members(self) -> tuple[AnyEnv, ...]:
         """The environments of all variants, those held out included, in the order of `Task.playable`."""
         return tuple(self._variant(index) for index in range(len(self._tasks)))
 
@@ -61,7 +61,7 @@ class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
         Raises:
             UsageError: There are none; the sentence names the first difference.
         """
-        first, *others = self.everyone()
+        first, *others = self.all_members()
         names = [variant.name for variant in self.task.playable]
         space = first.observation_space
         for env, name in zip(others, names[1:], strict=True):
@@ -69,12 +69,12 @@ class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
                 ("observe", space, env.observation_space),
                 ("act", first.action_space, env.action_space),
             ):
-                if united(mine, theirs) is None or (role == "act" and mine != theirs):
+                if union_of(mine, theirs) is None or (role == "act" and mine != theirs):
                     raise UsageError(
                         f"one policy cannot play all variants of {self.task.env_id}: {names[0]} and {name} {role} in "
                         f"different spaces, {mine} and {theirs}; leave one out, or make them equal with a wrapper."
                     )
-            space = united(space, env.observation_space) or space
+            space = union_of(space, env.observation_space) or space
         self.observation_space = space
 
     def reset(
@@ -122,7 +122,7 @@ def make_family(task: Task, build: Callable[[Task], AnyEnv]) -> AnyEnv:
     Raises:
         UsageError: One policy cannot play all variants.
     """
-    task.checked()
+    task.validate()
     family = Family(task, build)
     try:
         key = (repr(task), type(family.unwrapped))  # a class that a notebook defines anew is another one
@@ -153,7 +153,8 @@ def longest(env: AnyEnv) -> int | None:
     """The time limit of an environment in steps, of a family's the longest; None where one has none."""
     family = family_of(env)
     limits = [
-        one.spec.max_episode_steps if one.spec else None for one in (family.everyone() if family else [env])
+        member.spec.max_episode_steps if member.spec else None
+        for member in (family.all_members() if family else [env])
     ]
     return None if None in limits else max(filter(None, limits))
 
@@ -161,7 +162,7 @@ def longest(env: AnyEnv) -> int | None:
 def differing(env: AnyEnv) -> frozenset[str]:
     """Attributes of an unwrapped environment whose values differ among the variants of its family."""
     family = _SIBLINGS[env]() if env in _SIBLINGS else None
-    first, *others = [vars(each.unwrapped) for each in family.everyone()] if family else [{}]
+    first, *others = [vars(each.unwrapped) for each in family.all_members()] if family else [{}]
     return frozenset(
         name
         for state in others
@@ -180,7 +181,7 @@ def _same(a: Any, b: Any) -> bool:
         return False
 
 
-def united(a: AnySpace, b: AnySpace) -> AnySpace | None:
+def union_of(a: AnySpace, b: AnySpace) -> AnySpace | None:
     """A space that holds the values of both; None where their values differ in kind or shape.
 
     Bounds of boxes may differ, since a policy sees values and not bounds.
@@ -200,9 +201,9 @@ def united(a: AnySpace, b: AnySpace) -> AnySpace | None:
             start = np.minimum(low, least)
             return spaces.MultiDiscrete(np.maximum(high, most) + 1 - start, start=start)
         case spaces.Dict(), spaces.Dict() if a.keys() == b.keys():
-            inner = {key: united(item, b[key]) for key, item in a.items()}
+            inner = {key: union_of(item, b[key]) for key, item in a.items()}
             return None if None in inner.values() else spaces.Dict(inner)  # type: ignore[arg-type] # none is None
         case spaces.Tuple(), spaces.Tuple() if len(a) == len(b):
-            parts = [united(x, y) for x, y in zip(a, b, strict=True)]
+            parts = [union_of(x, y) for x, y in zip(a, b, strict=True)]
             return None if None in parts else spaces.Tuple(parts)  # type: ignore[arg-type] # none is None
     return None

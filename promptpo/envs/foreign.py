@@ -50,7 +50,7 @@ def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[...,
     if not callable(made_by):
         raise UsageError(f"{name} is {made_by!r}, which builds no environment; name a class or a function.")
     environment = isinstance(made_by, type) and all(
-        callable(getattr(made_by, one, None)) for one in ("reset", "step")
+        callable(getattr(made_by, method, None)) for method in ("reset", "step")
     )
     if not (called or environment):
         kind = "a class without reset and step" if isinstance(made_by, type) else "a function"
@@ -84,22 +84,22 @@ def as_gymnasium(env: Any, name: str) -> AnyEnv:
             f"{name} is a vector environment; a policy acts in one environment, and many run at a time by "
             "themselves: name what it is made of."
         )
-    if not all(hasattr(env, one) for one in ("reset", "step", "action_space", "observation_space")):
+    if not all(hasattr(env, name) for name in ("reset", "step", "action_space", "observation_space")):
         raise UsageError(
             f"{name} is or gives a {type(env).__name__}, which is no gymnasium.Env; inherit from it, or write a function that "
             "wraps it into one (shimmy has layers for dm_control, OpenSpiel and others)."
         )
-    for one in {id(one): one for one in (env, getattr(env, "unwrapped", env))}.values():
-        kind = type(one)
+    for layer in {id(layer): layer for layer in (env, getattr(env, "unwrapped", env))}.values():
+        kind = type(layer)
         body = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
         # it stays what its author wrote, attributes, source and documentation, and Gymnasium takes it
-        one.__class__ = type(kind.__name__, (kind, gymnasium.Env), body)
+        layer.__class__ = type(kind.__name__, (kind, gymnasium.Env), body)
     adapted: AnyEnv = env
     return adapted
 
 
 @contextlib.contextmanager
-def seeded_globals(seed: int) -> Iterator[None]:
+def seed_globals(seed: int) -> Iterator[None]:
     """Have the process's global generators begin with a seed, and put them back."""
     numpys: Any = np.random
     outer, bits = random.getstate(), numpys.get_bit_generator()
@@ -132,8 +132,8 @@ def without_notices() -> None:
         notices.notices.clear()
 
 
-def adapted(env: AnyEnv) -> AnyEnv:
-    """The environment, called in the way that its author's ``reset`` and ``step`` have; wrappers stay around that."""
+def adapt(env: AnyEnv) -> AnyEnv:
+    """Call the environment the way its author's ``reset`` and ``step`` expect; wrappers stay around that."""
     outer, base = None, env
     while isinstance(base, gymnasium.Wrapper):
         outer, base = base, base.env
@@ -161,10 +161,10 @@ class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
         super().__init__(env)
         taken = inspect.signature(env.reset).parameters.values()
-        every = any(one.kind is one.VAR_KEYWORD for one in taken)
-        names = {one.name for one in taken if one.kind is not one.POSITIONAL_ONLY}
-        self._takes = [one for one in ("seed", "options") if every or one in names]
-        self._seed_method = None if "seed" in self._takes else _own_seed(env)
+        every = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken)
+        names = {parameter.name for parameter in taken if parameter.kind is not parameter.POSITIONAL_ONLY}
+        self._takes = [keyword for keyword in ("seed", "options") if every or keyword in names]
+        self._seed_method = None if "seed" in self._takes else _find_seed_method(env)
         self._generators = Generators(env)
         with contextlib.suppress(AttributeError):  # spaces that are not there are told of later
             self.observation_space = standard_space(env.observation_space)
@@ -178,7 +178,7 @@ class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 self._generators.seed(seed)
                 if self._seed_method is not None:
                     self._seed_method(seed)
-            result = self.env.reset(**{one: given[one] for one in self._takes})
+            result = self.env.reset(**{keyword: given[keyword] for keyword in self._takes})
         if isinstance(result, tuple) and not (
             isinstance(self.observation_space, spaces.Tuple) and self.observation_space.contains(result)
         ):
@@ -196,8 +196,8 @@ class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return result
 
 
-def _own_seed(env: Any) -> Callable[[int], Any] | None:
-    """The method ``seed`` of an environment, where its author wrote one."""
+def _find_seed_method(env: Any) -> Callable[[int], Any] | None:
+    """Find the method ``seed`` of an environment, if its author wrote one."""
     method = getattr(env.unwrapped, "seed", None)
     module = getattr(method, "__module__", None) or ""
     return method if callable(method) and module.partition(".")[0] not in {"gym", "gymnasium"} else None
@@ -205,7 +205,7 @@ def _own_seed(env: Any) -> Callable[[int], Any] | None:
 
 def standard_space(space: Any) -> Any:
     """A space of Gym as Gymnasium's; any other as it is."""
-    kinds = {one.__name__ for one in type(space).__mro__ if one.__module__.partition(".")[0] == "gym"}
+    kinds = {base.__name__ for base in type(space).__mro__ if base.__module__.partition(".")[0] == "gym"}
     if "Box" in kinds:
         return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
     if "Discrete" in kinds:
@@ -215,5 +215,5 @@ def standard_space(space: Any) -> Any:
     if "MultiBinary" in kinds:
         return spaces.MultiBinary(space.n)
     if "Dict" in kinds:
-        return spaces.Dict({key: standard_space(one) for key, one in space.spaces.items()})
-    return spaces.Tuple([standard_space(one) for one in space.spaces]) if "Tuple" in kinds else space
+        return spaces.Dict({key: standard_space(part) for key, part in space.spaces.items()})
+    return spaces.Tuple([standard_space(part) for part in space.spaces]) if "Tuple" in kinds else space

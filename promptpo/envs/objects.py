@@ -43,18 +43,18 @@ def task_of(
         if isinstance(several, str | Mapping) or not isinstance(several, Iterable):
             raise UsageError(f"{name} must be a list, not {several!r}.")
     return Task(
-        named(env),
+        register_object(env),
         env_kwargs or {},
         max_episode_steps,
         tuple(_wrapping(wrapper) for wrapper in wrappers),
         tuple(_variant(variant) for variant in variants),
         tuple(_variant(variant) for variant in held_out),
         show_variant,
-    ).checked()
+    ).validate()
 
 
-def named(env: EnvLike) -> str:
-    """A name by which the environment can be built in other processes.
+def register_object(env: EnvLike) -> str:
+    """Return a name by which other processes can build the environment.
 
     What a module has is named ``module:Class``. Anything else is registered with Gymnasium in this process under an
     id of its own, and travels to the workers by value.
@@ -71,12 +71,12 @@ def named(env: EnvLike) -> str:
     if not callable(env):
         env = as_gymnasium(env, f"what was given as the environment, {env!r},")
         name = type(env.unwrapped).__name__
-        entry: Callable[..., Any] = _Copies(_pickled(env, name), name)
+        entry: Callable[..., Any] = _Copies(_pickle(env, name), name)
     else:
         name = getattr(env, "__name__", type(env).__name__).strip("<>")
         entry = builder_of(env, name)
     spec = EnvSpec(f"{OBJECTS}{name}-v0", entry_point=entry)
-    _pickled(spec, name)
+    _pickle(spec, name)
     gymnasium.registry[spec.id] = spec
     return spec.id
 
@@ -87,7 +87,7 @@ def same_environment(task: Task, env: EnvLike) -> None:
     Raises:
         UsageError: The run has another.
     """
-    name = named(env)
+    name = register_object(env)
     if name != task.env_id:
         raise UsageError(
             f"the run is about {task.env_id}, not {name}; give the environment that it began with."
@@ -113,7 +113,7 @@ class _Copies:
         return env
 
 
-def _pickled(value: Any, name: str) -> bytes:
+def _pickle(value: Any, name: str) -> bytes:
     import cloudpickle
 
     try:

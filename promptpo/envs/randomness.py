@@ -47,91 +47,96 @@ class Generators:
         modules = _modules_of(kind)
         texts = [_text_of(module) for module in modules]
         names: list[Any] = [
-            vars(one) for one in (*(sys.modules[module] for module in modules), *kind.__mro__)
+            vars(owner) for owner in (*(sys.modules[module] for module in modules), *kind.__mro__)
         ]
-        held = {id(one): one for space in names for one in space.values() if isinstance(one, KINDS)}
+        held = {
+            id(generator): generator
+            for space in names
+            for generator in space.values()
+            if isinstance(generator, KINDS)
+        }
         pythons = any(PYTHONS.search(text) or not text for text in texts)
         self._samples = any(map(SAMPLES.search, texts))
         self._shared: list[Any] = [*([random] if pythons else []), *held.values()]
-        self._states = [_state_of(one) for one in self._shared]
+        self._states = [_state_of(generator) for generator in self._shared]
         self._numpys: Any = np.random.MT19937(0)
         self._outer: list[Any] = []
 
     def seed(self, seed: int) -> None:
         """Seed all of them; call it inside ``with``."""
-        for one in (NUMPYS, *self._shared, *_kept(self._env.unwrapped)):
-            _seed(one, seed)
+        for generator in (NUMPYS, *self._shared, *_held_generators(self._env.unwrapped)):
+            _seed(generator, seed)
         base: Any = self._env.unwrapped
         base._np_random = _seeding_of(type(base)).np_random(seed)[0]  # noqa: SLF001 - Gymnasium's; reset may forget it
         for space in (base.observation_space, base.action_space) if self._samples else ():
             space.seed(seed)
 
     def __enter__(self) -> None:
-        self._outer = [_state_of(one) for one in self._shared]
+        self._outer = [_state_of(generator) for generator in self._shared]
         self._numpys_outer = NUMPYS.get_bit_generator()
         NUMPYS.set_bit_generator(self._numpys)
-        for one, state in zip(self._shared, self._states, strict=True):
-            _restore(one, state)
+        for generator, state in zip(self._shared, self._states, strict=True):
+            _restore(generator, state)
 
     def __exit__(self, *_: object) -> None:
         NUMPYS.set_bit_generator(self._numpys_outer)
-        self._states = [_state_of(one) for one in self._shared]
-        for one, state in zip(self._shared, self._outer, strict=True):
-            _restore(one, state)
+        self._states = [_state_of(generator) for generator in self._shared]
+        for generator, state in zip(self._shared, self._outer, strict=True):
+            _restore(generator, state)
 
 
-def own_classes(kind: type[Any]) -> list[type[Any]]:
+def author_classes(kind: type[Any]) -> list[type[Any]]:
     """The classes of an environment that are its author's."""
-    return [one for one in kind.__mro__ if one.__module__.partition(".")[0] not in GENERAL]
+    return [base for base in kind.__mro__ if base.__module__.partition(".")[0] not in GENERAL]
 
 
 KINDS = (random.Random, np.random.Generator, np.random.RandomState)
 
 
-def _state_of(one: Any) -> Any:
-    if isinstance(one, np.random.Generator):
-        return one.bit_generator.state
-    return one.getstate() if hasattr(one, "getstate") else one.get_state()
+def _state_of(generator: Any) -> Any:
+    if isinstance(generator, np.random.Generator):
+        return generator.bit_generator.state
+    return generator.getstate() if hasattr(generator, "getstate") else generator.get_state()
 
 
-def _restore(one: Any, state: Any) -> None:
-    if isinstance(one, np.random.Generator):
-        one.bit_generator.state = state
-    elif hasattr(one, "setstate"):
-        one.setstate(state)
+def _restore(generator: Any, state: Any) -> None:
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state
+    elif hasattr(generator, "setstate"):
+        generator.setstate(state)
     else:
-        one.set_state(state)
+        generator.set_state(state)
 
 
-def _seed(one: Any, seed: int) -> None:
-    if isinstance(one, np.random.Generator):
-        bits: Any = type(one.bit_generator)
-        one.bit_generator.state = bits(seed).state
+def _seed(generator: Any, seed: int) -> None:
+    if isinstance(generator, np.random.Generator):
+        bits: Any = type(generator.bit_generator)
+        generator.bit_generator.state = bits(seed).state
     else:
-        one.seed(seed % BELOW)
+        generator.seed(seed % BELOW)
 
 
-def _kept(base: Any) -> Iterator[Any]:
+def _held_generators(base: Any) -> Iterator[Any]:
     """Generators among an environment's attributes, and among those of objects of its own package that it holds."""
     package = type(base).__module__.partition(".")[0]
     values = list(vars(base).values())
-    for one in tuple(values):
-        if type(one).__module__.partition(".")[0] == package and hasattr(one, "__dict__"):
-            values += vars(one).values()
-    return (one for one in values if isinstance(one, KINDS))
+    for value in tuple(values):
+        if type(value).__module__.partition(".")[0] == package and hasattr(value, "__dict__"):
+            values += vars(value).values()
+    return (value for value in values if isinstance(value, KINDS))
 
 
 def _seeding_of(kind: type[Any]) -> Any:
     """The module of Gym or Gymnasium that makes the generators of a class."""
-    bases = (one for one in kind.__mro__ if one.__name__ == "Env")
-    roots = (one.__module__.partition(".")[0] for one in bases)
+    bases = (base for base in kind.__mro__ if base.__name__ == "Env")
+    roots = (base.__module__.partition(".")[0] for base in bases)
     return next(filter(None, (sys.modules.get(f"{root}.utils.seeding") for root in roots)))
 
 
 @cache
 def _modules_of(kind: type[Any]) -> Sequence[str]:
     """The loaded modules that an environment's classes belong to, and those of their packages and beside them."""
-    own = [one.__module__ for one in own_classes(kind)]
+    own = [base.__module__ for base in author_classes(kind)]
     roots = {name.partition(".")[0] for name in own} - {"__main__"}
     folders = {
         Path(file).parent for name in own if (file := getattr(sys.modules.get(name), "__file__", None))

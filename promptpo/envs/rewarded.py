@@ -25,8 +25,8 @@ WHOLE_TRAINING = 100 * 24 * 3600
 
 
 @cache
-def _asked(source: str, *, allow_weaker: bool) -> tuple[AskedReward, Iterator[int]]:
-    """Whom all environments of this process ask that use one program, in one sandbox, and a number for each of them."""
+def _shared_program(source: str, *, allow_weaker: bool) -> tuple[AskedReward, Iterator[int]]:
+    """Return the process's shared guest for a reward program, with a counter of its users."""
     box = Sandbox(Limits(cpu_seconds=WHOLE_TRAINING), allow_weaker=allow_weaker, core=-1)
     atexit.register(box.close)
     return box.rewarding(source), itertools.count(1)
@@ -60,7 +60,7 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         from promptpo_sandbox.rewards import RewardedEpisode
 
         try:
-            asked, numbers = _asked(self._reward.source, allow_weaker=self._allow_weaker)
+            asked, numbers = _shared_program(self._reward.source, allow_weaker=self._allow_weaker)
         except RewardFailedError as error:
             raise RewardFaultError(reward_fault(error, self._reward)) from error
         except SandboxError as error:
@@ -94,7 +94,7 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 if scored.success is not None:
                     info["is_success"] = scored.success
         except RewardFailedError as error:
-            _asked.cache_clear()  # its process may be gone
+            _shared_program.cache_clear()  # its process may be gone
             raise RewardFaultError(reward_fault(error, self._reward)) from error
         return observation, earned, terminated, truncated, info
 

@@ -35,14 +35,14 @@ def leaves(
 
 
 def at(value: Any, path: Iterable[Any]) -> Any:
-    """What is inside a value of a space, at these keys and indices."""
+    """Return the value at a path of keys and indices inside a value of a space."""
     for key in path:
         value = value[key]
     return value
 
 
 def form_of(space: AnySpace) -> str:
-    """What a value of a space looks like in Python."""
+    """Describe the Python form of a space's values."""
     match space:
         case spaces.Box():
             return f"np.ndarray, shape {space.shape}, {space.dtype}"
@@ -107,12 +107,12 @@ def equal(a: Any, b: Any) -> bool:
         return isinstance(b, dict) and a.keys() == b.keys() and all(equal(a[key], b[key]) for key in a)
     if isinstance(a, tuple):
         return isinstance(b, tuple) and len(a) == len(b) and all(map(equal, a, b))
-    floats = all(isinstance(one, np.ndarray) and one.dtype.kind == "f" for one in (a, b))
+    floats = all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in (a, b))
     return bool(np.array_equal(a, b, equal_nan=floats))
 
 
-def recorded(space: AnySpace) -> dict[str, Any]:
-    """What an exported file needs to know of an action space, as a JSON value; arrays of any kind are a box."""
+def space_as_json(space: AnySpace) -> dict[str, Any]:
+    """Describe an action space for an exported file, as a JSON value; arrays of any kind become a box."""
     if isinstance(space, spaces.Discrete):
         return {"kind": "discrete", "n": int(space.n), "start": int(space.start)}
     low, high = ends(space)

@@ -1,4 +1,4 @@
-"""What is to be solved."""
+"""The task of a run: environment, arguments, wrappers, variants and reward."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class RewardProgram:
         return len(re.findall(r"\benv_reward\b", self.source)) > 1  # once as an argument
 
 
-def placed(name: str) -> str:
+def with_absolute_path(name: str) -> str:
     """A name with the absolute path of its file, where it is in one."""
     module, _, attribute = name.rpartition(":")
     return f"{Path(module).expanduser().resolve()}:{attribute}" if module.endswith(".py") else name
@@ -202,8 +202,8 @@ class Task:
         """The tasks of all variants, in the order of `playable`."""
         return (self.single(variant) for variant in self.playable)
 
-    def checked(self) -> Task:
-        """The same, where its parts fit each other, with files by their absolute paths: they mean the same everywhere.
+    def validate(self) -> Task:
+        """Check that the parts fit each other; return the task with absolute paths, which mean the same everywhere.
 
         Raises:
             UsageError: A variant is named twice, is trained and held out, or has no number to be shown.
@@ -228,8 +228,14 @@ class Task:
             )
         return replace(
             self,
-            env_id=placed(self.env_id),
-            wrappers=tuple(replace(one, name=placed(one.name)) for one in self.wrappers),
-            variants=tuple(replace(one, env_id=placed(one.env_id)) for one in self.variants),
-            held_out=tuple(replace(one, env_id=placed(one.env_id)) for one in self.held_out),
+            env_id=with_absolute_path(self.env_id),
+            wrappers=tuple(
+                replace(wrapper, name=with_absolute_path(wrapper.name)) for wrapper in self.wrappers
+            ),
+            variants=tuple(
+                replace(variant, env_id=with_absolute_path(variant.env_id)) for variant in self.variants
+            ),
+            held_out=tuple(
+                replace(variant, env_id=with_absolute_path(variant.env_id)) for variant in self.held_out
+            ),
         )

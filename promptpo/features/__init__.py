@@ -1,4 +1,4 @@
-"""What a run asks for beside asking, measuring, tuning and judging; nothing else of it is imported."""
+"""Features of a run beyond asking, evaluating, tuning and selecting; each is imported only if it is on."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from promptpo.search.sampler import Sampler
 
 
-def hang_features(context: SearchContext, sampler: Sampler) -> None:
+def install_features(context: SearchContext, sampler: Sampler) -> None:
     """Hang on the sampler what the configuration asks for."""
     features, config = sampler.features, context.config
     if config.teacher is not None:
         from promptpo.search.teacher import Pupil
 
-        features.hang(Pupil(context, sampler))
+        features.register(Pupil(context, sampler))
     if (allowed := allowance(config, context.spender.llm)) is not None:
         from promptpo.search.probing import Experimenter
 
-        features.hang(Experimenter(context, allowed, features))
+        features.register(Experimenter(context, allowed, features))
     if simulates(config, context.spender.llm):
         from promptpo.features.simulator.feature import SimulatorSearch
 
-        features.hang(SimulatorSearch(context, sampler))
+        features.register(SimulatorSearch(context, sampler))
     if context.camera is not None:
         from promptpo.search.filming import Filming
 
-        features.hang(Filming(context, context.camera))
+        features.register(Filming(context, context.camera))

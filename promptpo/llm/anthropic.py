@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.llm.base import Usage, counted
+from promptpo.llm.base import Usage, read_count
 from promptpo.llm.compatible import ServerFaultError, finish_of
 from promptpo.llm.provider import Reply
 from promptpo.llm.sdk import SDKProvider
@@ -79,12 +79,12 @@ class AnthropicLLM(SDKProvider):
 
 def _usage(usage: Any) -> Usage:
     """Anthropic counts three kinds of input apart; ours are the sum and the parts that were cached and written."""
-    read, written = (counted(usage, f"cache_{name}_input_tokens") for name in ("read", "creation"))
+    read, written = (read_count(usage, f"cache_{name}_input_tokens") for name in ("read", "creation"))
     return Usage(
-        input_tokens=counted(usage, "input_tokens") + written + read,
+        input_tokens=read_count(usage, "input_tokens") + written + read,
         cached_input_tokens=read,
-        output_tokens=counted(usage, "output_tokens"),
-        reasoning_tokens=counted(usage, "output_tokens_details.thinking_tokens"),
+        output_tokens=read_count(usage, "output_tokens"),
+        reasoning_tokens=read_count(usage, "output_tokens_details.thinking_tokens"),
         cache_write_tokens=written,
     )
 

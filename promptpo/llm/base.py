@@ -114,7 +114,7 @@ class Still:
         return int(-(-width * height // PIXELS_PER_TOKEN))
 
 
-def known_to_see(provider: str, model: str) -> bool | None:
+def accepts_images(provider: str, model: str) -> bool | None:
     """Whether a model of a service takes pictures; None where that is not known."""
     known = _SEEING.get(provider)
     return True if known and known.match(model.lower().rpartition("/")[2]) else None
@@ -249,18 +249,18 @@ class Completion:
 CHARACTERS_PER_TOKEN = 4
 
 
-def estimated_usage(request: Request, text: str) -> Usage:
-    """What a call may have taken, where nobody counts: a token for four characters of prompt and answer."""
+def estimate_usage(request: Request, text: str) -> Usage:
+    """Estimate the tokens of a call that nobody counts: one for four characters of prompt and answer."""
     prompt = len(request.system) + sum(len(message.content) for message in request.messages)
     asked, answered = (-(-length // CHARACTERS_PER_TOKEN) for length in (prompt, len(text)))
     asked += sum(still.tokens for still in request.stills)
     return Usage(asked, 0, answered, estimated_tokens=asked + answered)
 
 
-def counted(usage: Any, *names: str) -> Any:
-    """What a service's count of tokens has under the first of some names, dotted where it is inside another, as it stands."""
+def read_count(usage: Any, *names: str) -> Any:
+    """Return a service's token count under the first of some names it has, dotted if nested, unchanged."""
     for name in names:
-        found = reduce(lambda one, part: getattr(one, part, None), name.split("."), usage)
+        found = reduce(lambda value, part: getattr(value, part, None), name.split("."), usage)
         if found:
             return found
     return 0

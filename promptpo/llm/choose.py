@@ -271,15 +271,18 @@ def make_models(
         )
     writers = [*models] or [choose(model).name]
     names = [choose(name) for name in (*writers, *filter(None, [repair_model]))]
-    addressed = [one for one in names if one.provider in ADDRESSED] or names
-    made = [make_llm(one.name, base_url=base_url if one in addressed else None, **options) for one in names]
+    addressed = [spelling for spelling in names if spelling.provider in ADDRESSED] or names
+    made = [
+        make_llm(spelling.name, base_url=base_url if spelling in addressed else None, **options)
+        for spelling in names
+    ]
     from promptpo.llm.ensemble import EnsembleLLM
 
     return EnsembleLLM(made[: len(writers)], repairer=made[-1] if repair_model else None)
 
 
-def one_or_several(model: str | Sequence[str] | None) -> tuple[Any, Any]:
-    """What was given as a model, as the settings `model` and `models`."""
+def split_models(model: str | Sequence[str] | None) -> tuple[Any, Any]:
+    """Split the models a user gave into the settings `model` and `models`."""
     if model is None or isinstance(model, str) or not isinstance(model, Sequence):
         return model, ()
     if len(model) == 1 and isinstance(model[0], str):
@@ -288,7 +291,7 @@ def one_or_several(model: str | Sequence[str] | None) -> tuple[Any, Any]:
 
 
 def public_name(llm: LLM) -> str:
-    """What an ensemble is called where a policy is passed on."""
+    """Name of an ensemble in files that are passed on."""
     return " + ".join(public(member.name) for member in getattr(llm, "members", (llm,)))
 
 

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
-from promptpo.llm.base import estimated_usage
+from promptpo.llm.base import estimate_usage
 from promptpo.llm.provider import Provider, Reply
 from promptpo_sandbox.text import clean, clean_name
 
@@ -38,7 +38,7 @@ class TextProvider(Provider):
     async def _ask(self, request: Request, limit: int) -> Reply:
         del limit
         text = await self._answer(request, clean(as_text(request)))
-        return Reply(text, self.model, "stop", estimated_usage(request, text))
+        return Reply(text, self.model, "stop", estimate_usage(request, text))
 
 
 class CommandLLM(TextProvider):
@@ -70,7 +70,7 @@ class CommandLLM(TextProvider):
         self._timeout = timeout
 
     async def _answer(self, request: Request, text: str) -> str:
-        """What the program says.
+        """Return the program's answer.
 
         Raises:
             ProviderError: It fails, takes too long or says too much.
@@ -92,7 +92,7 @@ class CommandLLM(TextProvider):
             raise
         try:
             async with asyncio.timeout(self._timeout):
-                out, err = await self._said(process, text.encode())
+                out, err = await self._communicate(process, text.encode())
         except TimeoutError as error:
             await _kill(process)
             raise ProviderError(f"{self._argv[0]} gave no answer within {self._timeout:g} s.") from error
@@ -103,8 +103,8 @@ class CommandLLM(TextProvider):
             raise ProviderError(f"{self._argv[0]} failed with status {process.returncode}: {_last_line(err)}")
         return out.decode(errors="backslashreplace")
 
-    async def _said(self, process: Any, prompt: bytes) -> tuple[bytes, bytes]:
-        """What the program writes to standard output when it is told a prompt, and the end of its standard error."""
+    async def _communicate(self, process: Any, prompt: bytes) -> tuple[bytes, bytes]:
+        """Send the prompt to the program; return its standard output and the end of its standard error."""
         process.stdin.write(prompt)
         process.stdin.close()
         complaints = asyncio.ensure_future(_end_of(process.stderr))

@@ -115,7 +115,7 @@ _PICTURES = re.compile(
 )
 
 
-def refused_setting(error: Any, settings: Sequence[str]) -> str | None:
+def find_refused_setting(error: Any, settings: Sequence[str]) -> str | None:
     """The setting that a service does not take from this model, if that is what the error says.
 
     A sampling setting is given up whatever is wrong with it. The token limit is only renamed where its
@@ -140,7 +140,7 @@ def refused_setting(error: Any, settings: Sequence[str]) -> str | None:
     return first if first in SAMPLING_SETTINGS or _UNSUPPORTED.search(said) else None
 
 
-def refused_pictures(error: Any) -> bool:
+def refuses_images(error: Any) -> bool:
     """Whether a service says that it does not take the pictures of a request."""
     said = f"{error} {getattr(error, 'body', '')}"
     return getattr(error, "status_code", None) in _REFUSES_PICTURES and bool(_PICTURES.search(said))
@@ -173,7 +173,7 @@ def _kind(error: Any) -> str:
     status = getattr(error, "status_code", None)
     if status is None:
         return next(
-            (_BY_NAME[one.__name__] for one in type(error).__mro__ if one.__name__ in _BY_NAME), "other"
+            (_BY_NAME[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _BY_NAME), "other"
         )
     said = f"{error} {error.body}"
     if status in {400, 403, 429} and _NO_MONEY.search(said):

@@ -143,12 +143,12 @@ class InboxLLM(TextProvider):
             if (question.run, question.call, question.digest) == same:
                 break
         else:
-            question = self._numbered(request, digest)
+            question = self._claim_number(request, digest)
         if not question.path.exists():
             write_atomically(question.path, text)
         return question
 
-    def _numbered(self, request: Request, digest: str) -> WaitingRequest:
+    def _claim_number(self, request: Request, digest: str) -> WaitingRequest:
         """A question under a number that nobody has, another process included."""
         facts: dict[str, Any] = {
             "run": self._run,
@@ -231,13 +231,13 @@ def put_answer(directory: Path, number: int, text: str) -> Path:
     return open_ones[number].answer
 
 
-def someone_asks(directory: Path) -> bool | None:
+def has_live_run(directory: Path) -> bool | None:
     """Whether a run that waits for answers here, or in a subdirectory, is alive; None where none ever did."""
     locks = [*directory.glob(f"**/{LOCK}")]
-    return any(map(_held, locks)) if locks else None
+    return any(map(_is_locked, locks)) if locks else None
 
 
-def _held(path: Path) -> bool:
+def _is_locked(path: Path) -> bool:
     with contextlib.suppress(FileNotFoundError, PermissionError), path.open("r+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from promptpo.llm.base import Usage, counted
+from promptpo.llm.base import Usage, read_count
 from promptpo.llm.compatible import ServerFaultError, finish_of, message_of, pieces_of, plain
 from promptpo.llm.provider import Reply
 from promptpo.llm.sdk import SDKProvider
@@ -110,7 +110,7 @@ class OpenAILLM(SDKProvider):
 
 
 def first_tokens(logprobs: Any) -> dict[str, float]:
-    """What could have been the first token of an answer, with log-probabilities; empty where nothing says it.
+    """Return the candidates for the first token with their log-probabilities; empty if the service gives none.
 
     Args:
         logprobs: Of a choice, in the format of chat completions, or of the older completions.
@@ -119,17 +119,17 @@ def first_tokens(logprobs: Any) -> dict[str, float]:
     if content:
         # llama.cpp's completions have the form of chat completions, which the client then leaves as it came.
         likeliest = _of(content[0], "top_logprobs") or ()
-        return {str(_of(one, "token")): float(_of(one, "logprob")) for one in likeliest}
+        return {str(_of(candidate, "token")): float(_of(candidate, "logprob")) for candidate in likeliest}
     older = getattr(logprobs, "top_logprobs", None) or ()
     return {str(token): float(value) for token, value in (older[0] or {}).items()} if older else {}
 
 
-def _of(one: Any, name: str) -> Any:
-    return one.get(name) if isinstance(one, dict) else getattr(one, name, None)
+def _of(item: Any, name: str) -> Any:
+    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
 
 
 def _read_choice(reply: Reply, response: Any) -> Reply:
-    """What is known with a chat completion, or with one more part of one.
+    """Add a chat completion, or a part of one with `message`, to a reply.
 
     Raises:
         ServerFaultError: It holds an error in the place of an answer.
@@ -183,9 +183,9 @@ def _usage(usage: Any) -> Usage:
     asked = ("prompt_tokens", "input_tokens")
     written = ("completion_tokens", "output_tokens")
     return Usage(
-        input_tokens=counted(usage, *asked),
-        cached_input_tokens=counted(usage, *(f"{name}_details.cached_tokens" for name in asked)),
-        output_tokens=counted(usage, *written),
-        reasoning_tokens=counted(usage, *(f"{name}_details.reasoning_tokens" for name in written)),
-        cache_write_tokens=counted(usage, *(f"{name}_details.cache_write_tokens" for name in asked)),
+        input_tokens=read_count(usage, *asked),
+        cached_input_tokens=read_count(usage, *(f"{name}_details.cached_tokens" for name in asked)),
+        output_tokens=read_count(usage, *written),
+        reasoning_tokens=read_count(usage, *(f"{name}_details.reasoning_tokens" for name in written)),
+        cache_write_tokens=read_count(usage, *(f"{name}_details.cache_write_tokens" for name in asked)),
     )

@@ -1,4 +1,4 @@
-"""What a call costs, where the price is known.
+"""Cost of a call, if the model's price is known.
 
 List prices are genai-prices' own, which come with that package and are never fetched. A model that is not
 among them has no price, and its calls have no cost: nothing is guessed. The user's prices go first:
@@ -143,7 +143,7 @@ def user_prices() -> Prices:
         ) from error
 
 
-def stated_price(given: Any) -> tuple[float, float] | None:
+def parse_price(given: Any) -> tuple[float, float] | None:
     """US dollars per million input and output tokens, as a pair or as ``IN,OUT``; None when not given.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the providers share that a language model is behind: empty answers are asked for again, and tokens are paid for."""
+"""Base of the providers with a language model behind them: empty answers are requested again, tokens are paid for."""
 
 from __future__ import annotations
 

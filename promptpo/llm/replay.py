@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, UsageError
-from promptpo.files import MOST_BYTES, bounded, read_regular
+from promptpo.files import MOST_BYTES, check_json_bounds, read_regular
 from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request, Usage
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class ReplayLLM:
         stated = {item.purpose for item in self._left}
         # An answer that says nothing of its purpose is for what has to be asked, not for what may be.
         unstated = ALL_PURPOSES - {"probe", "simulator", "spec"} if None in stated else frozenset()
-        self.purposes: frozenset[Purpose] = frozenset(one for one in stated if one) | unstated
+        self.purposes: frozenset[Purpose] = frozenset(purpose for purpose in stated if purpose) | unstated
         self._size = len(self._left)
         self._by_key = {item.key: item.completion for item in self._left if item.key is not None}
         for completion in answered:
@@ -128,36 +128,36 @@ def _read(path: Path) -> Iterator[RecordedAnswer]:
 def _read_lines(path: Path, content: bytes) -> Iterator[RecordedAnswer]:
     """The answers in a journal, or in a plain file of them; a torn last line is left out."""
     # Only "\n" ends a line: the other line ends that Unicode has may stand in an answer as they are.
-    lines = _unpacked(path, content).removesuffix(b"\n").split(b"\n")
+    lines = _decompress(path, content).removesuffix(b"\n").split(b"\n")
     for n, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             event = json.loads(line.decode("utf-8", "surrogatepass"))
             if event.get("kind", "completion") == "completion":
-                yield _recorded(event["data"] if "kind" in event else event, event.get("key"))
+                yield _parse_answer(event["data"] if "kind" in event else event, event.get("key"))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             if n == len(lines) and path.name == JOURNAL:
                 return
             raise UsageError(f"line {n} of {path} is not a recorded answer: it needs a text.") from error
 
 
-def _unpacked(path: Path, content: bytes) -> bytes:
-    """What a file of lines holds.
+def _decompress(path: Path, content: bytes) -> bytes:
+    """Decompress a file of lines.
 
     Raises:
         UsageError: It is damaged, or not compressed as its name says.
     """
     raw = io.BytesIO(content)
     try:
-        return bounded((lzma.open(raw) if path.suffix == ".xz" else raw).read(MOST_BYTES + 1))
+        return check_json_bounds((lzma.open(raw) if path.suffix == ".xz" else raw).read(MOST_BYTES + 1))
     except (lzma.LZMAError, EOFError) as error:
         raise UsageError(f"{path} is damaged or not compressed as its name says; record it again.") from error
     except ValueError as error:
         raise UsageError(f"{path}: {error}.") from error
 
 
-def _recorded(data: dict[str, Any], key: str | None) -> RecordedAnswer:
+def _parse_answer(data: dict[str, Any], key: str | None) -> RecordedAnswer:
     usage = data.get("usage") or {}
     completion = Completion(
         text=str(data["text"]),

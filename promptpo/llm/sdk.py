@@ -1,4 +1,4 @@
-"""What the providers that use an official SDK share.
+"""Base of the providers that use an official SDK.
 
 The SDK retries what it knows (429 with Retry-After, 5xx, dropped connections, timeouts); nothing here
 retries those again. This module adds what it does not know: settings that a model refuses, answers
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, ProviderError
-from promptpo.llm.base import Request, Usage, estimated_usage, known_to_see
+from promptpo.llm.base import Request, Usage, accepts_images, estimate_usage
 from promptpo.llm.compatible import (
     ServerFaultError,
     check_routes,
@@ -37,10 +37,10 @@ from promptpo.llm.credentials import restore_credentials
 from promptpo.llm.failures import (
     explain,
     fault_in,
+    find_refused_setting,
     public_address,
     read_key,
-    refused_pictures,
-    refused_setting,
+    refuses_images,
 )
 from promptpo.llm.prices import price_of
 from promptpo.llm.provider import Provider, Reply
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
 
-LONGEST = 1 << 22
+MAX_ANSWER_CHARACTERS = 1 << 22
 """Characters of an answer; of a longer one the rest is left."""
 
 LOADING_SECONDS = 900.0
@@ -67,7 +67,7 @@ MOST_TOKENS = 1 << 32
 MOST_NAMES = 10
 UNKNOWN = 404
 
-TOGETHER: Mapping[str, frozenset[str]] = {
+LINKED_SETTINGS: Mapping[str, frozenset[str]] = {
     "stream": frozenset({"stream", "stream_options"}),
     "logprobs": frozenset({"logprobs", "top_logprobs"}),
     "top_logprobs": frozenset({"logprobs", "top_logprobs"}),
@@ -126,7 +126,7 @@ class SDKProvider(Provider):
         self._address = address.rstrip("/").removesuffix(self.own_path) or None
         self._official = urlsplit(self._address or f"//{self.official_host}").hostname == self.official_host
         super().__init__(f"{self.provider}:{model}", model, price or self._price_of(model))
-        self.sees = known_to_see(self.provider, model)
+        self.sees = accepts_images(self.provider, model)
         self._refused: set[str] = set()
         self._most_tokens, self._takes_system = MOST_TOKENS, True
         if asked:
@@ -142,7 +142,7 @@ class SDKProvider(Provider):
         """Where requests go, as it may be shown."""
         return public_address(self._address or f"https://{self.official_host}/")
 
-    def _explained(self, error: Exception) -> ProviderError:
+    def _explain(self, error: Exception) -> ProviderError:
         return explain(error, self, self._key)
 
     @property
@@ -183,7 +183,7 @@ class SDKProvider(Provider):
 
     @abstractmethod
     def _read(self, response: Any) -> Reply:
-        """What a whole response says.
+        """Read a whole response.
 
         Raises:
             AttributeError: It lacks something that a response in the service's format has.
@@ -193,7 +193,7 @@ class SDKProvider(Provider):
 
     @abstractmethod
     def _add(self, reply: Reply, event: Any) -> Reply:
-        """What has arrived with one more event of a stream; raises as `_read` does."""
+        """Add one more event of a stream to the reply; raises as `_read` does."""
 
     async def aclose(self) -> None:
         """Release connections; calling it twice is harmless."""
@@ -217,9 +217,9 @@ class SDKProvider(Provider):
             if self._official:
                 await client.models.retrieve(self.model)
                 return ""
-            async for one in client.models.list():
-                listed.append(str(one.id))
-                owners.add(getattr(one, "owned_by", None))
+            async for model in client.models.list():
+                listed.append(str(model.id))
+                owners.add(getattr(model, "owned_by", None))
         except self._sdk.APIError as error:
             # What else a server of one's own answers says nothing: many have no such list.
             if getattr(error, "status_code", None) in {
@@ -228,7 +228,7 @@ class SDKProvider(Provider):
                 403,
                 *([UNKNOWN] if self._official else []),
             }:
-                failure = self._explained(error)
+                failure = self._explain(error)
         except (AttributeError, TypeError, ValueError):
             return None  # a list in another form
         if failure is not None:  # outside of the except block: the SDK's exception holds the key
@@ -274,7 +274,7 @@ class SDKProvider(Provider):
             try:
                 response = await self._send(request, dict(settings))
                 begun = True
-                return await self._heard(request, response)
+                return await self._receive(request, response)
             except ServerFaultError as fault:
                 error: Any = fault
             except self._sdk.APIError as raised:
@@ -293,7 +293,7 @@ class SDKProvider(Provider):
                 continue
             changed, limit = self._without_what_is_refused(error, request, settings, refusable, limit)
             if changed is None:
-                raise self._explained(error)
+                raise self._explain(error)
             request = changed
 
     def _pause(self, error: Any, waited: float) -> float:
@@ -318,11 +318,11 @@ class SDKProvider(Provider):
         if request.system and refuses_system(error):
             self._takes_system = False
             return request, limit
-        refused = refused_setting(error, refusable)
+        refused = find_refused_setting(error, refusable)
         if refused is not None:
             if refused not in self._limit_names:
                 self._warn_once(f"does not take {refused}=%s; going on without it.", settings[refused])
-            self._refused |= TOGETHER.get(refused, {refused})
+            self._refused |= LINKED_SETTINGS.get(refused, {refused})
             return request, limit
         if lower := named_limit(error, limit):
             if lower.lasting:
@@ -331,14 +331,14 @@ class SDKProvider(Provider):
                     "writes at most %s tokens in one answer; going on with that limit.", f"{lower.tokens:,}"
                 )
             return request, lower.tokens
-        if request.stills and refused_pictures(error):
+        if request.stills and refuses_images(error):
             self.sees = False
             self._warn_once("refuses pictures; going on without them.")
             return request.without_stills(), limit
         return None, limit
 
-    async def _heard(self, request: Request, response: Any) -> Reply:
-        """What a response says, whole or as it comes; the SDKs hand over whatever came, unvalidated.
+    async def _receive(self, request: Request, response: Any) -> Reply:
+        """Receive a response, whole or as a stream; the SDKs pass on whatever arrived, unvalidated.
 
         Where the connection breaks, what had arrived is kept as an answer that was cut off.
         """
@@ -351,7 +351,7 @@ class SDKProvider(Provider):
                 raise
             reply = self._broken_off(reply)
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
-            raise self._explained(error) from None
+            raise self._explain(error) from None
         except Exception as error:
             # Anthropic's client lets the errors of its HTTP client through here.
             raw = type(error).__module__.startswith("httpx")
@@ -362,10 +362,10 @@ class SDKProvider(Provider):
                     self._sdk.APIConnectionError(request=response.response.request) if raw else error
                 ) from None
             reply = self._broken_off(reply)
-        reply = _bounded(reply)
+        reply = _limit_reply(reply)
         reply = self._with_text(reply)
         # some compatible servers do not count
-        return reply if reply.usage.total else replace(reply, usage=estimated_usage(request, reply.text))
+        return reply if reply.usage.total else replace(reply, usage=estimate_usage(request, reply.text))
 
     async def _arriving(self, response: Any) -> AsyncIterator[Reply]:
         """What has arrived of a response, again and again until it is whole."""
@@ -381,7 +381,7 @@ class SDKProvider(Provider):
             async for event in response:
                 reply = self._add(reply, event)
                 yield reply
-                if max(map(len, (reply.text, reply.reasoning, reply.called))) > LONGEST:
+                if max(map(len, (reply.text, reply.reasoning, reply.called))) > MAX_ANSWER_CHARACTERS:
                     return
 
     def _broken_off(self, reply: Reply) -> Reply:
@@ -405,9 +405,9 @@ class SDKProvider(Provider):
         return reply
 
 
-def _bounded(reply: Reply) -> Reply:
+def _limit_reply(reply: Reply) -> Reply:
     """An answer within its longest, without numbers of tokens that cannot be."""
-    if len(reply.text) > LONGEST:
-        reply = replace(reply, text=reply.text[:LONGEST], finish="length")
+    if len(reply.text) > MAX_ANSWER_CHARACTERS:
+        reply = replace(reply, text=reply.text[:MAX_ANSWER_CHARACTERS], finish="length")
     counted = all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in astuple(reply.usage))
     return reply if counted else replace(reply, usage=Usage())

@@ -1,1 +1,1 @@
-"""What a person gets from a run."""
+"""Results of a run for people: files, pages, films and sentences."""

@@ -69,9 +69,9 @@ class BaselineRun:
     def curve(self) -> tuple[tuple[float, float], ...]:
         """(training steps, mean return) of each agent that was better than those before it."""
         found: list[tuple[float, float]] = []
-        for one in self.points:
-            if one.mean_return is not None and (not found or one.mean_return > found[-1][1]):
-                found.append((one.steps, one.mean_return))
+        for point in self.points:
+            if point.mean_return is not None and (not found or point.mean_return > found[-1][1]):
+                found.append((point.steps, point.mean_return))
         return tuple(found)
 
     @property
@@ -133,7 +133,7 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _so_far(settings: Json, record: Json) -> dict[str, Any]:
-    """What stands for a result while there is none, by the settings and the record of the newest checkpoint."""
+    """Stand-in for a result that does not exist yet, from the settings and the record of the newest checkpoint."""
     steps = {
         name: record.get(key) or 0 for name, key in (("train", "steps"), ("validation", "validation_steps"))
     }

@@ -19,7 +19,7 @@ from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
-from promptpo.output.report.result import scored
+from promptpo.output.report.result import summarize_evaluation
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
@@ -85,7 +85,7 @@ class EvaluatedPolicy:
         evaluation, task = self.evaluation, self.task
         return {
             "env": self.env_id,
-            **(scored(evaluation, task, horizon=task.max_episode_steps or 0) or {}),
+            **(summarize_evaluation(evaluation, task, horizon=task.max_episode_steps or 0) or {}),
             "steps": evaluation.steps,
             "seconds": round(self.seconds, 3),
             "error": evaluation.error or None,
@@ -140,7 +140,7 @@ def evaluate(
         wrappers=wrappers,
         variants=variants,
     )
-    named = env_id.checked() if isinstance(env_id, Task) else None if env_id is None else made(env_id)
+    named = env_id.validate() if isinstance(env_id, Task) else None if env_id is None else made(env_id)
     path, task = file_and_task(policy, named, trust=trust)
     task = with_changes(task, made(task.env_id)) if named is None else task
     task = replace(task, reward=read_reward(reward)) if reward is not None else task
@@ -149,11 +149,11 @@ def evaluate(
         evaluation = play_agent(path, task, seeds)
     else:
         settings = Settings(task, Limits(), allow_weaker_sandbox)
-        evaluation = _confined(policy_part(read_text(path)), settings, seeds, jobs)
+        evaluation = _evaluate_confined(policy_part(read_text(path)), settings, seeds, jobs)
     return EvaluatedPolicy(task, evaluation, time.monotonic() - started)
 
 
-def _confined(source: str, settings: Settings, seeds: Sequence[int], jobs: int) -> Evaluation:
+def _evaluate_confined(source: str, settings: Settings, seeds: Sequence[int], jobs: int) -> Evaluation:
     """The episodes of a policy in the sandbox."""
     env = make_env(settings.task)  # a wrong id is told before any process starts
     horizon = longest(env) or settings.task.max_episode_steps or UNBOUNDED_HORIZON

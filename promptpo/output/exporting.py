@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import of_meta_world
-from promptpo.envs.spaces import recorded
+from promptpo.envs.spaces import space_as_json
 from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.choose import public
@@ -62,7 +62,7 @@ class Provenance:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def exported(
+def export_text(
     source: str,
     provenance: Provenance,
     *,
@@ -85,7 +85,7 @@ def exported(
         RunError: The gate refuses the program or its reward.
     """
     if provenance.task.reward is not None:
-        gated(provenance.task.reward.source)
+        check_gate(provenance.task.reward.source)
     program, task = Program.parse(source).inlined, portable(provenance.task)
     added = (
         texts()
@@ -107,7 +107,7 @@ def exported(
     )
     program = beside(program, added)
     header = _header(program.docstring, provenance, filename)
-    gated(body := program.body)
+    check_gate(body := program.body)
     return f'"""{header}\n"""\n{body}\n\n\n{MARKER}\n{added}'
 
 
@@ -115,7 +115,7 @@ LARGEST = 1 << 24
 """Bytes of a program that is exported: trained networks are long."""
 
 
-def gated(source: str) -> None:
+def check_gate(source: str) -> None:
     """Nothing becomes a file to be run that the gate does not let pass, wherever it comes from.
 
     Raises:
@@ -129,20 +129,24 @@ def gated(source: str) -> None:
 def portable(task: Task) -> Task:
     """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
 
-    def made(one: Any) -> Any:
+    def made(task_or_variant: Any) -> Any:
         """The task or one of its variants."""
-        if not of_meta_world(one.env_id):
-            return one
+        if not of_meta_world(task_or_variant.env_id):
+            return task_or_variant
         from promptpo.envs.meta_world import NAMESPACE, task_name
 
         try:
-            name = task_name(one.env_id, one.env_kwargs)
+            name = task_name(task_or_variant.env_id, task_or_variant.env_kwargs)
         except UsageError:  # its variants say which task
-            return replace(one, env_id=f"metaworld:{one.env_id.removeprefix('metaworld:')}")
+            return replace(
+                task_or_variant, env_id=f"metaworld:{task_or_variant.env_id.removeprefix('metaworld:')}"
+            )
         if not name:
-            return one
+            return task_or_variant
         return replace(
-            one, env_id=f"metaworld:{NAMESPACE}MT1", env_kwargs={**one.env_kwargs, "env_name": name}
+            task_or_variant,
+            env_id=f"metaworld:{NAMESPACE}MT1",
+            env_kwargs={**task_or_variant.env_kwargs, "env_name": name},
         )
 
     whole: Task = made(task)
@@ -154,8 +158,8 @@ def policy_part(text: str) -> str:
     return _parts(text)[0].rstrip() + "\n"
 
 
-def added_module(text: str) -> Program:
-    """What promptpo added to it; an empty module for other files. Nothing of it is run."""
+def parse_added_part(text: str) -> Program:
+    """Parse the part that promptpo added to a file; an empty module for other files. Nothing of it is run."""
     return Program.parse(_parts(text)[1])
 
 
@@ -163,7 +167,7 @@ def task_of(text: str) -> Task | None:
     """The task that an exported file plays by default; None for other files. Nothing of it is run."""
     from promptpo.envs.task import Task, Wrapping
 
-    defaults = added_module(text).option_defaults
+    defaults = parse_added_part(text).option_defaults
     try:
         told = {
             "env_id": defaults.get("--env"),
@@ -190,7 +194,7 @@ def reward_of(text: str, file: str) -> RewardProgram | None:
     """
     from promptpo.program.reward_program import reward_program
 
-    source = added_module(text).constant("REWARD")
+    source = parse_added_part(text).constant("REWARD")
     return reward_program(source, file=file) if isinstance(source, str) else None
 
 
@@ -209,7 +213,7 @@ def _is_built(env_id: str) -> bool:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """What is before the last marker, which no value in the added part can forge, and what follows it.
+    """Split at the last marker, which no value in the added part can forge.
 
     A marker that nothing of ours follows is a line of a policy like any other.
     """
@@ -254,7 +258,7 @@ def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, An
 
     if space is None:
         return {"kind": "unknown", "bounded": False}
-    known = space if isinstance(space, dict) else recorded(space)  # a Dict space is a mapping, too
+    known = space if isinstance(space, dict) else space_as_json(space)  # a Dict space is a mapping, too
     if known["kind"] != "box":
         return {"kind": known["kind"], "bounded": False}
     dtype = np.dtype(known["dtype"])

@@ -22,13 +22,13 @@ def importance_json(candidate: Candidate) -> dict[str, Any] | None:
     found = []
     for name, names in blocks(program.params, program.arrays).items():
         if name in known:
-            one, ranges = known[name], [program.params[each] for each in names]
+            parameter, ranges = known[name], [program.params[each] for each in names]
             value, low, high = ranges[0]
             told = {"name": name, "value": value, "low": low, "high": high}
             if name in program.arrays:
                 told |= {"value": size([value for value, *_ in ranges]), "shape": program.arrays[name]}
-            found.append(told | {"share": one.share, "at_bound": one.at_bound})
+            found.append(told | {"share": parameter.share, "at_bound": parameter.at_bound})
     if not found:
         return None
-    episodes = max(one.episodes for one in known.values())
-    return {"episodes": episodes, "parameters": sorted(found, key=lambda one: -one["share"])}
+    episodes = max(parameter.episodes for parameter in known.values())
+    return {"episodes": episodes, "parameters": sorted(found, key=lambda entry: -entry["share"])}

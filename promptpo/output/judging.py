@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import RenderingError
 from promptpo.output.film import Film, film
-from promptpo.output.report.templates import rendered
+from promptpo.output.report.templates import render_page
 from promptpo.output.serving import PageServer
-from promptpo.telling.preferences import Preference, told
+from promptpo.telling.preferences import Preference, describe_episode
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -83,7 +83,7 @@ class PersonJudge(PageServer):
         """
         if number == 1 or not self._sides:
             self._announce(f"which episode comes closer to the goal? Say it at {self.url} ({total} pairs)")
-        sides = [await asyncio.to_thread(self._side, *one) for one in (first, second)]
+        sides = [await asyncio.to_thread(self._side, *pair) for pair in (first, second)]
         answer: asyncio.Future[Preference] = asyncio.get_running_loop().create_future()
         self._question = ShownPair(number, total, sides, answer)
         return await answer
@@ -94,13 +94,13 @@ class PersonJudge(PageServer):
                 pictures = film(self._task, episode, frames=FRAMES, width=WIDTH, seconds=RENDERING_SECONDS)
             except RenderingError:
                 pictures = None
-            self._sides[name] = pictures, told(episode, self._names)
+            self._sides[name] = pictures, describe_episode(episode, self._names)
         return self._sides[name]
 
     def _page(self) -> tuple[str, bool]:
         """The page, and whether it waits for the next pair."""
         question = self._question
-        return rendered("judge.html.j2", "judge.js", goal=self._goal, question=question), question is None
+        return render_page("judge.html.j2", "judge.js", goal=self._goal, question=question), question is None
 
     def _answer(self, secret: str, word: str) -> bool:
         """Take an answer to the pair that is shown; whether it is one."""

@@ -1,4 +1,4 @@
-"""What came out of a run and what it took, in lines."""
+"""Outcome and cost of a run, in lines."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def with_error(evidence: Evidence) -> str:
     return f"{told} ({episodes_in_words(len(evidence.episodes))})"
 
 
-def came_out(data: Json, directory: Path) -> list[str]:
-    """What a result says of the test of the best, in lines."""
+def describe_test(data: Json, directory: Path) -> list[str]:
+    """Describe the test of the best policy, in lines."""
     test, best = data.get("test") or {}, data.get("best") or {}
     whose = f", candidate {best['candidate']}" if best.get("candidate") else ""
     learns = "algorithm" in data and best.get("steps") is not None
@@ -64,7 +64,7 @@ def table(rows: Sequence[Json]) -> list[str]:
 
 
 def caveats(data: Json, directory: Path) -> list[str]:
-    """What the returns of a result are not, a line each."""
+    """List what the returns of a result do not show, a line each."""
     test, ahead = data.get("test"), data.get("preflight")
     told = [sentence("rewarded", test), sentence("cut", ahead, test, directory)]
     told += [sentence("one_episode", ahead, test), sentence("one_series", ahead)]
@@ -83,8 +83,8 @@ WHENCE = {
 """What is said of the best by its origin, where that is no model's answer."""
 
 
-def worth(data: Json) -> list[str]:
-    """What a result is worth, for a goal, after a teacher and as the start of a network, a line each."""
+def describe_extras(data: Json) -> list[str]:
+    """Describe a result by its goal, its teacher and its network, a line each."""
     fidelity = sentence("fidelity", (data.get("teacher") or {}).get("fidelity"))
     refined = sentence("refined", data.get(REFINED))
     return list(filter(None, [data.get("verdict"), sentence("goal", data.get("goal")), fidelity, refined]))
@@ -96,13 +96,13 @@ def ending(data: Json, directory: Path) -> list[str]:
     origin = "tuned" if best.get("origin") == "user" and best.get("tuned") else best.get("origin", "")
     lines = [f"Stopped: {stopped}."] if stopped else []
     lines += HOW if stopped == NOTHING_BETTER else ()
-    lines += [*came_out(data, directory), *worth(data)]
+    lines += [*describe_test(data, directory), *describe_extras(data)]
     return [*lines, WHENCE[origin]] if origin in WHENCE else lines
 
 
-def many(count: int, one: str, more: str) -> str:
+def many(count: int, singular: str, more: str) -> str:
     """A number with the word for it."""
-    return f"{count} {one if count == 1 else more}"
+    return f"{count} {singular if count == 1 else more}"
 
 
 def spent_steps(steps: Mapping[Any, int]) -> str:

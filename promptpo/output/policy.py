@@ -94,7 +94,7 @@ class SandboxedPolicy:
         self.source = source
         self.observation_space, self.action_space = observation_space, action_space
         box = Sandbox(limits, allow_weaker=allow_weaker_sandbox)
-        self._policies = box.asked(source, observation_space, action_space)
+        self._policies = box.open_policies(source, observation_space, action_space)
         self._params: Mapping[str, float] | None = None
         self._episodes = itertools.count(1)
         self._lanes: dict[int, tuple[int, int]] = {}  # of each its episode and the steps in it

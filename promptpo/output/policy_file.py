@@ -11,11 +11,11 @@ from pathlib import Path
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_json, read_text
-from promptpo.output.exporting import BEST, added_module, policy_part, reward_of, task_of
+from promptpo.output.exporting import BEST, parse_added_part, policy_part, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import from_json
-from promptpo.run.origin import SETTINGS, builds, built_in, made_here, signed_here
+from promptpo.run.origin import SETTINGS, builds, is_builtin, is_made_here, is_signed_here
 from promptpo_sandbox import check_source
 
 
@@ -34,15 +34,15 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     path, run = (best_of(given), given) if given.is_dir() else (given, given.parent)
     if task is not None:
         return path, task
-    own = made_here(run)
+    own = is_made_here(run)
     found = _task_of_run(run) if own or given.is_dir() else None
     text = "" if path.suffix == ".zip" else read_text(path)
     said = task_of(text)
     if said is not None and (found is None or not _same_names(said, found)):
-        own, found = signed_here(text), replace(said, reward=reward_of(text, path.name))
+        own, found = is_signed_here(text), replace(said, reward=reward_of(text, path.name))
     if found is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
-    if not (trust or own or built_in(found)):
+    if not (trust or own or is_builtin(found)):
         raise UsageError(
             f"{path} is no file of a run that was made here, and playing it {builds(found)}. If you trust it, "
             "add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
@@ -51,8 +51,8 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
 
 
 def files_of(path: Path) -> Json:
-    """What the files of its environment were when the run of an exported policy began, by path; empty for other files."""
-    found = {} if path.suffix == ".zip" else added_module(read_text(path)).constant("FILES")
+    """Digests of the environment's files when the run of an exported policy began, by path; empty for other files."""
+    found = {} if path.suffix == ".zip" else parse_added_part(read_text(path)).constant("FILES")
     return found if isinstance(found, dict) else {}
 
 
@@ -70,7 +70,7 @@ def best_of(run: Path) -> Path:
 
 
 def _task_of_run(directory: Path) -> Task | None:
-    """What a run, or that of a baseline, is to solve; None where it is none."""
+    """Return the task of a run or a baseline; None if it is neither."""
     if (directory / CONFIG).exists():
         return load_config(directory / CONFIG).task
     try:
@@ -120,7 +120,7 @@ def with_changes(task: Task, given: Task) -> Task:
         held_out=made.held_out,
         show_variant=given.show_variant or task.show_variant,
         reward=given.reward or task.reward,
-    ).checked()
+    ).validate()
 
 
 def policies_in(paths: Sequence[StrPath], task: Task | None = None) -> tuple[str, ...]:

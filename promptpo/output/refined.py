@@ -1,4 +1,4 @@
-"""What a network that was trained from a run's best program brought, as the run's own result tells it."""
+"""Results of a network that was trained from a run's best program, as the run's own result shows them."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ from markupsafe import Markup
 from promptpo.envs.task import Task
 from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
-from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, exported
+from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, export_text
 from promptpo.output.outcome import outcome
-from promptpo.output.report.result import written_by
+from promptpo.output.report.result import author_of
 from promptpo.output.run_view import read_view
 from promptpo.run.config import Config
 from promptpo.run.models import writer_of
-from promptpo.run.origin import builds, built_in, made_here, signed
+from promptpo.run.origin import builds, is_builtin, is_made_here, sign
 from promptpo.run.state import CandidateState
 
 HISTORY = (
@@ -86,7 +86,7 @@ class RunResult:
         return pd.DataFrame(rows, columns=HISTORY)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: what came out, where the report is, and the best policy's source."""
+        """Show the result, the report's place and the best policy's source in a notebook."""
         told = Markup('<pre style="white-space:pre-wrap">{}\n{}</pre>').format(
             self, outcome(self.data, self.directory)
         )
@@ -164,20 +164,20 @@ def export(
         facts = provenance(directory, content, view.config)
         if env_id is not None:
             facts = replace(facts, task=Task(env_id, reward=facts.task.reward))
-        elif not (trust or made_here(directory) or built_in(facts.task)):
+        elif not (trust or is_made_here(directory) or is_builtin(facts.task)):
             raise UsageError(
                 f"{run} was not made here, and playing a file of it {builds(facts.task)}. If you trust it, add --trust "
                 "(trust=True from Python); or name the environment yourself with --env ENV_ID."
             )
-        text = exported(found.source, facts, action_space=dict(view.state.action_space), filename=filename)
-    return signed(text) if made_here(directory) else text
+        text = export_text(found.source, facts, action_space=dict(view.state.action_space), filename=filename)
+    return sign(text) if is_made_here(directory) else text
 
 
 def provenance(directory: Path, content: Json, config: Config) -> Provenance:
     """The header facts of a run's best policy."""
     best, model = content["best"], content["model"] if content["language_model"] else SEARCH
     if best.get("origin") == "user":
-        model = f"{written_by(content)} {GIVEN}"
+        model = f"{author_of(content)} {GIVEN}"
     if best.get("origin") == "network":
         model = f"{model} (the simulator) and PPO in it (the network's numbers)"
     return Provenance(config.task, model, directory.resolve().name, best["candidate"], content, config.files)

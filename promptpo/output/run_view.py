@@ -10,7 +10,7 @@ from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.report.result import RESULT, result
-from promptpo.output.report.scores import counted
+from promptpo.output.report.scores import counted_episodes
 from promptpo.output.sentences import REFERENCES
 from promptpo.run.config import Config
 from promptpo.run.evidence import Evidence
@@ -53,13 +53,13 @@ class RunView:
     @property
     def so_far(self) -> list[tuple[Spent, float]]:
         """How the best improved: by training episodes until the first was judged, then by all that is known of it."""
-        judged = [(spent, one.mean_return) for spent, one in self.state.best_so_far]
+        judged = [(spent, score.mean_return) for spent, score in self.state.best_so_far]
         until = judged[0][0].steps if judged else math.inf
         found: list[tuple[Spent, float]] = []
-        for one in sorted(self.candidates, key=lambda one: one.spent.steps):
-            mean = one.attempt.evaluation.mean_return
-            if one.ran and one.spent.steps < until and (not found or mean > found[-1][1]):
-                found.append((one.spent, mean))
+        for candidate in sorted(self.candidates, key=lambda candidate: candidate.spent.steps):
+            mean = candidate.attempt.evaluation.mean_return
+            if candidate.ran and candidate.spent.steps < until and (not found or mean > found[-1][1]):
+                found.append((candidate.spent, mean))
         return found + judged
 
     @property
@@ -67,11 +67,11 @@ class RunView:
         """The best candidate and all whose prompt or numbers it came from, in the order of rounds and ids."""
         left, found = [self.best.id] if self.best else [], set()
         while left:
-            one = self.state.candidate(left.pop())
-            if one is not None and one.id not in found:
-                found.add(one.id)
-                left += one.attempt.candidate.parents
-        return [one for one in self.candidates if one.id in found]
+            ancestor = self.state.candidate(left.pop())
+            if ancestor is not None and ancestor.id not in found:
+                found.add(ancestor.id)
+                left += ancestor.attempt.candidate.parents
+        return [candidate for candidate in self.candidates if candidate.id in found]
 
     @property
     def finished(self) -> bool:
@@ -100,7 +100,7 @@ class RunView:
         test = self.state.test if self.result is not None else None
         if test is None:
             return {}
-        episodes = counted(test, Seeds().test(self.state.planned_test))
+        episodes = counted_episodes(test, Seeds().test(self.state.planned_test))
         return {episode.seed: episode.return_ for episode in episodes}
 
     @property
@@ -118,7 +118,9 @@ class RunView:
 
     def experiment(self, name: str) -> Experiment | None:
         """The experiment of that id; None where there is none."""
-        return next((one for one in self.state.history.experiments if one.id == name), None)
+        return next(
+            (experiment for experiment in self.state.history.experiments if experiment.id == name), None
+        )
 
     def candidate(self, name: str) -> CandidateState:
         """The candidate of that id; "best" names the best.

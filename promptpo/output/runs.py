@@ -15,7 +15,7 @@ from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, reading
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import is_baseline, read_run
-from promptpo.output.report.result import written_by
+from promptpo.output.report.result import author_of
 from promptpo.run.config import CONFIG
 from promptpo.run.evidence import Difference
 from promptpo.run.journal import JOURNAL
@@ -110,7 +110,7 @@ def _facts(directory: Path, result: Json) -> dict[str, Any]:
         "env_kwargs": dict(result.get("env_kwargs") or {}),
         "method": result.get("method") or "",
         "model": model,
-        "written_by": written_by(result),
+        "written_by": author_of(result),
         "finished": result.get("finished", True),
         "best": (result.get("best") or {}).get("candidate"),
         "ci95": list(test.get("ci95") or (None, None)),

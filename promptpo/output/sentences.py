@@ -1,4 +1,4 @@
-"""What is said of runs and their results, as text: the macros of ``templates/sentences.txt.j2``."""
+"""Sentences about runs and their results: the macros of ``templates/sentences.txt.j2``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.task import label_of
 from promptpo.run.preflight import SOURCES
 from promptpo.telling.feedback import number, with_noise
-from promptpo.telling.shortening import counted
+from promptpo.telling.shortening import count_of
 
 if TYPE_CHECKING:
     import jinja2
@@ -32,7 +32,7 @@ def texts() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - no HTML
     )
-    environment.filters |= {"pyrepr": repr, "quoted": shlex.quote, "going_on": _going_on, "counted": counted}
+    environment.filters |= {"pyrepr": repr, "quoted": shlex.quote, "going_on": _going_on, "counted": count_of}
     environment.filters |= {"with_noise": with_noise, "label": label_of}
     environment.filters["oneline"] = lambda text: " ".join(text.split())
     environment.filters["number"] = lambda value: "-" if value is None else number(value)
@@ -60,7 +60,7 @@ def _raising(kind: Any) -> Any:
 
 
 def sentence(name: str, *given: Any) -> str:
-    """What one of the macros says, in one line; empty where there is nothing to say."""
+    """Render one of the macros as one line; empty if it has nothing to say."""
     return re.sub(r"\s*\n\s*", " ", getattr(_macros(), name)(*given)).strip()
 
 

@@ -1,4 +1,4 @@
-"""What the simulator of a run was and brought: for its result, for `show`, for the report, and as a file."""
+"""The simulator of a run and its results: for `result.json`, for `show`, for the report, and as a file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def simulator_of(state: RunState) -> Json | None:
     return state.told["simulator"].get(chosen[-1]) if chosen else None
 
 
-def said(state: RunState) -> list[str]:
-    """What the steps of the search in a simulator came to, in lines."""
+def describe_search(state: RunState) -> list[str]:
+    """Describe the results of the search in the simulator, in lines."""
     return [str(text) for key, text in state.told["note"].items() if key.startswith("s.")]
 
 
-def imagined_steps(state: RunState) -> int:
+def count_simulated_steps(state: RunState) -> int:
     """Simulated steps of a run."""
     found = [data for data in state.told["simulated"].values() if isinstance(data, dict)]
     worked = sum(int(data.get("simulated_steps", 0)) for data in found)
@@ -39,8 +39,8 @@ def imagined_steps(state: RunState) -> int:
 
 
 def content_of(state: RunState) -> dict[str, Any]:
-    """What ``result.json`` says of a run's simulator; nothing where none was asked for."""
-    if not said(state):
+    """Describe a run's simulator for ``result.json``; empty if none was requested."""
+    if not describe_search(state):
         return {}
     data = simulator_of(state)
     rows = [
@@ -52,23 +52,23 @@ def content_of(state: RunState) -> dict[str, Any]:
         "simulator": {
             "written": data is not None,
             "file": SIMULATOR if data is not None else None,
-            "steps": {"real": state.ledger.taken["simulator"], "simulated": imagined_steps(state)},
+            "steps": {"real": state.ledger.taken["simulator"], "simulated": count_simulated_steps(state)},
             "numbers": list((data or {}).get("numbers", ())),
             "errors": sorted(rows, key=lambda row: row["explained"]),
-            "policies": [{"policy": key, **one} for key, one in state.told["verified"].items()],
-            "notes": said(state),
+            "policies": [{"policy": key, **check} for key, check in state.told["verified"].items()],
+            "notes": describe_search(state),
         }
     }
 
 
 def lines_of(state: RunState) -> list[str]:
     """The simulator of a run as `show` tells it; nothing where none was asked for."""
-    if not said(state):
+    if not describe_search(state):
         return []
-    real, simulated = state.ledger.taken["simulator"], imagined_steps(state)
+    real, simulated = state.ledger.taken["simulator"], count_simulated_steps(state)
     return [
         f"Simulator: {simulated:,} simulated steps, which cost none of the environment; {real:,} real ones to fit and verify it",
-        *(f"  {text}" for text in said(state)),
+        *(f"  {text}" for text in describe_search(state)),
     ]
 
 
@@ -79,22 +79,22 @@ def product_lines(data: Json) -> list[str]:
         return []
     ranked = sorted(products.items(), key=lambda item: not item[1]["best"])
     told = [
-        f"{WORDS.get(name, name)} ({one['file']}{', which best.py is' if one['best'] else ''}) {sentence('score', one['test']) or 'was not tested'}"
-        for name, one in ranked
+        f"{WORDS.get(name, name)} ({product['file']}{', which best.py is' if product['best'] else ''}) {sentence('score', product['test']) or 'was not tested'}"
+        for name, product in ranked
     ]
     return [f"Held-out return: {'; '.join(told)}."]
 
 
 def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:
     """The simulator as a module with environments; empty where there is none."""
-    from promptpo.output.exporting import gated
+    from promptpo.output.exporting import check_gate
     from promptpo.simulator.contract import Simulation
     from promptpo.simulator.export import environment_file
 
     data = simulator_of(state)
     if data is None:
         return ""
-    gated(data["source"])
+    check_gate(data["source"])
     simulation = Simulation.of(data["source"], spaces[0], spaces[1], horizon).with_vectors(
         data["vectors"][:1]
     )

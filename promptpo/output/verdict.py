@@ -1,4 +1,4 @@
-"""What a result is worth, in a sentence or two that a person can act on.
+"""The verdict on a result, in a sentence or two that a person can act on.
 
 A return says little alone. Here it is held against what random actions and zeros earn on the same test
 seeds, in pairs and with its noise, and against the threshold; then comes what stood in the way, as far as
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from promptpo.output.sentences import REFERENCES, sentence
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import TEACHER
-from promptpo.search.references import MARKS
+from promptpo.search.references import REFERENCE_POLICIES
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
@@ -61,10 +61,12 @@ class Facts:
 
 
 def verdict(facts: Facts) -> str:
-    """What came of it, why, and what to do: one to three sentences."""
+    """Say how good the result is, why, and what to do next: one to three sentences."""
     test, told = facts.test, []
     if facts.wanted and facts.best:
-        missing = " and ".join(REFERENCES[name] for name in MARKS if name not in facts.references)
+        missing = " and ".join(
+            REFERENCES[name] for name in REFERENCE_POLICIES if name not in facts.references
+        )
         told.append(sentence("untested", facts, missing))
     if test is not None and test.episodes:
         told += _standing(facts, test)
@@ -88,19 +90,19 @@ def facts_of(
     best, test, references = outcome.best, outcome.test, outcome.references
     # what a policy of this run was not able to is not told by the teacher
     marks = [
-        one
-        for name, one in [*state.history.marks.items(), *references.items()]
+        evaluation
+        for name, evaluation in [*state.history.marks.items(), *references.items()]
         if not name.startswith(TEACHER)
     ]
-    looked = [one.evidence.episodes for one in state.candidates if one.ran]
-    looked += [one.episodes for one in (*marks, test) if one is not None]
+    looked = [candidate.evidence.episodes for candidate in state.candidates if candidate.ran]
+    looked += [evaluation.episodes for evaluation in (*marks, test) if evaluation is not None]
     episodes = [episode for several in looked for episode in several]
     returns = {episode.return_ for episode in episodes}
     successes = {episode.success for episode in episodes} - {None}
     return Facts(
         test=Evidence.of(test.episodes) if test else None,
         failed=test.failed if test else 0,
-        references={name: Evidence.of(one.episodes) for name, one in references.items()},
+        references={name: Evidence.of(evaluation.episodes) for name, evaluation in references.items()},
         threshold=threshold,
         language_model=language_model,
         tried=len(state.candidates),
@@ -120,7 +122,7 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
     known = [name for name, pair in pairs.items() if len(pair.returns) > 1]
     # the mark that says most against it, of several the one that is hardest to beat
     known.sort(key=lambda name: (pairs[name].verdict, -facts.references[name].mean_return))
-    marks, solved = [name for name in known if name != TEACHER], _solved(facts, test)
+    marks, solved = [name for name in known if name != TEACHER], _say_solved(facts, test)
     sign = pairs[marks[0]].verdict if marks else 1
     good = sign >= 0
     if solved and good:
@@ -143,7 +145,7 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
     return told if good else [*told, sentence("advice", facts)]
 
 
-def _solved(facts: Facts, test: Evidence) -> str:
+def _say_solved(facts: Facts, test: Evidence) -> str:
     """That it is solved, and by what; empty where it is not, or an episode failed."""
     rate = test.success_rate
     if facts.failed:

@@ -65,7 +65,7 @@ class Program:
     @classmethod
     def parse(cls, source: str) -> Program:
         """The program of a source; the same value for the same text as long as it is in use."""
-        return _remembered(source)
+        return _parse_cached(source)
 
     def _read(self, name: str, *arguments: Any, otherwise: Any) -> Any:
         """A fact about the module; the given one where it cannot be read, after which nothing else is asked for."""
@@ -78,7 +78,7 @@ class Program:
                 return otherwise if found is None else found
         return otherwise
 
-    def _rewritten(self, how: str, *arguments: Any) -> Program:
+    def _rewrite(self, how: str, *arguments: Any) -> Program:
         source = self._read(how, *arguments, otherwise=self.source)
         return self if source == self.source else Program.parse(source)
 
@@ -166,7 +166,7 @@ class Program:
     @cached_property
     def postponed(self) -> Program:
         """The same module as it is compiled in a guest: it does not evaluate its annotations, wherever it runs."""
-        return self._rewritten("postponed")
+        return self._rewrite("postpone_annotations")
 
     @cached_property
     def body(self) -> str:
@@ -189,7 +189,7 @@ class Program:
             values: Name to new value; names that are not declared and values that are no finite numbers
                 are ignored. Six significant digits are kept.
         """
-        return self._rewritten("with_values", dict(values)) if values else self
+        return self._rewrite("with_values", dict(values)) if values else self
 
     def with_table(self, table: Mapping[Any, Any]) -> Program:
         """The same module with another ``TABLE``, several entries to a line."""
@@ -197,24 +197,24 @@ class Program:
 
     def with_literal(self, name: str, text: str) -> Program:
         """The same module with another expression assigned to a top-level name, if it has one."""
-        return self._rewritten("with_literal", name, text)
+        return self._rewrite("with_literal", name, text)
 
     def renamed(self, name: str) -> Program:
         """The same module with a top-level name changed to one that is not in use."""
-        return self._rewritten("renamed", name)
+        return self._rewrite("rename_to_unused", name)
 
     def named(self, old: str, new: str) -> Program:
         """The same module with a top-level name changed to another, which occurs nowhere in it."""
-        return self._rewritten("named", old, new)
+        return self._rewrite("rename", old, new)
 
     @cached_property
     def inlined(self) -> Program:
         """The same policy with the pieces of ``looking`` that it uses in the place of their imports."""
-        return self._rewritten("inlined")
+        return self._rewrite("inline_looking")
 
 
 @lru_cache(maxsize=64)
-def _remembered(source: str) -> Program:
+def _parse_cached(source: str) -> Program:
     return Program(source)
 
 

@@ -15,7 +15,7 @@ reader.know(_READING, str(Path(__file__).parents[1]))
 
 
 def read(function: str, *arguments: Any) -> Any:
-    """What a function of `promptpo.program.confined.reading` returns.
+    """Call a function of `promptpo.program.confined.reading` in the confined reader.
 
     Raises:
         UnreadableError: The text cannot be read within the reader's limits.

@@ -1,4 +1,4 @@
-"""What a program is made of, as text: its name, and how numbers are written."""
+"""Facts about a program, as text: its name, and how numbers are written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Range = tuple[float, float, float]
 LINE_WIDTH = 100
 
 
-def rounded(value: float) -> float:
+def round_value(value: float) -> float:
     """A value as it is written into a source: six significant digits."""
     return float(f"{value:.6g}")
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from promptpo.rollouts.jobs import Call, Executor, Job, Settings
 from promptpo.rollouts.local import LocalExecutor
-from promptpo.rollouts.results import evaluation_of, joined, roll_out
+from promptpo.rollouts.results import evaluation_of, join_rollouts, roll_out
 
 __all__ = [
     "Call",
@@ -17,7 +17,7 @@ __all__ = [
     "LocalExecutor",
     "Settings",
     "evaluation_of",
-    "joined",
+    "join_rollouts",
     "make_executor",
     "roll_out",
 ]

@@ -1,4 +1,4 @@
-"""What rolling a candidate out gave, as values that go into the journal."""
+"""Results of rolling out a candidate, as values that go into the journal."""
 
 from __future__ import annotations
 

@@ -70,13 +70,13 @@ class PulsedEnv(ContractEnv):
         number.value = before = number.value + 1
         result = self.env.step(action)
         number.value = before + 1
-        return self.checked_step(result)
+        return self.check_step(result)
 
     def reset(self, **how: Any) -> Any:
         """Reset."""
         with self._pulse:
             result = self.env.reset(**how)
-        return self.checked_reset(result)
+        return self.check_reset(result)
 
 
 class Host:

@@ -1,4 +1,4 @@
-"""What is rolled out, and who may be asked to."""
+"""Rollout jobs, and the protocol of executors that run them."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ class LocalWorker:
         last_words.close()
 
     def _cause(self) -> str:
-        """What ended the process, which is over."""
+        """Say what ended the process, which is over."""
         left = os.read(self._last_words.fileno(), MOST_WORDS) if self._last_words.poll() else b""
         return cause(left.decode("utf-8", "replace"))
 

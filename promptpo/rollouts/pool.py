@@ -1,4 +1,4 @@
-"""What all executors with workers share: who works next, what is done twice, and what cancelling means."""
+"""Base of all executors with workers: who works next, what is repeated, and how jobs are cancelled."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ async def roll_out(executor: RunsJobs, job: Job) -> Rollout:
         for task in tasks:  # of no use where one of them failed
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    return _joined(rollouts, chunks, stop_on_failure=job.stop_on_failure)
+    return _join_chunks(rollouts, chunks, stop_on_failure=job.stop_on_failure)
 
 
-def _joined(rollouts: Sequence[Rollout], chunks: Sequence[Sized], *, stop_on_failure: bool) -> Rollout:
+def _join_chunks(rollouts: Sequence[Rollout], chunks: Sequence[Sized], *, stop_on_failure: bool) -> Rollout:
     """One rollout from the rollouts of consecutive chunks: what one worker would have given."""
     failed = [index for index, rollout in enumerate(rollouts) if rollout.failure is not None]
     counted = rollouts[: failed[0] + 1] if failed and stop_on_failure else rollouts
@@ -63,10 +63,10 @@ def _joined(rollouts: Sequence[Rollout], chunks: Sequence[Sized], *, stop_on_fai
     )
 
 
-def joined(first: Rollout, more: Rollout) -> Rollout:
+def join_rollouts(first: Rollout, more: Rollout) -> Rollout:
     """Two rollouts of the same source as one."""
-    trials = [range(len(one.episodes) + len(one.unfinished)) for one in (first, more)]
-    return _joined([first, more], trials, stop_on_failure=False)
+    trials = [range(len(rollout.episodes) + len(rollout.unfinished)) for rollout in (first, more)]
+    return _join_chunks([first, more], trials, stop_on_failure=False)
 
 
 def evaluation_of(rollout: Rollout, seconds: float = 0.0) -> Evaluation:

@@ -1,4 +1,4 @@
-"""What a run keeps in files beside its journal: trajectories that nothing was said of yet, and pictures of prompts.
+"""Files beside a run's journal: trajectories that await feedback, and pictures of prompts.
 
 Files hold compact, plain data, never pickle.
 """
@@ -31,12 +31,12 @@ LARGEST = 1 << 24
 
 def deflate(rollouts: Sequence[Rollout]) -> str:
     """Rollouts, trajectories included, as one short string."""
-    value = [(rollout.steps, [_packed(episode) for episode in rollout.episodes]) for rollout in rollouts]
+    value = [(rollout.steps, [_pack(episode) for episode in rollout.episodes]) for rollout in rollouts]
     return base64.b85encode(zlib.compress(plain.encode(value))).decode()
 
 
 def inflate(text: str) -> list[Rollout]:
-    """What `deflate` was given, without output and timing.
+    """Return the rollouts given to `deflate`, without output and timing.
 
     Raises:
         ValueError: It is no such string.
@@ -49,17 +49,18 @@ def inflate(text: str) -> list[Rollout]:
     if not opened.eof:
         raise ValueError("the packed rollouts are damaged, or far too large")
     value = plain.decode(data)
-    return [Rollout(tuple(map(_unpacked, episodes)), None, steps, "", 0.0) for steps, episodes in value]
+    return [Rollout(tuple(map(_unpack, episodes)), None, steps, "", 0.0) for steps, episodes in value]
 
 
-def _packed(episode: Episode) -> dict[str, Any]:
-    data = {one.name: getattr(episode, one.name) for one in fields(episode)}
+def _pack(episode: Episode) -> dict[str, Any]:
+    data = {field.name: getattr(episode, field.name) for field in fields(episode)}
     trajectory, failure = episode.trajectory, episode.failure
     return {
         **data,
         "policy_seconds": 0.0,
         "parts": dict(episode.parts),
-        "trajectory": trajectory and [_plain(getattr(trajectory, one.name)) for one in fields(trajectory)],
+        "trajectory": trajectory
+        and [_plain(getattr(trajectory, field.name)) for field in fields(trajectory)],
         "failure": failure and asdict(failure),
     }
 
@@ -68,7 +69,7 @@ def _plain(values: Sequence[Any]) -> list[Any]:
     return [dict(value) if hasattr(value, "keys") else value for value in values]
 
 
-def _unpacked(data: dict[str, Any]) -> Episode:
+def _unpack(data: dict[str, Any]) -> Episode:
     trajectory, failure = data["trajectory"], data["failure"]
     return Episode(
         **{
@@ -101,7 +102,7 @@ class KeptRollouts:
                 write_atomically(self._folder / key, text)
 
     def read(self, key: str) -> Rollout | None:
-        """What was kept under this name; None where there is nothing, or nothing whole."""
+        """Read the rollout kept under this name; None if there is none, or no whole one."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
             rollout: Rollout = inflate(read_regular(self._folder / key).decode())[0]
             return rollout
@@ -116,11 +117,14 @@ class KeptRollouts:
 
 def size_of(episodes: Iterable[Episode]) -> int:
     """About how many bytes the trajectories of some episodes take, by their first observations."""
-    known = [one.trajectory for one in episodes if one.trajectory is not None]
-    return sum(len(one.rewards) * len(plain.encode(_plain(one.observations[:1]))) for one in known)
+    known = [episode.trajectory for episode in episodes if episode.trajectory is not None]
+    return sum(
+        len(trajectory.rewards) * len(plain.encode(_plain(trajectory.observations[:1])))
+        for trajectory in known
+    )
 
 
-def written(still: Still, folder: Path) -> Still:
+def write_picture(still: Still, folder: Path) -> Still:
     """The picture with its file on the disk, whole: when this returns, the journal may name it.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What environment steps go into: the one table by which a run's step budget is divided."""
+"""The table that divides a run's step budget among its purposes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ SHORT_EPISODE = 100
 UNBOUNDED_HORIZON = 10_000
 """Longest episode of an environment without a time limit of its own."""
 
-LOOKS = {10: 100, 2: 25}
+EPISODES_BY_LENGTH_RATIO = {10: 100, 2: 25}
 """Episodes of an environment without a time limit may last so many times as long as those of random actions, where so many
 of them are paid for."""
 
@@ -111,7 +111,7 @@ def units(purpose: Purpose, steps: int | None, each: int, cap: int | None = None
     return max(paid, min(part.floor, most))
 
 
-def allotted(purpose: Purpose, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
+def step_allotment(purpose: Purpose, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
     """Steps that a purpose may take in the whole run, by its share or, where that is more, by its floor.
 
     Args:
@@ -168,17 +168,19 @@ def tuning_steps(
 
 def in_words(steps: int, purposes: Mapping[Purpose, int]) -> str:
     """How a budget of so many steps is divided, as a clause, with the steps of each purpose in the worst case."""
-    parts = [f"{most:,} ({most / steps:.0%}) {TABLE[one].what}" for one, most in purposes.items() if most]
+    parts = [
+        f"{most:,} ({most / steps:.0%}) {TABLE[purpose].what}" for purpose, most in purposes.items() if most
+    ]
     return f"of {steps:,} at most {', '.join(parts)} if episodes are as long as they can be"
 
 
 PAPER_EPISODES = 5
 """Training episodes in the published procedure."""
 
-ALIKE = 2
+IDENTICAL_EPISODES = 2
 """Episodes for each purpose where all are the same."""
 
-FIRST = 3
+FIRST_EXPERIMENTS = 3
 """Experiments of one answer, before the first round; later rounds may bring one each."""
 
 LEAST_CALLS = 10
@@ -187,11 +189,11 @@ LEAST_CALLS = 10
 
 def experiments(rounds: int) -> int:
     """How many experiments there may be in a run: before the first round, and one in each but the first and the last."""
-    return FIRST + max(0, rounds - 2)
+    return FIRST_EXPERIMENTS + max(0, rounds - 2)
 
 
 def allowance(config: Config, llm: LLM) -> Recipe | None:
-    """What experiments may take in a run, as the recipe with the steps of each decided; None where none are offered.
+    """Limits of a run's experiments, as a recipe with the steps of each; None if none are offered.
 
     Args:
         config: What decides the run.
@@ -237,9 +239,9 @@ def with_episodes(
     if one_episode:
         return replace(
             config,
-            episodes=ALIKE,
-            validation_episodes=ALIKE,
-            test_episodes=min(config.most_tested, ALIKE),
+            episodes=IDENTICAL_EPISODES,
+            validation_episodes=IDENTICAL_EPISODES,
+            test_episodes=min(config.most_tested, IDENTICAL_EPISODES),
         )
     tiny = horizon is None and sampled < TINY_EPISODE
     if horizon is None:
@@ -275,5 +277,7 @@ def horizon_within(config: Config, horizon: int | None, sampled: float = math.in
     episodes = config.budget.rounds * config.candidates * config.train_episodes
     found = [int(TABLE["training"].share * steps) // episodes, SHORT_EPISODE]
     if math.isfinite(sampled):
-        found += [min(math.ceil(times * sampled), steps // paid) for times, paid in LOOKS.items()]
+        found += [
+            min(math.ceil(times * sampled), steps // paid) for times, paid in EPISODES_BY_LENGTH_RATIO.items()
+        ]
     return min(UNBOUNDED_HORIZON, max(found))

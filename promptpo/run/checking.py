@@ -9,7 +9,7 @@ from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.errors import UsageError
-from promptpo.llm.prices import stated_price
+from promptpo.llm.prices import parse_price
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import adapter
 from promptpo.run.recipe import Recipe
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def checked(config: Config) -> Config:
-    """The same settings with values of the right types.
+def check(config: Config) -> Config:
+    """Check the settings; return them with values of the right types.
 
     Raises:
         UsageError: A value cannot be used; the sentence names it and says what it may be.
     """
     spec = os.fspath(config.spec_file) if isinstance(config.spec_file, os.PathLike) else config.spec_file
-    typed = _typed(Config, {**asdict(config), "spec_file": spec})
+    typed = _convert(Config, {**asdict(config), "spec_file": spec})
     try:
         json.dumps(asdict(typed), ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError as error:
@@ -36,13 +36,13 @@ def checked(config: Config) -> Config:
         raise UsageError(
             f"{half!r} in the settings is half of a character, which no file can hold."
         ) from error
-    switches = _typed(Recipe, asdict(typed.switches))
-    stated_price(typed.price)
+    switches = _convert(Recipe, asdict(typed.switches))
+    parse_price(typed.price)
     if typed.frames and typed.reveals not in {"source", "named"}:
         raise UsageError(
             f"--frames shows which environment it is, which --reveal {typed.reveals} hides; leave one of them out."
         )
-    task = typed.task.checked()
+    task = typed.task.validate()
     return replace(
         typed, task=task, recipe_options={name: getattr(switches, name) for name in typed.recipe_options}
     )
@@ -57,10 +57,10 @@ def with_settings(config: Config, given: Mapping[str, Any]) -> Config:
     limits = {field.name for field in fields(Budget)} & given.keys()
     budget = replace(config.budget, **{name: given[name] for name in limits})
     others = {name: value for name, value in given.items() if name not in limits}
-    return checked(replace(config, budget=budget, **others))
+    return check(replace(config, budget=budget, **others))
 
 
-def _typed(of: type[T], values: Mapping[str, Any]) -> T:
+def _convert(of: type[T], values: Mapping[str, Any]) -> T:
     from pydantic import ValidationError
 
     try:

@@ -12,7 +12,7 @@ from promptpo.envs.task import Reveal, Task
 from promptpo.errors import RunError
 from promptpo.llm.base import Effort
 from promptpo.llm.credentials import hide_credentials, strip_credentials
-from promptpo.llm.prices import stated_price
+from promptpo.llm.prices import parse_price
 from promptpo.run.journal import adapter, file_of_run
 from promptpo.run.recipe import RECIPES, REVEALED, Recipe, RecipeName
 from promptpo.run.settings import RunSetting, check_names, options_of
@@ -20,7 +20,7 @@ from promptpo_sandbox.errors import SandboxError
 
 CONFIG = "config.toml"
 
-SMALL = 8_000
+MAX_TOML_CHARACTERS = 8_000
 """Characters of TOML that is read here; tomllib may take minutes for longer ones, which the reader is given."""
 
 JudgeName = Literal["model", "me"]
@@ -134,7 +134,7 @@ class Config:
             "Model",
             metavar="IN,OUT",
             words=str,
-            read=stated_price,
+            read=parse_price,
             resumed="US dollars per million input and output tokens of the model; looked up when not given.",
         ),
     ] = None
@@ -363,7 +363,7 @@ class Config:
         Raises:
             UsageError: An option that recipes do not have.
         """
-        check_names(self.recipe_options, (one.name for one in fields(Recipe)), "recipes have no switch")
+        check_names(self.recipe_options, (field.name for field in fields(Recipe)), "recipes have no switch")
         untuned = {"tune": False} if self.tune == "none" else {}
         return replace(RECIPES[self.recipe], **{**self.recipe_options, **untuned})
 
@@ -405,7 +405,7 @@ def _check_address(path: Path, address: Any) -> None:
 
 
 def _table(text: str) -> Any:
-    if len(text) < SMALL:
+    if len(text) < MAX_TOML_CHARACTERS:
         return tomllib.loads(text)
     from promptpo.program.reader import read  # imported when it is needed
 

@@ -51,7 +51,7 @@ class Control:
 
     def __init__(self, then: str = "") -> None:
         self.then, self.reason = then, ""
-        self.told: Callable[[], object] = lambda: None
+        self.on_stop: Callable[[], object] = lambda: None
         self._stopped, self._left, self._terminated = asyncio.Event(), False, False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._whole: asyncio.Task[Any] | None = None
@@ -64,7 +64,7 @@ class Control:
         """
         again, self.reason = bool(self.reason), self.reason or reason
         if not again:
-            self.told()
+            self.on_stop()
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._leave if again else self._stopped.set)
 
@@ -80,7 +80,7 @@ class Control:
         self._leave()
 
     @contextmanager
-    def interrupted(self) -> Iterator[None]:
+    def handle_interrupts(self) -> Iterator[None]:
         """Ctrl-C once ends the search and reports the best so far; a second time, or SIGTERM, it stops at once.
 
         Raises:
@@ -118,8 +118,8 @@ class Control:
             raise RunError(f"{self.reason} before any policy was tried; go on with: {self.then}")
         return found
 
-    async def finished(self, work: Coroutine[Any, Any, T], *, at_least: float = 0.0) -> T | None:
-        """What comes after the search: its result, or None where the end was asked for and it takes too long or fails.
+    async def finish(self, work: Coroutine[Any, Any, T], *, at_least: float = 0.0) -> T | None:
+        """Finish work after the search; None if the end was requested and it takes too long or fails.
 
         From the first work that is waited for when the end is asked for, `GRACE_SECONDS` remain for all of it, and for
         each as many seconds as are said to be its own at least.
@@ -176,7 +176,7 @@ def obey_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run all of it at once; the first failure cancels the rest, and is raised by itself."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -187,7 +187,7 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def in_thread(work: Callable[[], T]) -> Future[T]:
-    """What it gives in a thread of its own."""
+    """Run work in a thread of its own and return its future."""
     context, pool = contextvars.copy_context(), ThreadPoolExecutor(1, "promptpo")
     future = pool.submit(context.run, work)  # notebooks know by the context which cell prints
     pool.shutdown(wait=False)

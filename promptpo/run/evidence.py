@@ -14,7 +14,7 @@ SOLVED_EPISODES = 15
 """Episodes after which a mean clearly above a threshold is believed: a policy that falls on one start of ten falls on one of
 them four times in five."""
 
-FAR = 0.3
+FAR_SHARE = 0.3
 """A return is far below the median where it lies below it by more than this share of the median's size, and by
 more than three times the distance from the median to the best."""
 
@@ -75,7 +75,7 @@ def far_below(values: Sequence[float]) -> list[int]:
     if len(values) < 3:  # noqa: PLR2004 - no median to speak of
         return []
     middle, highest = statistics.median(values), max(values)
-    far = max(FAR * abs(middle), 3 * (highest - middle))
+    far = max(FAR_SHARE * abs(middle), 3 * (highest - middle))
     low = [i for i, value in enumerate(values) if middle - value > far > 0]
     return sorted(low, key=lambda i: values[i])
 

@@ -67,12 +67,18 @@ class History:
             bisect.insort(self.attempts, from_json(Attempt, data), key=_place)
         elif event.kind == "remark":
             remark = from_json(Remark, data)
-            self.attempts = [remark.on(one) if one.id == remark.candidate else one for one in self.attempts]
+            self.attempts = [
+                remark.on(attempt) if attempt.id == remark.candidate else attempt for attempt in self.attempts
+            ]
         elif event.kind == "validation":
             program, _, _ = event.key.partition(".")
             self.looks.setdefault(program, []).append(evaluation_in(data))
         elif event.kind == "experiment":
-            bisect.insort(self.experiments, from_json(Experiment, data), key=lambda one: (one.round, one.id))
+            bisect.insort(
+                self.experiments,
+                from_json(Experiment, data),
+                key=lambda experiment: (experiment.round, experiment.id),
+            )
         elif event.kind == "tuning":
             self.earned = extremes([self.earned, data.get("earned", ())])
         elif event.kind in {"reference", "teacher"} and "evaluation" in data:
@@ -88,10 +94,10 @@ class History:
     def references(self) -> Mapping[str, Evidence]:
         """What the marks earned in training and validation, by name, where they ran to the end."""
         return {
-            name: Evidence.of(one.episodes)
-            for name, one in self.marks.items()
-            if one.outcome == "ok"
-            and one.episodes
+            name: Evidence.of(evaluation.episodes)
+            for name, evaluation in self.marks.items()
+            if evaluation.outcome == "ok"
+            and evaluation.episodes
             and not name.endswith(REFERENCE_TEST)
             and not name.startswith(ALWAYS)
         }
@@ -149,7 +155,7 @@ class History:
         return {self._name(one): self._episodes(one) for one in alone if self._episodes(one)}
 
     def _episodes(self, attempt: Attempt) -> Sequence[EpisodeRecord]:
-        looks = (look.episodes for look in self.looks_of(attempt))
+        looks = (look.episodes for look in self.validations_of(attempt))
         return Evidence.of(attempt.evaluation.episodes, *looks).episodes
 
     def _name(self, attempt: Attempt) -> str:
@@ -157,13 +163,13 @@ class History:
         stands = self.find(self.alike.get(attempt.id, "")) or attempt
         return stands.candidate.digest or stands.id
 
-    def looks_of(self, attempt: Attempt) -> Sequence[Evaluation]:
-        """What was seen of a candidate's program on validation seeds, oldest first."""
+    def validations_of(self, attempt: Attempt) -> Sequence[Evaluation]:
+        """Validation evaluations of a candidate's program, oldest first."""
         return self.looks.get(attempt.candidate.digest, ())
 
     def runs(self, attempt: Attempt) -> bool:
         """Whether a candidate ran to the end with finite returns wherever it was looked at, so that it may win anything."""
-        parts = attempt.evaluation, *self.looks_of(attempt)
+        parts = attempt.evaluation, *self.validations_of(attempt)
         return all(part.outcome == "ok" and math.isfinite(part.mean_return) for part in parts)
 
     def difference(self, one: Attempt, other: Attempt) -> Estimate:
@@ -174,7 +180,7 @@ class History:
         """How much more one candidate returns than another, both having run."""
         return self.returns.difference(self._name(one), self._name(other))
 
-    def ranked(self) -> list[Attempt]:
+    def ranking(self) -> list[Attempt]:
         """Attempts that ran, each program once, the best estimate first, then fewer steps, then the shorter source."""
         alone = [one for one in reversed(self._running()) if one.id not in self.alike]
         known = {self._name(one): one for one in alone if self._episodes(one)}
@@ -187,7 +193,7 @@ class History:
 
     def best(self) -> Attempt | None:
         """The best of the run; None while nothing ran."""
-        return next(iter(self.ranked()), None)
+        return next(iter(self.ranking()), None)
 
     def unlucky(self, attempt: Attempt) -> list[EpisodeRecord]:
         """Training episodes whose return is below what program and start explain, beyond noise; the lowest first."""
@@ -199,14 +205,14 @@ class History:
 
     def runner_up(self) -> Attempt | None:
         """The second of `ranked`, where noise could explain that it is not the first."""
-        first, second = [*self.ranked()[:2], None, None][:2]
+        first, second = [*self.ranking()[:2], None, None][:2]
         close = first and second and self.difference(first, second).verdict == 0
         return second if close else None
 
     def chances(self) -> dict[str, float]:
         """Id of each of `ranked` to the probability that it is the best."""
         likely = self.values.probability_best()
-        return {one.id: likely[self._name(one)] for one in self.ranked()}
+        return {one.id: likely[self._name(one)] for one in self.ranking()}
 
     def reaches(self, threshold: float | None) -> bool:
         """Whether the best of the run has a mean return, over all its episodes, of at least a threshold."""
@@ -223,7 +229,9 @@ class History:
         leader, bar = self.best(), -math.inf
         if leader is not None and self.evidence(leader).mean_return < threshold:
             bar = leader.evaluation.mean_return
-        return any(self.runs(one) and threshold <= one.evaluation.mean_return > bar for one in attempts)
+        return any(
+            self.runs(attempt) and threshold <= attempt.evaluation.mean_return > bar for attempt in attempts
+        )
 
     def _running(self) -> list[Attempt]:
         return [attempt for attempt in self.attempts if self.runs(attempt)]
@@ -247,10 +255,15 @@ class History:
             else:
                 groups.append([attempt])
         stand = [min(group, key=lambda a: (-len(self._episodes(a)), _economy(a))) for group in groups]
-        return {a.id: one.id for one, group in zip(stand, groups, strict=True) for a in group if a is not one}
+        return {
+            a.id: leader.id
+            for leader, group in zip(stand, groups, strict=True)
+            for a in group
+            if a is not leader
+        }
 
     def standing(self, before: Attempt | None) -> dict[str, Any]:
-        """What the round has come to, for the journal, and whether its best is better than the one `before`.
+        """Summarise the round for the journal, and whether its best is better than the one `before`.
 
         A new best whose lead is larger than its standard error counts: where returns fall into two groups, a single
         round has too few episodes to put a real gain beyond doubt.
@@ -275,8 +288,8 @@ def _economy(attempt: Attempt) -> tuple[float, int]:
     return steps, len(attempt.candidate.source)
 
 
-def twins(attempts: Sequence[Attempt]) -> list[Remark]:
-    """What is to be said of a round's equal programs: the first stands for the others."""
+def duplicate_remarks(attempts: Sequence[Attempt]) -> list[Remark]:
+    """Remarks on a round's duplicate programs: the first stands for the others."""
     first: dict[str, str] = {}
     same = [(a, first.setdefault(a.candidate.digest or a.id, a.id)) for a in attempts]
     return [

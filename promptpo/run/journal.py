@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
-from promptpo.files import FOLDER_MODE, bounded, parsed, read_regular
+from promptpo.files import FOLDER_MODE, check_json_bounds, parse_json, read_regular
 
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
@@ -160,7 +160,7 @@ def file_of_run(path: Path) -> bytes:
         RunError: There is none, or it is too large.
     """
     try:
-        return bounded(read_regular(path))
+        return check_json_bounds(read_regular(path))
     except OSError as error:
         raise NoSuchRunError(
             f"{path.parent} is not a run directory: there is no readable {path.name} in it."
@@ -175,7 +175,7 @@ def _read(path: Path) -> tuple[list[Event], int]:
     whole, events = raw[: raw.rfind(b"\n") + 1], list[Event]()  # what a kill has torn was never relied on
     for n, line in enumerate(whole.splitlines()):
         try:
-            event = Event(**parsed(line))
+            event = Event(**parse_json(line))
         except (ValueError, TypeError):
             event = None
         if event is None or event.n != n:
@@ -255,7 +255,7 @@ class Journal:
         return None if event is None else event.data
 
     def once(self, kind: Kind, key: str, compute: Callable[[], Any], of: type[T] | None = None) -> Any:
-        """What is recorded under this kind and key; where nothing is, what `compute` gives, which is recorded first.
+        """Return what is recorded under this kind and key; if nothing is, compute it and record it first.
 
         Args:
             kind: What happened.

@@ -1,4 +1,4 @@
-"""What a run has spent, and whether it may spend more."""
+"""The ledger of a run: what it has spent, and whether it may spend more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Usage
-from promptpo.run.budget import TABLE, Purpose, allotted
+from promptpo.run.budget import TABLE, Purpose, step_allotment
 from promptpo.run.config import Budget
 from promptpo.run.records import REFERENCE_TEST, StepPurpose
 
@@ -34,7 +34,7 @@ LIMITS = {"calls": "{} language-model calls", "usd": "${:g}", "tokens": "{} toke
 """Limits on calls, in words, by their names in `Budget`."""
 
 
-def payer(kind: Kind, key: str) -> tuple[Purpose | None, StepPurpose]:
+def budget_row(kind: Kind, key: str) -> tuple[Purpose | None, StepPurpose]:
     """Which row pays for an event, none for what is on test seeds; and what its steps are counted as."""
     outside: tuple[None, StepPurpose] = (None, "test")
     row, counted = ROWS.get(kind, outside)
@@ -95,7 +95,7 @@ class Ledger:
             else:
                 self.cost_usd += data["cost_usd"]
         elif isinstance(data, dict) and "spent" in data:
-            row, _ = payer(event.kind, event.key)
+            row, _ = budget_row(event.kind, event.key)
             for purpose, steps in data["spent"].items():
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps
                 self.taken[row] += steps
@@ -113,7 +113,7 @@ class Ledger:
         left = self.steps_left()
         if left is None:
             return None
-        most = allotted(purpose, self.budget.steps) or 0
+        most = step_allotment(purpose, self.budget.steps) or 0
         return min(left, max(0, most - self.taken[purpose])) // parts
 
     def reserve_call(self) -> None:
@@ -139,7 +139,7 @@ class Ledger:
         self.awaited -= 1
 
     @contextlib.asynccontextmanager
-    async def reserved(self, purpose: Purpose | None, wanted: int) -> AsyncIterator[int]:
+    async def reserve(self, purpose: Purpose | None, wanted: int) -> AsyncIterator[int]:
         """Up to `wanted` steps, as many as are granted, until what they gave is in the journal.
 
         A purpose beside search and tuning begins nothing more once it has taken what the budget has for it.

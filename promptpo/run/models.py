@@ -1,4 +1,4 @@
-"""What each model of a run has brought."""
+"""Contributions and costs of each model of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from promptpo.run.state import CandidateState, RunState
 
 
-def asked(call: Mapping[str, Any]) -> str:
+def model_of_call(call: Mapping[str, Any]) -> str:
     """The name under which a model counts: as it was asked for, where there are several."""
     return str(call.get("provider") or call["model"])
 
@@ -17,30 +17,34 @@ def asked(call: Mapping[str, Any]) -> str:
 def writer_of(state: CandidateState) -> str:
     """The model that wrote a candidate first; empty where that is not recorded."""
     call = next(iter(state.calls.values()), None)
-    return asked(call) if call else ""
+    return model_of_call(call) if call else ""
 
 
-def brought(state: RunState) -> list[dict[str, Any]]:
-    """What each model has brought so far and what it took, by name, as ``result.json`` has it.
+def summarize_models(state: RunState) -> list[dict[str, Any]]:
+    """Summarise each model's contribution and cost so far, by name, as in ``result.json``.
 
     Candidates are those that it wrote first; repairs by another model leave them its own. The best may be a tuned one.
     """
     calls = state.told["completion"].values()
     return [
-        _one(state, model, [one for one in calls if asked(one) == model])
-        for model in sorted(set(map(asked, calls)))
+        _summarize_model(state, model, [call for call in calls if model_of_call(call) == model])
+        for model in sorted(set(map(model_of_call, calls)))
     ]
 
 
-def _one(state: RunState, model: str, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _summarize_model(state: RunState, model: str, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     own = [candidate for candidate in state.candidates if writer_of(candidate) == model]
-    written = [one for one in own if not one.attempt.candidate.tuned]
-    best = max((one for one in own if one.ran), key=lambda one: one.evidence.mean_return, default=None)
+    written = [candidate for candidate in own if not candidate.attempt.candidate.tuned]
+    best = max(
+        (candidate for candidate in own if candidate.ran),
+        key=lambda candidate: candidate.evidence.mean_return,
+        default=None,
+    )
     return {
         "model": model,
         "answers": len(calls),
         "candidates": len(written),
-        "candidates_that_ran": sum(one.ran for one in written),
+        "candidates_that_ran": sum(candidate.ran for candidate in written),
         "best": best and best.id,
         "best_return": best and best.evidence.mean_return,
         "input_tokens": sum(call["usage"]["input_tokens"] for call in calls),
@@ -50,11 +54,11 @@ def _one(state: RunState, model: str, calls: Sequence[Mapping[str, Any]]) -> dic
     }
 
 
-def in_words(one: Mapping[str, Any]) -> str:
+def in_words(row: Mapping[str, Any]) -> str:
     """One model's part of a run, as a line."""
-    best = f", best {one['best']} with {one['best_return']:.6g}" if one["best"] else ""
-    unpriced = one["calls_of_unknown_price"]
+    best = f", best {row['best']} with {row['best_return']:.6g}" if row["best"] else ""
+    unpriced = row["calls_of_unknown_price"]
     return (
-        f"{one['model']}: answers: {one['answers']}; {one['candidates_that_ran']} of {one['candidates']} candidates "
-        f"ran{best}; ${one['cost_usd']:.4f}{f' and {unpriced} calls of unknown price' if unpriced else ''}"
+        f"{row['model']}: answers: {row['answers']}; {row['candidates_that_ran']} of {row['candidates']} candidates "
+        f"ran{best}; ${row['cost_usd']:.4f}{f' and {unpriced} calls of unknown price' if unpriced else ''}"
     )

@@ -54,7 +54,7 @@ def key_path() -> Path:
     return base / "promptpo" / "key"
 
 
-def made_here(directory: Path) -> bool:
+def is_made_here(directory: Path) -> bool:
     """Whether a run's configuration was written by this user on this machine."""
     name = CONFIG if (directory / CONFIG).exists() else SETTINGS
     try:
@@ -82,7 +82,7 @@ def save_own(settings: Config | str, directory: Path) -> bool:
         OSError: The run's directory cannot be written.
     """
     name, text = (SETTINGS, settings) if isinstance(settings, str) else (CONFIG, config_text(settings))
-    before = read_regular(directory / ORIGIN).decode().split()[:1] if made_here(directory) else []
+    before = read_regular(directory / ORIGIN).decode().split()[:1] if is_made_here(directory) else []
     signature = _signature(name, text.encode(), create=True)
     if signature:
         write_atomically(
@@ -92,13 +92,13 @@ def save_own(settings: Config | str, directory: Path) -> bool:
     return bool(signature)
 
 
-def signed(text: str) -> str:
+def sign(text: str) -> str:
     """An exported file of the user's own with this machine's signature; as it is where there is no key to sign with."""
     signature = _signature(EXPORTED, text.encode(), create=True)
     return f"{text}{SIGNED}{signature}\n" if signature else text
 
 
-def signed_here(text: str) -> bool:
+def is_signed_here(text: str) -> bool:
     """Whether a file was exported by this user on this machine, and nobody has changed it since."""
     body, _, signature = text.rpartition(SIGNED)
     expected = _signature(EXPORTED, body.encode())
@@ -140,7 +140,7 @@ def _key(*, create: bool = False) -> bytes:
 
 
 def builds(task: Task) -> str:
-    """What making an environment does, in words."""
+    """Say what building the environment does."""
     modules = [clean_name(module) for module in modules_of(task)]
     horizon = task.max_episode_steps or 0
     long = f" with episodes of {horizon:,} steps" if horizon > MAX_STRANGERS_HORIZON_STEPS else ""
@@ -150,14 +150,14 @@ def builds(task: Task) -> str:
 
 
 def modules_of(task: Task) -> tuple[str, ...]:
-    """What making an environment imports because the task names it: for itself, its wrappers and its variants."""
+    """Modules that are imported because the task names them: for the environment, its wrappers and variants."""
     ids = [single.env_id for single in task.singles()] if task.is_family else []
     names = [task.env_id, *(wrapping.name for wrapping in task.wrappers), *ids]
     return tuple(dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name))
 
 
 def digests(task: Task) -> dict[str, str]:
-    """What the files are that making an environment imports, by path; those that cannot be read are left out."""
+    """Digests of the files that building the environment imports, by path; unreadable ones are left out."""
     found = {}
     for path in modules_of(task):
         with contextlib.suppress(OSError):
@@ -166,7 +166,7 @@ def digests(task: Task) -> dict[str, str]:
     return found
 
 
-def changed_files(task: Task, files: Mapping[str, str]) -> str:
+def describe_changed_files(task: Task, files: Mapping[str, str]) -> str:
     """Which files of an environment have changed since its run began, in a sentence; empty where none has.
 
     Args:
@@ -181,7 +181,7 @@ def changed_files(task: Task, files: Mapping[str, str]) -> str:
 
 
 def asks(config: Config) -> str:
-    """What asking a run's models does, in words, whoever writes or repairs; empty for program search."""
+    """Say what asking a run's models does, writers and repairers alike; empty for program search."""
     names = [
         *(config.models or [config.model or (config.base_url and "the default model")]),
         config.repair_model,
@@ -192,13 +192,13 @@ def asks(config: Config) -> str:
 
 
 def resuming(config: Config) -> str:
-    """What going on with a run does, in words."""
+    """Say what continuing a run does."""
     spec = f"shows {clean_name(config.spec_file)} to the model" if config.spec_file else ""
     taught = f"loads the trained agent {clean_name(config.teacher)}" if config.teacher else ""
     return ", ".join(part for part in (builds(config.task), asks(config), spec, taught) if part)
 
 
-def built_in(task: Task) -> bool:
+def is_builtin(task: Task) -> bool:
     """Whether an environment is one of Gymnasium's own, made without arguments or wrappers, so that anyone may name it.
 
     An episode of it must have an end within reach, too.
@@ -248,7 +248,7 @@ def check_size(directory: Path) -> None:
     for path in (directory / "journal.jsonl", directory / "result.json"):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             size = path.stat().st_size
-            if size > MAX_STRANGERS_FILE_BYTES and not made_here(directory):
+            if size > MAX_STRANGERS_FILE_BYTES and not is_made_here(directory):
                 raise RunError(
                     f"{path} has {size >> 20} MB, and of a run that was not made here no more than "
                     f"{MAX_STRANGERS_FILE_BYTES >> 20} MB are read; look at it on the machine where it was made."
@@ -266,7 +266,7 @@ def check_trust(directory: Path, does: str, again: Sequence[str]) -> None:
     Raises:
         UsageError: It was not made here.
     """
-    if not made_here(directory):
+    if not is_made_here(directory):
         raise UsageError(
             f"{directory} was not made here (it has no signature of this machine's), and this {does}. "
             f"If you trust it: {' '.join(again)}"

@@ -13,12 +13,12 @@ from promptpo.run.budget import (
     GOAL_EPISODES,
     TEST_SECONDS,
     Purpose,
-    allotted,
     allowance,
     experiments,
     horizon_within,
     in_words,
     simulates,
+    step_allotment,
     units,
 )
 
@@ -112,7 +112,7 @@ class Preflight:
         if steps is None or train * length <= steps - self.spec.sample_steps:
             return ""
         return (
-            f"{steps:,} steps do not pay for one policy's {_counted(train, 'training episode')} of {length:,.0f} steps: give "
+            f"{steps:,} steps do not pay for one policy's {_count(train, 'training episode')} of {length:,.0f} steps: give "
             f"--max-steps {2 * math.ceil(train * length)} or more, fewer --episodes or a shorter --max-episode-steps."
         )
 
@@ -131,7 +131,7 @@ class Preflight:
             "training": rounds * config.candidates * config.train_episodes * horizon,
             "validation": config.score_episodes * looks * horizon,
             "experiments": experiments(rounds) * tried_out.probe_steps if tried_out else 0,
-            **{purpose: allotted(purpose, steps, each) or 0 for purpose, each in aside.items() if each},
+            **{purpose: step_allotment(purpose, steps, each) or 0 for purpose, each in aside.items() if each},
             "simulator": units("simulator", steps, 1) if simulates(config, self.llm) else 0,
         }
 
@@ -162,8 +162,8 @@ class Preflight:
         if not self.calls:
             return 0.0
         price, limit = getattr(self.llm, "price", None), self.config.budget.usd
-        one = price.cost(RECORDED) if price else None
-        return None if one is None else min(self.calls * one, math.inf if limit is None else limit)
+        cost = price.cost(RECORDED) if price else None
+        return None if cost is None else min(self.calls * cost, math.inf if limit is None else limit)
 
     @property
     def seconds(self) -> float | None:
@@ -198,12 +198,12 @@ class Preflight:
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
         first = f"{self._episodes()} --estimate tells more."
-        return [*self._revealed(), *([first, *self._gaps()] if self.fits else [self._division()])]
+        return [*self._reveal_lines(), *([first, *self._gaps()] if self.fits else [self._division()])]
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
         found = [self._episodes(), self._division(), *self._gaps(), self._model()]
-        found += [*self._simulator(), *self._revealed()]
+        found += [*self._simulator(), *self._reveal_lines()]
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
@@ -213,7 +213,7 @@ class Preflight:
 
     def _episodes(self) -> str:
         source = SOURCES[self.spec.horizon_source]
-        return f"Episodes: at most {_counted(self.horizon, 'step')}, by {source}."
+        return f"Episodes: at most {_count(self.horizon, 'step')}, by {source}."
 
     @property
     def _formalises(self) -> bool:
@@ -223,8 +223,8 @@ class Preflight:
         readable = config.reveals == "named" and evidence is not None and bool(evidence.source)
         return readable and not own and "spec" in self.llm.purposes
 
-    def _revealed(self) -> list[str]:
-        """What the model is shown of the environment, where one is asked."""
+    def _reveal_lines(self) -> list[str]:
+        """Say what of the environment the model is shown."""
         if not self.llm.language_model:
             return []
         text = FORMALISED if self._formalises else SHOWN[self.spec.revealed]
@@ -233,7 +233,7 @@ class Preflight:
         return [text]
 
     def _gaps(self) -> list[str]:
-        """What is not known about the task, where that is something."""
+        """List what is not known about the task."""
         unknown = "; ".join(self.spec.gaps)
         return [f"Not found: {unknown}. An edited --spec or --hint can say it."] if unknown else []
 
@@ -252,7 +252,7 @@ class Preflight:
         )
 
     def _simulator(self) -> list[str]:
-        """What a simulator takes, where one is asked for."""
+        """Say what a simulator takes, if one is requested."""
         if not simulates(self.config, self.llm):
             return []
         cores = self.config.jobs or os.cpu_count() or 1
@@ -269,8 +269,8 @@ class Preflight:
     def _division(self) -> str:
         train, validation, test = self.episodes
         each = (
-            f"{_counted(train, 'training episode')} for each policy, up to {_counted(validation, 'validation episode')} in a round "
-            f"for each that may be the best, {_counted(test, 'test episode')} for the best of the run"
+            f"{_count(train, 'training episode')} for each policy, up to {_count(validation, 'validation episode')} in a round "
+            f"for each that may be the best, {_count(test, 'test episode')} for the best of the run"
         )
         steps = self.config.budget.steps
         if steps is None:
@@ -291,7 +291,7 @@ def final_test_in_words(planned: Mapping[str, Any]) -> list[str]:
     return [] if n == most else [f"{why}; --test-episodes {most} plays them all"]
 
 
-def _counted(count: int, what: str) -> str:
+def _count(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 

@@ -1,4 +1,4 @@
-"""What a person meets of a field of `promptpo.run.config.Config`: flag, keyword, bounds and help, said once.
+"""Settings as people meet them: flag, keyword, bounds and help of each field of `Config`, said once.
 
 The flags of `optimize` and `resume`, the keywords of `promptpo.optimize` and its reference are made of this.
 """
@@ -15,7 +15,7 @@ from annotated_types import GroupedMetadata, Interval
 
 from promptpo.errors import UsageError
 
-MOST = 2**63 - 1
+MAX_SETTING = 2**63 - 1
 """The most that a setting may be where nothing else is said."""
 
 
@@ -47,7 +47,7 @@ class RunSetting(GroupedMetadata):
     metavar: str | None = None
     least: float | None = None
     above: float | None = None
-    most: int = MOST
+    most: int = MAX_SETTING
     words: Any = None
     read: Callable[[Any], Any] | None = None
     resumed: str = ""
@@ -68,15 +68,15 @@ class RunSetting(GroupedMetadata):
 def settings_of(kind: Any) -> Iterator[RunSetting]:
     """The settings that a dataclass and those in its fields have, in their order."""
     hints = get_type_hints(kind, include_extras=True)
-    for one in fields(kind):
+    for field in fields(kind):
         of, *more = (
-            get_args(hints[one.name]) if get_origin(hints[one.name]) is Annotated else [hints[one.name]]
+            get_args(hints[field.name]) if get_origin(hints[field.name]) is Annotated else [hints[field.name]]
         )
         for found in more:
             yield replace(
-                found, keyword=found.keyword or one.name, name=one.name, type=of, default=one.default
+                found, keyword=found.keyword or field.name, name=field.name, type=of, default=field.default
             )
-        if is_dataclass(of) and one.default_factory is not MISSING:
+        if is_dataclass(of) and field.default_factory is not MISSING:
             yield from settings_of(of)
 
 
@@ -119,4 +119,6 @@ def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:
 
 def in_reference(settings: Iterable[RunSetting]) -> str:
     """Settings as a docstring lists arguments."""
-    return "\n".join(f"        {one.keyword}: {'False: ' * one.negated}{one.help}" for one in settings)
+    return "\n".join(
+        f"        {setting.keyword}: {'False: ' * setting.negated}{setting.help}" for setting in settings
+    )

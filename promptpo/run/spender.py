@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from promptpo.llm.base import Completion, Message, Purpose, Request, Situation
 from promptpo.program import Program
 from promptpo.program.tunables import text_digest
-from promptpo.rollouts import Job, evaluation_of, joined, roll_out
+from promptpo.rollouts import Job, evaluation_of, join_rollouts, roll_out
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, written
-from promptpo.run.control import together
+from promptpo.run.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, write_picture
+from promptpo.run.control import gather
 from promptpo.run.journal import Kind, evaluation_in, from_json, to_json
-from promptpo.run.ledger import payer
+from promptpo.run.ledger import budget_row
 from promptpo.run.records import Candidate, Played, Remark, StepPurpose
 from promptpo_sandbox import Record, Rollout, Trial
 
@@ -43,7 +43,7 @@ RollsOut: TypeAlias = Callable[[Sequence[Job]], Awaitable[list[Rollout]]]
 Early: TypeAlias = tuple[int, Callable[[Evaluation], bool]]
 
 
-class Spender:
+class RecordedWork:
     """Asks and rolls out, each piece of work once in the life of the run.
 
     Args:
@@ -59,17 +59,17 @@ class Spender:
     ) -> None:
         self.llm, self.executor, self.journal, self.ledger = llm, executor, journal, ledger
         self._config = config
-        self._untold = KeptRollouts(journal.directory / UNTOLD)
+        self._pending = KeptRollouts(journal.directory / UNTOLD)
         self._calls: set[asyncio.Task[Completion]] = set()
         self._player: RunsJobs | None = None
 
-    def by(self, player: RunsJobs) -> Spender:
+    def with_executor(self, player: RunsJobs) -> RecordedWork:
         """The same, where somebody else plays."""
         other = copy.copy(self)
         other._player = player  # noqa: SLF001 - our own
         return other
 
-    def can(self, purpose: Purpose) -> bool:
+    def supports(self, purpose: Purpose) -> bool:
         """Whether the provider answers this kind of request; program search only writes policies."""
         return purpose in self.llm.purposes
 
@@ -116,7 +116,7 @@ class Spender:
 
     async def _receive(self, request: Request) -> Completion:
         try:
-            request, prompt = self._stored(request)
+            request, prompt = self._store_pictures(request)
             heard = partial(self.ledger.arriving.__setitem__, request.key)
             completion = await self.llm.complete(replace(request, heard=heard))
             answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
@@ -141,7 +141,7 @@ class Spender:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
 
-    def _stored(self, request: Request) -> tuple[Request, str]:
+    def _store_pictures(self, request: Request) -> tuple[Request, str]:
         """The request with its pictures on the disk, and the name of its prompt, none where nothing is said.
 
         Pictures and prompts are written once, however many samples are drawn from them.
@@ -151,9 +151,9 @@ class Spender:
         """
         folder, messages, turns = self.journal.directory / PICTURES, [], []
         for turn in request.messages:
-            stills = tuple(written(still, folder) for still in turn.stills)
+            stills = tuple(write_picture(still, folder) for still in turn.stills)
             messages.append(replace(turn, stills=stills))
-            shown = [{"caption": one.caption, "file": f"{PICTURES}/{one.digest}.png"} for one in stills]
+            shown = [{"caption": still.caption, "file": f"{PICTURES}/{still.digest}.png"} for still in stills]
             said = {"role": turn.role, "content": turn.content}
             turns.append(said | ({"pictures": shown} if shown else {}))
         if not turns:
@@ -188,7 +188,7 @@ class Spender:
             BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.
             EnvironmentFaultError: The environment failed.
         """
-        row, counted = payer(kind, key)
+        row, counted = budget_row(kind, key)
         rollout: Rollout | None = None
         first, go_on = early or (0, None)
         first = first if 0 < first < len(seeds) else len(seeds)
@@ -203,15 +203,15 @@ class Spender:
         async def measured() -> dict[str, Any]:
             nonlocal rollout
             started = time.monotonic()
-            async with self._reserved(row, counted, [whole]) as rolled:
+            async with self._reserve(row, counted, [whole]) as rolled:
                 (rollout,) = await rolled([replace(whole, trials=whole.trials[:first])])
                 evaluation = evaluation_of(rollout, time.monotonic() - started)
                 if go_on is not None and first < len(seeds) and go_on(evaluation):
                     (more,) = await rolled([replace(whole, trials=whole.trials[first:])])
-                    rollout = joined(rollout, more)
+                    rollout = join_rollouts(rollout, more)
                     evaluation = evaluation_of(rollout, time.monotonic() - started)
             if record:
-                self._untold.keep(key, rollout)
+                self._pending.keep(key, rollout)
             return {
                 "evaluation": to_json(evaluation),
                 "spent": {counted: evaluation.steps},
@@ -242,10 +242,10 @@ class Spender:
             BudgetSpentError: No environment steps are left.
             EnvironmentFaultError: The environment failed.
         """
-        row, counted = payer(kind, key)
+        row, counted = budget_row(kind, key)
 
         async def played() -> dict[str, Any]:
-            async with self._reserved(row, counted, jobs) as rolled:
+            async with self._reserve(row, counted, jobs) as rolled:
                 found = await rolled(jobs)
             spent = {counted: sum(rollout.steps for rollout in found)}
             return {"spent": spent, **note(found), "rollouts": deflate(found)}
@@ -253,19 +253,19 @@ class Spender:
         return dict(await self.journal.once_async(kind, key, played))
 
     @contextlib.asynccontextmanager
-    async def _reserved(
+    async def _reserve(
         self, row: Row | None, counted: StepPurpose, jobs: Sequence[Job]
     ) -> AsyncIterator[RollsOut]:
-        """What rolls out as many steps as these jobs may take; where it is ended in the middle, those taken are counted."""
+        """Reserve the steps that these jobs may take; if it is interrupted, the steps taken are counted."""
         done: list[Rollout] = []
-        async with self.ledger.reserved(row, _most_steps(jobs)) as granted:
+        async with self.ledger.reserve(row, _most_steps(jobs)) as granted:
             try:
-                yield partial(self._rolled, granted, done)
+                yield partial(self._roll_out_jobs, granted, done)
             except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
                 self.count_unfinished(counted, sum(rollout.steps for rollout in done))
                 raise
 
-    async def _rolled(self, granted: int, done: list[Rollout], jobs: Sequence[Job]) -> list[Rollout]:
+    async def _roll_out_jobs(self, granted: int, done: list[Rollout], jobs: Sequence[Job]) -> list[Rollout]:
         """Roll out all jobs at once, or in turn where steps may be few: most episodes end long before the longest may.
 
         Raises:
@@ -281,7 +281,7 @@ class Spender:
             return granted - sum(rollout.steps for rollout in done)
 
         if left() >= _most_steps(jobs):
-            return await together(map(one, jobs))
+            return await gather(map(one, jobs))
         found = []
         for job in jobs:
             if left() <= 0:
@@ -301,7 +301,7 @@ class Spender:
         key = f"{remark.candidate}.{'twin' if remark.duplicate_of else 'tuned'}"
         self.journal.once("remark", key, lambda: remark)
 
-    async def again(
+    async def replay_trajectories(
         self,
         key: str,
         program: Candidate,
@@ -318,7 +318,7 @@ class Spender:
         """
         if not seeds:
             return Rollout((), None, 0, "", 0.0)
-        kept = self._untold.read(key)
+        kept = self._pending.read(key)
         if kept is not None:
             return kept
         rollout = await roll_out(
@@ -327,9 +327,9 @@ class Spender:
         self.count_unfinished(purpose, rollout.steps)
         return rollout
 
-    def told(self, key: str) -> None:
-        """The feedback on these rollouts is written: their trajectories are no longer needed."""
-        self._untold.drop(key)
+    def drop_trajectories(self, key: str) -> None:
+        """Drop the trajectories of these rollouts, whose feedback is written."""
+        self._pending.drop(key)
 
 
 def _trials(program: Candidate, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:

@@ -112,7 +112,7 @@ class RunState:
             self._spent_by[event.key] = self.spent
         elif event.kind in {"validation", "lead", "round"}:
             best = self.best
-            known = [one.mean_return for _, one in self.best_so_far[-1:]]
+            known = [score.mean_return for _, score in self.best_so_far[-1:]]
             if best is not None and best.validation is not None and best.evidence.mean_return not in known:
                 self.best_so_far.append((self.spent, best.evidence))
         self.last = event
@@ -120,14 +120,16 @@ class RunState:
     @property
     def spent(self) -> Spent:
         """What has been spent so far."""
-        one = self.ledger
-        return Spent(one.searched_steps, one.usage.total, one.cost_usd, one.seconds, one.calls)
+        ledger = self.ledger
+        return Spent(ledger.searched_steps, ledger.usage.total, ledger.cost_usd, ledger.seconds, ledger.calls)
 
     @property
     def seconds_to_come(self) -> float:
         """Of the steps that are left, as they went so far, policies' own time included; 0 without a limit on steps."""
-        tried = [one.evaluation for one in self.history.attempts]
-        pace = sum(one.seconds for one in tried) / max(1, sum(one.steps for one in tried))
+        tried = [attempt.evaluation for attempt in self.history.attempts]
+        pace = sum(evaluation.seconds for evaluation in tried) / max(
+            1, sum(evaluation.steps for evaluation in tried)
+        )
         return (self.ledger.steps_left() or 0) * pace
 
     @property
@@ -137,7 +139,7 @@ class RunState:
 
     def _state_of(self, attempt: Attempt) -> CandidateState:
         """A candidate as it is known by now."""
-        looks, history = self.history.looks_of(attempt), self.history
+        looks, history = self.history.validations_of(attempt), self.history
         return CandidateState(
             attempt,
             functools.reduce(operator.add, looks) if looks else None,
@@ -160,11 +162,15 @@ class RunState:
     @property
     def stopped(self) -> list[tuple[str, bool, Evaluation]]:
         """Every program that failed: its candidate, whether a repair replaced it, what happened."""
-        repairs = {one.id: one.candidate.repairs for one in self.history.attempts}
-        found = {(one.id, repairs[one.id]): one.evaluation for one in self.history.attempts}
+        repairs = {attempt.id: attempt.candidate.repairs for attempt in self.history.attempts}
+        found = {(attempt.id, repairs[attempt.id]): attempt.evaluation for attempt in self.history.attempts}
         for data in self.told["evaluation"].values():
             found.setdefault((data["candidate"], data["repairs"]), evaluation_in(data))
-        return [(id_, n < repairs.get(id_, 0), one) for (id_, n), one in found.items() if one.outcome != "ok"]
+        return [
+            (id_, n < repairs.get(id_, 0), evaluation)
+            for (id_, n), evaluation in found.items()
+            if evaluation.outcome != "ok"
+        ]
 
     @property
     def stop(self) -> str:

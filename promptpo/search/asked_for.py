@@ -14,7 +14,7 @@ from promptpo.search.preferring import Preferences
 from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.episode_statistics import all_episodes, in_short
-from promptpo.telling.preferences import preferences_in, told, verdict_in
+from promptpo.telling.preferences import describe_episode, preferences_in, verdict_in
 
 if TYPE_CHECKING:
     from promptpo.search.context import SearchContext
@@ -28,7 +28,7 @@ FINEST = f"{BEST} (best)"
 """Shown to people; the one who judges is told of the others."""
 
 
-async def asked_for(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
+async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
     """The verdict, once for each best; a run does not fail for want of it.
 
     The model is told what all test episodes came to, and shown a typical and the worst of them.
@@ -43,21 +43,23 @@ async def asked_for(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
     """
     spender = context.spender
     key = f"winner.{outcome.program.digest}"
-    if spender.journal.find("preference", key) is None and not spender.can("judge"):
-        return unknown("the model judges no episodes")
+    if spender.journal.find("preference", key) is None and not spender.supports("judge"):
+        return missing_verdict("the model judges no episodes")
 
     async def judge() -> dict[str, Any]:
-        return await _judged(context, outcome, await shown_episodes(context, outcome))
+        return await _ask_verdict(context, outcome, await episodes_to_show(context, outcome))
 
     try:
         return dict(await spender.journal.once_async("preference", key, judge))
     except (ProviderError, BudgetSpentError) as error:
-        return unknown(f"it could not be asked: {str(error).rstrip('.')}")
+        return missing_verdict(f"it could not be asked: {str(error).rstrip('.')}")
     except PromptPOError as error:
-        return unknown(f"no episode could be shown: {str(error).rstrip('.')}")
+        return missing_verdict(f"no episode could be shown: {str(error).rstrip('.')}")
 
 
-async def _judged(context: SearchContext, outcome: Outcome, episodes: dict[str, Episode]) -> dict[str, Any]:
+async def _ask_verdict(
+    context: SearchContext, outcome: Outcome, episodes: dict[str, Episode]
+) -> dict[str, Any]:
     episodes = {name: episode for name, episode in episodes.items() if name != FINEST}
     best = [name for name in episodes if name.startswith(BEST)]
     others = [name for name in episodes if name not in best]
@@ -65,9 +67,9 @@ async def _judged(context: SearchContext, outcome: Outcome, episodes: dict[str, 
     names = names_of(context.spec.text)
     question = prompting.render(
         "goal_verdict",
-        tested=_tested(outcome),
+        tested=_episode_rows(outcome),
         marks=in_short(outcome.references),
-        episodes=[(name, told(episode, names)) for name, episode in episodes.items()],
+        episodes=[(name, describe_episode(episode, names)) for name, episode in episodes.items()],
         pairs=pairs,
         others=bool(others),
     )
@@ -92,22 +94,22 @@ async def _judged(context: SearchContext, outcome: Outcome, episodes: dict[str, 
     }
 
 
-def _tested(outcome: Outcome) -> list[tuple[str, str]]:
+def _episode_rows(outcome: Outcome) -> list[tuple[str, str]]:
     """All episodes of the best that nobody chose it by, under what they are."""
     kinds = {
         "held-out test episodes": outcome.test,
         "episodes on variants that it never met": outcome.held_out,
     }
     return [
-        (f"all {len(one.episodes)} {name}", all_episodes(one))
-        for name, one in kinds.items()
-        if one is not None and one.episodes
+        (f"all {len(episodes.episodes)} {name}", all_episodes(episodes))
+        for name, episodes in kinds.items()
+        if episodes is not None and episodes.episodes
     ]
 
 
-async def shown_episodes(context: SearchContext, outcome: Outcome) -> dict[str, Episode]:
+async def episodes_to_show(context: SearchContext, outcome: Outcome) -> dict[str, Episode]:
     """The best, a typical and the worst episode of the best, and one each of policies that know nothing."""
-    chosen, spec = _chosen(outcome), context.spec
+    chosen, spec = _select_seeds(outcome), context.spec
     typical = next(iter(chosen.values()))
     programs: list[tuple[str, dict[str, int]]] = [(outcome.program.source, chosen)]
     programs += [(s, {name: typical}) for name, s in references.programs(spec.action_space).items()]
@@ -121,7 +123,7 @@ async def shown_episodes(context: SearchContext, outcome: Outcome) -> dict[str, 
     }
 
 
-def _chosen(outcome: Outcome) -> dict[str, int]:
+def _select_seeds(outcome: Outcome) -> dict[str, int]:
     """Seeds of the test episodes of the best that are shown, by name."""
     known = sorted(outcome.episodes, key=lambda e: e.return_)
     found = {TYPICAL: known[len(known) // 2].seed, WORST: known[0].seed, FINEST: known[-1].seed}
@@ -129,6 +131,6 @@ def _chosen(outcome: Outcome) -> dict[str, int]:
     return {name: seed for name, seed in found.items() if by_seed[seed] == name}
 
 
-def unknown(why: str) -> dict[str, Any]:
+def missing_verdict(why: str) -> dict[str, Any]:
     """A verdict that is not there, with the reason."""
     return {"asked": None, "because": why, "pairs": None, "misleading": []}

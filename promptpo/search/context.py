@@ -1,4 +1,4 @@
-"""What a search knows before it begins, and the seams of its loop on which features hang."""
+"""The context of a search, and the hooks of its loop that features implement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptpo.run.history import History
     from promptpo.run.journal import Journal
     from promptpo.run.records import Attempt
-    from promptpo.run.spender import Spender
+    from promptpo.run.spender import RecordedWork
     from promptpo.spec import TaskSpec
     from promptpo.telling.plan import Plan, RunStatus
     from promptpo_sandbox import Episode, Rollout
@@ -38,7 +38,7 @@ class SearchContext:
 
     spec: TaskSpec
     config: Config
-    spender: Spender
+    spender: RecordedWork
     horizon: int
     camera: Camera | None = None
 
@@ -95,7 +95,7 @@ class Feature:
         """Record further candidates, once those of a round are measured."""
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
-        """What is added to a request."""
+        """Return what is added to a request."""
         return None
 
     def conclude(self, history: History) -> Mapping[str, Attempt]:
@@ -112,34 +112,38 @@ class Hooks(Feature):
     def __init__(self) -> None:
         self._features: list[Feature] = []
 
-    def hang(self, feature: Feature) -> None:
+    def register(self, feature: Feature) -> None:
         """One more."""
         self._features.append(feature)
 
     async def before_round(self, number: int, history: History) -> None:
         """One after the other, so that each finds the budget that the one before has left."""
-        for one in self._features:
-            await one.before_round(number, history)
+        for feature in self._features:
+            await feature.before_round(number, history)
 
     async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Each of them."""
-        for one in self._features:
-            await one.after_candidates(history, attempts)
+        for feature in self._features:
+            await feature.after_candidates(history, attempts)
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection:
-        """What all of them add."""
-        found = [one for one in (feature.section(plan, where) for feature in self._features) if one]
+        """Join the sections of all features."""
+        found = [
+            section for section in (feature.section(plan, where) for feature in self._features) if section
+        ]
         return PromptSection(
-            "".join(one.experiment for one in found),
-            " ".join(one.note for one in found if one.note),
-            tuple(still for one in found for still in one.stills),
+            "".join(section.experiment for section in found),
+            " ".join(section.note for section in found if section.note),
+            tuple(still for section in found for still in section.stills),
         )
 
     def conclude(self, history: History) -> Mapping[str, Attempt]:
         """Products of all of them."""
-        return {name: one for feature in self._features for name, one in feature.conclude(history).items()}
+        return {
+            name: result for feature in self._features for name, result in feature.conclude(history).items()
+        }
 
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
         """Each of them."""
-        for one in self._features:
-            one.watch(name, source, rollout)
+        for feature in self._features:
+            feature.watch(name, source, rollout)

@@ -1,4 +1,4 @@
-"""What a language model is told and asked in a run; where none is asked, nothing of this is imported."""
+"""Requests to a language model and its prompts; not imported in runs without one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Conversation:
 
     @staticmethod
     def once_more(question: Message, completion: Completion, answer: Answer) -> list[Message]:
-        """What is asked after an answer that is empty, cut off or without code."""
+        """Request again after an answer that is empty, cut off or without code."""
         shorter = 120 if answer.problem in {"cut", "too_long"} else None
         what = ANSWER_PROBLEMS[answer.problem or "no_code"]
         said = completion.text.strip()[-4000:] or "(an empty answer)"
@@ -89,16 +89,18 @@ class Conversation:
         return Message("user", text)
 
     async def reflect(self, history: History) -> str:
-        """What the model concludes from the winner of the round that is about to end; empty where nobody is asked."""
+        """Ask what to conclude from the winner of the round that is about to end; empty if nobody is asked."""
         config, spender = self._context.config, self._context.spender
-        round_, ranked = history.rounds + 1, history.ranked()
+        round_, ranked = history.rounds + 1, history.ranking()
         places = {attempt.id: n for n, attempt in enumerate(ranked)}
-        ran = [one for one in history.of_round(round_) if history.runs(one)]
+        ran = [attempt for attempt in history.of_round(round_) if history.runs(attempt)]
         winner = min(
-            ran, key=lambda one: places.get(history.alike.get(one.id, one.id), len(places)), default=None
+            ran,
+            key=lambda attempt: places.get(history.alike.get(attempt.id, attempt.id), len(places)),
+            default=None,
         )
         wanted = config.switches.reflection and round_ < config.budget.rounds
-        if winner is None or not wanted or not spender.can("reflection"):
+        if winner is None or not wanted or not spender.supports("reflection"):
             return ""
         others = [attempt for attempt in ranked if attempt.id != winner.id]
         question = prompting.render(

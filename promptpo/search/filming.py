@@ -13,7 +13,7 @@ from promptpo.errors import RenderingError
 from promptpo.files import file_name, read_regular
 from promptpo.llm.base import Still
 from promptpo.program import Program
-from promptpo.run.artifacts import PICTURES, written
+from promptpo.run.artifacts import PICTURES, write_picture
 from promptpo.search.context import Camera, Feature, PromptSection, SearchContext
 from promptpo.telling.feedback import number
 
@@ -79,7 +79,7 @@ class Filming(Feature):
         journal = self._spender.journal
 
         async def made() -> list[dict[str, str]]:
-            strips = await self._made(leader)
+            strips = await self._make_strips(leader)
             return [{"caption": strip.caption, "picture": strip.digest} for strip in strips]
 
         found = await journal.once_async("frames", leader.id, made)
@@ -96,20 +96,20 @@ class Filming(Feature):
         missing = f"No film strips are shown: {self._missing}." if self._missing else ""
         return PromptSection(note=missing, stills=(*self._frames[:1], *self._strips))
 
-    async def _made(self, leader: Attempt) -> list[Still]:
+    async def _make_strips(self, leader: Attempt) -> list[Still]:
         digest = Program.parse(leader.candidate.source).digest
         episodes = self._kept.get(digest)
         if episodes is None:  # of a process that is gone
             records = sorted(leader.evaluation.episodes, key=lambda record: record.return_)
             seeds = list(dict.fromkeys(record.seed for record in (records[0], records[-1])))
-            again = await self._spender.again(
+            again = await self._spender.replay_trajectories(
                 f"{leader.id}.film", leader.candidate, seeds, horizon=self._horizon, record="seen"
             )
             episodes = _extremes([e for e in again.episodes if e.failure is None])
         folder = self._spender.journal.directory / PICTURES
         try:
             return [
-                await asyncio.to_thread(self._filmed, leader, episode, place, folder)
+                await asyncio.to_thread(self._make_strip, leader, episode, place, folder)
                 for place, episode in zip(_places(episodes), episodes, strict=True)
             ]
         except RenderingError as error:
@@ -119,13 +119,13 @@ class Filming(Feature):
                 logger.warning("no film strips are shown: %s", error)
             return []
 
-    def _filmed(self, leader: Attempt, episode: Episode, place: str, folder: Path) -> Still:
+    def _make_strip(self, leader: Attempt, episode: Episode, place: str, folder: Path) -> Still:
         png, steps = self._camera(episode)
         caption = (
             f"{place} training episode of {leader.id} (return {number(episode.return_)}, {episode.steps} steps), "
             f"after steps {', '.join(map(str, steps))}:"
         )
-        return written(Still(caption, png), folder)
+        return write_picture(Still(caption, png), folder)
 
 
 def _extremes(episodes: Sequence[Episode]) -> list[Episode]:

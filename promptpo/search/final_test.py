@@ -61,7 +61,7 @@ class Outcome:
         return known.episodes if known is not None else ()
 
 
-async def concluded(
+async def conclude(
     context: SearchContext,
     history: History,
     control: Control,
@@ -86,11 +86,11 @@ async def concluded(
     if best is None:
         return Outcome(history, None, None, None, stop)
     config = context.config
-    test = await _tested(context, best, control, "test", context.seeds.test(config.most_tested))
+    test = await _test(context, best, control, "test", context.seeds.test(config.most_tested))
     held_out = None
     if config.task.held_out:
         apart = context.seeds.held_out(config.most_tested)
-        held_out = await _tested(context, best, control, "held_out", apart)
+        held_out = await _test(context, best, control, "held_out", apart)
     outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
     if test is not None:
         tested_so_far(outcome)
@@ -100,11 +100,11 @@ async def concluded(
             seeds = context.seeds.test(config.most_tested)
             tests[name] = (
                 product,
-                test if same else await _tested(context, product, control, "product", seeds),
+                test if same else await _test(context, product, control, "product", seeds),
             )
         outcome = replace(outcome, products=tests)
-        references = await _marks(context, best, test, control)
-        alike = await control.finished(_fidelity(context, best))
+        references = await _test_references(context, best, test, control)
+        alike = await control.finish(_fidelity(context, best))
         outcome = replace(outcome, references=references, fidelity=alike)
     return outcome
 
@@ -114,7 +114,7 @@ def decision_on(context: SearchContext, best: Attempt, kind: str = "test") -> st
     return f"{kind}.{best.candidate.digest}.{context.config.most_tested}"
 
 
-async def _tested(
+async def _test(
     context: SearchContext,
     best: Attempt,
     control: Control,
@@ -132,7 +132,7 @@ async def _tested(
     async def part(start: int, end: int) -> Evaluation | None:
         key, some = f"{program.digest}.{start}+{end - start}", seeds[start:end]
         rolled = context.spender.roll_out(kind, key, program, some, horizon=context.horizon)
-        played = await control.finished(rolled)
+        played = await control.finish(rolled)
         return played.evaluation if played is not None else None
 
     def decided() -> dict[str, int]:
@@ -149,20 +149,20 @@ async def _tested(
     return found if rest is None else found + rest
 
 
-async def _marks(
+async def _test_references(
     context: SearchContext, best: Attempt, test: Evaluation, control: Control
 ) -> Mapping[str, Evaluation]:
-    """What references earn on the test seeds; those that are missing were not over when somebody ended the run."""
+    """Returns of the references on the test seeds; those that were not over when the run was ended are missing."""
     planned = context.journal.find("decision", decision_on(context, best))
     seeds = context.seeds.test(planned["episodes"] if planned else context.config.most_tested)
-    measured = references.measured_on_test(context, seeds, test)
-    found = dict(await control.finished(measured) or {})
+    measured = references.measure_on_test(context, seeds, test)
+    found = dict(await control.finish(measured) or {})
     if context.config.teacher is None:
         return found
     from promptpo.search import teacher
 
-    taught = teacher.tested(context, seeds)
-    played = await control.finished(taught)
+    taught = teacher.test_teacher(context, seeds)
+    played = await control.finish(taught)
     return found if played is None else {**found, TEACHER: played}
 
 

@@ -1,4 +1,4 @@
-"""What a user gives a run to begin with, looked at before anything is made or stepped."""
+"""Checks of what a user gives a run to begin with, before anything is made or stepped."""
 
 from __future__ import annotations
 

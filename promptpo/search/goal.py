@@ -24,7 +24,7 @@ from promptpo.search.preferring import Preferences
 from promptpo.spec.reading import names_of
 from promptpo.telling import prompting
 from promptpo.telling.feedback import number
-from promptpo.telling.preferences import Preference, preferences_in, told
+from promptpo.telling.preferences import Preference, describe_episode, preferences_in
 from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ class Chosen:
     def always_succeeds(self) -> bool:
         """Whether every policy succeeded in every episode, those that know nothing among them."""
         often = self.succeeded
-        return set(references.MARKS) <= often.keys() and all(yes == of for yes, of in often.values())
+        return set(references.REFERENCE_POLICIES) <= often.keys() and all(
+            yes == of for yes, of in often.values()
+        )
 
 
 class GoalReward:
@@ -88,23 +90,23 @@ class GoalReward:
             ProviderError: The model did not answer.
             BudgetSpentError: There is nothing left to find it with.
         """
-        found: Chosen = await self._spender.journal.once_async("decision", "goal", self._chosen, Chosen)
+        found: Chosen = await self._spender.journal.once_async("decision", "goal", self._choose, Chosen)
         return found
 
-    async def _chosen(self) -> Chosen:
-        program, episodes = await self._written()
-        program, known = await self._preferred(program, episodes)
+    async def _choose(self) -> Chosen:
+        program, episodes = await self._write()
+        program, known = await self._check_preferences(program, episodes)
         policy = self._programs.get("policy")
         return Chosen(program, (policy,) if policy else (), known.succeeded)
 
     # Writing
 
-    async def _written(self) -> tuple[RewardProgram, Mapping[str, Episode]]:
+    async def _write(self) -> tuple[RewardProgram, Mapping[str, Episode]]:
         """A program that works on a few episodes, and these."""
         text = await self._ask("goal.reward", "reward", question(self._spec, self._horizon))
-        repairs = self._config.repairs if self._spender.can("repair") else 0
+        repairs = self._config.repairs if self._spender.supports("repair") else 0
         for n in range(1, repairs + 2):
-            source, program, episodes, problem = await self._tried(text)
+            source, program, episodes, problem = await self._try_out(text)
             if program is not None and not problem:
                 return program, episodes
             if n > repairs:
@@ -118,7 +120,7 @@ class GoalReward:
             "or give a program of your own (--reward)."
         )
 
-    async def _tried(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:
+    async def _try_out(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:
         """The source in an answer, its program, what a few episodes earn by it, and what is wrong with it."""
         answer = answers.extract(text, class_name="Reward")
         if answer.problem:
@@ -141,7 +143,7 @@ class GoalReward:
     # Episodes
 
     async def episodes(self, reward: RewardProgram, only: Sequence[str] = ()) -> dict[str, Episode]:
-        """What a few episodes earn by a program: the same episodes for every program.
+        """Score a few episodes by a program: the same episodes for every program.
 
         Args:
             reward: The program.
@@ -188,18 +190,18 @@ class GoalReward:
 
     # Preferences
 
-    async def _preferred(
+    async def _check_preferences(
         self, program: RewardProgram, episodes: Mapping[str, Episode]
     ) -> tuple[RewardProgram, Preferences]:
         """The program, or a better one where preferences speak against it, and what is known of these episodes by it."""
         known = Preferences.of((), (), episodes)
-        if self._person is None and not self._spender.can("judge"):
+        if self._person is None and not self._spender.supports("judge"):
             return program, known
         try:
             episodes = {**episodes, **await self._first_policy(program)}
-            known = await self.judged("before", episodes)
+            known = await self.judge("before", episodes)
             if known.against or known.always_succeeds:
-                return await self._rewritten(program, episodes, known)
+                return await self._rewrite(program, episodes, known)
         except (ProviderError, BudgetSpentError):  # what is there works
             pass
         return program, known
@@ -225,16 +227,16 @@ class GoalReward:
             del self._programs["policy"]
         return played
 
-    async def judged(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
-        """What the model prefers among episodes, beside what they earn; asked once in a run."""
+    async def judge(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
+        """Ask the model which episodes it prefers, beside their returns; asked once per run."""
 
         async def judge() -> Preferences:
-            return await self._compared(key, episodes)
+            return await self._compare(key, episodes)
 
         found: Preferences = await self._spender.journal.once_async("preference", key, judge, Preferences)
         return found
 
-    async def _compared(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
+    async def _compare(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
         pairs = [(a, b) for a, b in itertools.combinations(episodes, 2) if a.split()[0] != b.split()[0]]
         if self._person is not None:
             return Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
@@ -246,7 +248,7 @@ class GoalReward:
     async def _by_person(
         self, key: str, pairs: Sequence[tuple[str, str]], episodes: Mapping[str, Episode]
     ) -> list[Preference | None]:
-        """What a person says of each pair; every answer is on disk before the next is asked for."""
+        """Ask a person about each pair; every answer is on disk before the next question."""
         assert self._person is not None  # noqa: S101 - asked for where there is one
         person, found = self._person, []
         for n, (a, b) in enumerate(pairs, 1):
@@ -257,7 +259,7 @@ class GoalReward:
             found.append(await self._spender.journal.once_async("decision", f"{key}.{a}.{b}", ask))
         return found
 
-    async def _rewritten(
+    async def _rewrite(
         self, program: RewardProgram, episodes: Mapping[str, Episode], before: Preferences
     ) -> tuple[RewardProgram, Preferences]:
         """Another program where it agrees with more of the same preferences, and what is known by the one that is taken."""
@@ -271,7 +273,7 @@ class GoalReward:
             episodes=self._tables(shown),
         )
         text = await self._ask("goal.rewrite", "reward", asked, stills=await self._strips(shown))
-        _, other, again, problem = await self._tried(text)
+        _, other, again, problem = await self._try_out(text)
         if other is None or problem:
             return program, before
         after = before.by(again)
@@ -282,7 +284,7 @@ class GoalReward:
     def _tables(self, episodes: Mapping[str, Episode]) -> list[tuple[str, str]]:
         """Each episode with its name, told."""
         names = names_of(self._spec.text)
-        return [(name, told(episode, names, self._horizon)) for name, episode in episodes.items()]
+        return [(name, describe_episode(episode, names, self._horizon)) for name, episode in episodes.items()]
 
     async def _strips(self, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
         """Pictures of the same, for a model that sees."""
@@ -303,7 +305,7 @@ def system_prompt(goal: str, spec: TaskSpec) -> str:
 
 
 def question(spec: TaskSpec, horizon: int | None) -> str:
-    """What is asked for first: a reward program.
+    """Write the first request: for a reward program.
 
     Args:
         spec: The task.
@@ -314,7 +316,7 @@ def question(spec: TaskSpec, horizon: int | None) -> str:
 
 
 def _flat(episodes: Mapping[str, Episode]) -> str:
-    """What is wrong with a reward that gives the same in every step; empty where it does not."""
+    """Say what is wrong with a reward that is the same in every step; empty if it is not."""
     earned = {float(r) for e in episodes.values() if e.trajectory for r in e.trajectory.rewards}
     if len(earned) != 1:
         return ""

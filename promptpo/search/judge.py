@@ -79,33 +79,37 @@ class Judge:
         before: list[tuple[Attempt, tuple[int, ...]]] = []
         try:
             while (wanted := self._next(history, arms, starts)) and wanted != before:
-                cost = sum(len(seeds) * _length(one, history) for one, seeds in wanted)
-                seen = all(history.looks_of(one) for one, _ in wanted[:1])
+                cost = sum(len(seeds) * _length(attempt, history) for attempt, seeds in wanted)
+                seen = all(history.validations_of(attempt) for attempt, _ in wanted[:1])
                 if seen and steps is not None and taken + cost > steps:
                     break
-                taken, before = taken + await self._played(wanted), wanted
+                taken, before = taken + await self._play(wanted), wanted
         finally:
             history.announce_leader(self._spender.journal)
 
     def _arms(self, history: History, attempts: Sequence[Attempt]) -> set[str]:
         """Who may play: whoever has played fresh starts, and of the others the most promising."""
-        ranked, best = history.ranked(), history.best()
-        seen = {one.id for one in ranked if history.looks_of(one)}
-        new = [one for one in ranked if one.id not in seen and one in attempts and best is not None]
-        new.sort(key=lambda one: -history.difference(one, best or one).gain)
-        return {*seen, *(one.id for one in new[: self._config.switches.validate])}
+        ranked, best = history.ranking(), history.best()
+        seen = {attempt.id for attempt in ranked if history.validations_of(attempt)}
+        new = [
+            attempt
+            for attempt in ranked
+            if attempt.id not in seen and attempt in attempts and best is not None
+        ]
+        new.sort(key=lambda attempt: -history.difference(attempt, best or attempt).gain)
+        return {*seen, *(attempt.id for attempt in new[: self._config.switches.validate])}
 
     def _next(self, history: History, arms: set[str], starts: int) -> list[tuple[Attempt, tuple[int, ...]]]:
         """Who plays which fresh starts next; nothing where no step is worth taking."""
         leader = history.best()
         if leader is None:
             return []
-        if not history.looks_of(leader):
+        if not history.validations_of(leader):
             return self._missing(history, [leader], starts)
         size = max(map(abs, history.evidence(leader).returns), default=0.0)
-        rivals = [one for one in history.ranked() if one is not leader and one.id in arms]
-        gains = {one.id: history.difference(one, leader).gain for one in rivals}
-        rival = max(rivals, key=lambda one: gains[one.id], default=None)
+        rivals = [attempt for attempt in history.ranking() if attempt is not leader and attempt.id in arms]
+        gains = {attempt.id: history.difference(attempt, leader).gain for attempt in rivals}
+        rival = max(rivals, key=lambda attempt: gains[attempt.id], default=None)
         if rival is not None and gains[rival.id] > WORTH_SHARE * size:
             wanted = self._missing(history, [leader, rival], starts)
             if wanted:
@@ -119,23 +123,24 @@ class Judge:
         self, history: History, attempts: Sequence[Attempt], starts: int
     ) -> list[tuple[Attempt, tuple[int, ...]]]:
         """The first block of validation starts that not all of some have played, each with those that it lacks."""
-        known = [{e.seed for e in history.evidence(one).episodes} for one in attempts]
+        known = [{e.seed for e in history.evidence(attempt).episodes} for attempt in attempts]
         lacking = [s for s in self._context.seeds.validation(starts) if any(s not in seen for seen in known)]
         block = lacking[: block_of(self._config)]
         wanted = [
-            (one, tuple(s for s in block if s not in seen)) for one, seen in zip(attempts, known, strict=True)
+            (attempt, tuple(s for s in block if s not in seen))
+            for attempt, seen in zip(attempts, known, strict=True)
         ]
-        return [(one, seeds) for one, seeds in wanted if seeds]
+        return [(attempt, seeds) for attempt, seeds in wanted if seeds]
 
-    async def _played(self, wanted: Sequence[tuple[Attempt, Sequence[int]]]) -> int:
+    async def _play(self, wanted: Sequence[tuple[Attempt, Sequence[int]]]) -> int:
         """Roll some candidates out on validation seeds; returns the steps that this took."""
-        looks = await asyncio.gather(*(self._looked(*pair) for pair in wanted), return_exceptions=True)
+        looks = await asyncio.gather(*(self._validate(*pair) for pair in wanted), return_exceptions=True)
         for look in looks:
             if isinstance(look, BaseException):
                 raise look
         return sum(look.steps for look in looks if not isinstance(look, BaseException))
 
-    async def _looked(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
+    async def _validate(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
         program = attempt.candidate
         key = f"{program.digest}.{seeds[0]}+{len(seeds)}"
         played = await self._spender.roll_out(

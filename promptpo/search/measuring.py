@@ -89,13 +89,13 @@ class Measurer:
                     )
         name = self.name_of(candidate)
         if name not in self._running:  # samples with the same program in one round share one rollout
-            self._running[name] = asyncio.ensure_future(self._trained(name, candidate, history))
+            self._running[name] = asyncio.ensure_future(self._roll_out(name, candidate, history))
             self._running[name].add_done_callback(lambda task: self._keep(name, task))
         played, text, diagnosis = await self._running[name]
         return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
 
     def _keep(self, name: str, task: asyncio.Task[Any]) -> None:
-        """What was cut short, or failed, is played again by whoever still wants it."""
+        """Forget an evaluation that was cut short or failed, so that whoever still wants it plays it again."""
         if task.cancelled() or task.exception() is not None:
             del self._running[name]
 
@@ -106,7 +106,7 @@ class Measurer:
             return f"{digest}.r{candidate.round}"
         return f"{candidate.id}.{candidate.repairs}"
 
-    async def _trained(
+    async def _roll_out(
         self, name: str, candidate: Candidate, history: History
     ) -> tuple[Played, str, Diagnosis]:
         """Roll out on training seeds, and say what happened.
@@ -131,16 +131,16 @@ class Measurer:
             record=self._record,
         )
         self.features.watch(name, candidate.source, played.rollout)
-        return played, *await self._told(name, candidate, played)
+        return played, *await self._feedback(name, candidate, played)
 
-    async def _told(self, name: str, program: Candidate, played: Played) -> tuple[str, Diagnosis]:
+    async def _feedback(self, name: str, program: Candidate, played: Played) -> tuple[str, Diagnosis]:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
 
         async def say() -> dict[str, Any]:
             rollout = played.rollout
             if rollout is None:  # a killed process rolled out and did not come to say anything
                 seeds = [episode.seed for episode in played.evaluation.episodes]
-                rollout = await self._spender.again(
+                rollout = await self._spender.replay_trajectories(
                     name, program, seeds, horizon=self._horizon, record=self._record
                 )
             text = feedback.aggregate(played.evaluation)
@@ -151,10 +151,10 @@ class Measurer:
             return {"text": text, "diagnosis": to_json(diagnosis)}
 
         found = await self._journal.once_async("feedback", name, say)
-        self._spender.told(name)
+        self._spender.drop_trajectories(name)
         return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
 
-    def recorded(self, attempt: Attempt) -> Attempt:
+    def record(self, attempt: Attempt) -> Attempt:
         """The attempt, in the journal."""
         self._journal.once("attempt", attempt.id, lambda: attempt)
         return attempt
@@ -162,7 +162,7 @@ class Measurer:
 
 def constant_action(rollout: Rollout) -> str:
     """The action that a policy gave in every step, as text; empty where it gave several, or took one step only."""
-    kept = [one.trajectory.actions for one in rollout.episodes if one.trajectory is not None]
+    kept = [episode.trajectory.actions for episode in rollout.episodes if episode.trajectory is not None]
     actions = [" ".join(str(_plain(action)).split()) for each in kept for action in each]
     if len(actions) < 2 or len(set(actions)) > 1:  # noqa: PLR2004 - one step shows nothing
         return ""

@@ -1,4 +1,4 @@
-"""What each sample of the next round is asked for, and which attempts it builds on."""
+"""The plan of a round: what each sample is asked for, and which attempts it builds on."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from promptpo.search.context import SearchContext
 
 
-def outlook(context: SearchContext, history: History) -> RunStatus:
-    """What is left of the run, and how much of it tuning will get.
+def run_status(context: SearchContext, history: History) -> RunStatus:
+    """Status of the run: what is left of it, and how much of that goes to tuning.
 
     Args:
         context: Of the run.
@@ -99,7 +99,7 @@ def _length(episodes: Sequence[Any]) -> float:
 
 
 def plan_round(context: SearchContext, history: History, *, candidates: int) -> list[Plan]:
-    """What to ask for in each sample of the next round.
+    """Plan the request of each sample of the next round.
 
     The paper's recipe asks N times for the same thing. The evolutionary one gives each sample an island and samples its
     parents by score and shortness (FunSearch, Romera-Paredes et al. 2023). Otherwise one request explores, two where the leader
@@ -114,7 +114,7 @@ def plan_round(context: SearchContext, history: History, *, candidates: int) -> 
     round_, recipe = history.rounds + 1, context.config.switches
     if recipe.history == "winners":
         return [_as_published(history, round_, slot) for slot in range(candidates)]
-    ranked = history.ranked()
+    ranked = history.ranking()
     kinds = _kinds(history, recipe, candidates, ranked)
     rng = random.Random(f"{context.config.seed} {round_}")  # noqa: S311 - no secret
     seen: Counter[Kind] = Counter()
@@ -122,7 +122,7 @@ def plan_round(context: SearchContext, history: History, *, candidates: int) -> 
     for slot, kind in enumerate(kinds):
         parents = tuple(ranked[:1])
         if slot and ranked and kind in {"level", "part"}:
-            parents = _drawn(history, kind, rng)
+            parents = _draw_parent(history, kind, rng)
         if recipe.history == "parents" and ranked:
             parents = _parents(ranked, recipe, slot, round_, rng)
         elif kind == "mend":
@@ -140,7 +140,7 @@ def _kinds(history: History, recipe: Recipe, candidates: int, ranked: Sequence[A
         return ["first"] * candidates
     if not recipe.directions or not ranked or recipe.history == "parents":
         return ["level"] * candidates
-    explore = min(candidates // 2, 1 + _explored(history, ranked[0])) or min(1, history.stalled)
+    explore = min(candidates // 2, 1 + _is_new_structure(history, ranked[0])) or min(1, history.stalled)
     refine: list[Kind] = ["level", "part"] if history.runner_up() else ["level"]
     if scores.unlucky_starts(history, ranked[0]):
         refine.insert(1, "starts")
@@ -149,23 +149,23 @@ def _kinds(history: History, recipe: Recipe, candidates: int, ranked: Sequence[A
     return [*(mending + refine * candidates)[: candidates - explore], *elsewhere]
 
 
-def _explored(history: History, leader: Attempt) -> bool:
+def _is_new_structure(history: History, leader: Attempt) -> bool:
     """Whether the leader is of the last round and was asked for as another structure: in the last slot."""
     written = (
         leader.candidate.parents[0] if leader.candidate.tuned and leader.candidate.parents else leader.id
     )
-    asked = [one.id for one in history.of_round(history.rounds) if not one.candidate.tuned]
+    asked = [attempt.id for attempt in history.of_round(history.rounds) if not attempt.candidate.tuned]
     return history.rounds > 1 and written == max(asked, default="", key=lambda id_: (len(id_), id_))
 
 
-def _drawn(history: History, kind: Kind, rng: random.Random) -> tuple[Attempt, ...]:
+def _draw_parent(history: History, kind: Kind, rng: random.Random) -> tuple[Attempt, ...]:
     """The parents of a request: of "part" the leader and the runner-up, else one by its probability of being the best."""
     best, second = history.best(), history.runner_up()
     if kind == "part" and best is not None and second is not None:
         return best, second
     likely = history.chances()
     id_ = rng.choices(list(likely), list(likely.values()))[0]
-    return tuple(one for one in history.attempts if one.id == id_)
+    return tuple(attempt for attempt in history.attempts if attempt.id == id_)
 
 
 def _as_published(history: History, round_: int, slot: int) -> Plan:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.search.references import MARKS
+from promptpo.search.references import REFERENCE_POLICIES
 from promptpo.telling.feedback import number
 from promptpo.telling.preferences import Preference
 
@@ -127,13 +127,13 @@ class Preferences:
     @property
     def always_succeeds(self) -> bool:
         """Whether every policy succeeds in every episode, those that know nothing among them."""
-        return set(MARKS) <= self.succeeded.keys() and all(self.successes.values())
+        return set(REFERENCE_POLICIES) <= self.succeeded.keys() and all(self.successes.values())
 
     def on_success(self) -> list[str]:
         """How often each policy succeeds, and what to think of it where all or none do."""
         if not self.successes:
             return []
-        often = f"`success()` says yes: {succeeded_in_words(self.succeeded)}."
+        often = f"`success()` says yes: {successes_in_words(self.succeeded)}."
         if self.always_succeeds:
             often += " So it tells nothing apart: let it say yes only where the goal is reached."
         elif not any(self.successes.values()):
@@ -144,6 +144,6 @@ class Preferences:
         return [often]
 
 
-def succeeded_in_words(succeeded: Mapping[str, Sequence[int]]) -> str:
+def successes_in_words(succeeded: Mapping[str, Sequence[int]]) -> str:
     """``random 0 of 2, zero 0 of 1``."""
     return ", ".join(f"{name} {yes} of {of}" for name, (yes, of) in succeeded.items())

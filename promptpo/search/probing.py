@@ -16,13 +16,13 @@ from promptpo.llm.base import Message
 from promptpo.program import Program
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import extremes
-from promptpo.run.budget import FIRST
-from promptpo.run.control import together
+from promptpo.run.budget import FIRST_EXPERIMENTS
+from promptpo.run.control import gather
 from promptpo.run.journal import from_json
 from promptpo.run.records import Candidate, Experiment
 from promptpo.search.context import Feature, PromptSection
 from promptpo.telling import experiment_prompts, experiments, feedback, prompting
-from promptpo.telling.shortening import between_words
+from promptpo.telling.shortening import cut_between_words
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
@@ -55,7 +55,7 @@ class _Fault:
     @property
     def clause(self) -> str:
         """All but the traceback, for people and prompts."""
-        return between_words(experiments.tidy(f"it {self.what}: {self.error.rstrip('.')}"), MOST_PROBLEM)
+        return cut_between_words(experiments.tidy(f"it {self.what}: {self.error.rstrip('.')}"), MOST_PROBLEM)
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class Experimenter(Feature):
         self._offered = set[int]()
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
-        """What an experiment may take, where the requests of a round offer one.
+        """Say what an experiment may take, if the round's requests offer one.
 
         The first round offers none, since there was a request of its own, nor does the last.
         """
@@ -128,12 +128,12 @@ class Experimenter(Feature):
             )
         except (ProviderError, BudgetSpentError):
             return
-        sources = experiments.modules_in(completion.text)[:FIRST]
+        sources = experiments.modules_in(completion.text)[:FIRST_EXPERIMENTS]
         if not sources:
             none = Experiment("p0.0", "", problem=experiments.refusal(completion.text), call=ASKED)
             self._record(none)
         named = [(f"p0.{n}", source) for n, source in enumerate(sources, 1)]
-        await together(self._experiment(id_, source, ASKED) for id_, source in named)
+        await gather(self._experiment(id_, source, ASKED) for id_, source in named)
 
     async def _run_brought(self, round_: int) -> None:
         """Run the experiment that a round's answers brought: of several the one of the first sample."""
@@ -145,8 +145,8 @@ class Experimenter(Feature):
                     await self._experiment(f"p{round_}.1", found[-1], call)
                     return
 
-    def _record(self, one: Experiment) -> None:
-        self._journal.once("experiment", one.id, lambda: one)
+    def _record(self, experiment: Experiment) -> None:
+        self._journal.once("experiment", experiment.id, lambda: experiment)
 
     async def _experiment(self, id_: str, source: str, call: str) -> None:
         """Run one, once in a run, where there are steps for it."""
@@ -155,14 +155,14 @@ class Experimenter(Feature):
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
                     self._features.watch(event.key, "", None)
-                    self._spender.told(event.key)  # where a killed process had not come to it
+                    self._spender.drop_trajectories(event.key)  # where a killed process had not come to it
             self._record(from_json(Experiment, found))
             return
         trial = _Trial(id_, source)
         try:
-            fault = await self._tried(trial)
-            while fault is not None and self._may_repair(trial) and await self._repaired(trial, fault):
-                fault = await self._tried(trial)
+            fault = await self._try_out(trial)
+            while fault is not None and self._may_repair(trial) and await self._repair(trial, fault):
+                fault = await self._try_out(trial)
         except BudgetSpentError:
             return
         except EnvironmentFaultError as error:
@@ -181,9 +181,9 @@ class Experimenter(Feature):
         )
         self._record(done)
         for key in trial.keys:
-            self._spender.told(key)
+            self._spender.drop_trajectories(key)
 
-    async def _tried(self, trial: _Trial) -> _Fault | None:
+    async def _try_out(self, trial: _Trial) -> _Fault | None:
         """Play an experiment's episodes, where that is still to be done, and have it report; what is wrong with it."""
         lacking = experiments.problem_of(trial.source)
         if lacking:
@@ -216,14 +216,14 @@ class Experimenter(Feature):
             if evaluation.outcome != "ok":
                 what = feedback.what_it_did(evaluation)
                 return _Fault(what, evaluation.error, evaluation.detail)
-            rollout = played.rollout or await self._spender.again(
+            rollout = played.rollout or await self._spender.replay_trajectories(
                 key, program, [seed], horizon=longest, purpose="probe"
             )
             trial.episodes += rollout.episodes
         return None
 
     async def _report(self, trial: _Trial) -> _Fault | None:
-        """What it says of its episodes; what it has said stays where a later one makes it fail."""
+        """Let it report on its episodes; earlier reports stay if a later one fails."""
         texts: list[str] = []
         fault: _Fault | None = None
         for n, episode in enumerate(trial.episodes, 1):
@@ -241,9 +241,13 @@ class Experimenter(Feature):
 
     def _may_repair(self, trial: _Trial) -> bool:
         enough = trial.played or trial.steps < self._allowed.probe_steps
-        return trial.repairs < min(1, self._context.config.repairs) and self._spender.can("repair") and enough
+        return (
+            trial.repairs < min(1, self._context.config.repairs)
+            and self._spender.supports("repair")
+            and enough
+        )
 
-    async def _repaired(self, trial: _Trial, fault: _Fault) -> bool:
+    async def _repair(self, trial: _Trial, fault: _Fault) -> bool:
         """Ask for a correction; whether there is one."""
         question = prompting.render(
             "repair",

@@ -1,4 +1,4 @@
-"""What a random policy and the zero action earn: marks that every result is held against.
+"""Reference policies: random and zero actions, against which every result is compared.
 
 Both are programs like those that the model writes: they run in the sandbox, on the same seeds as the
 candidates, so that they are compared in pairs.
@@ -20,7 +20,7 @@ from gymnasium import spaces
 
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError
 from promptpo.program import Program
-from promptpo.run.budget import allotted, units
+from promptpo.run.budget import step_allotment, units
 from promptpo.run.records import ALWAYS, REFERENCE_TEST, Attempt, Candidate
 from promptpo.telling import feedback
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Space = spaces.Space[Any]
 
-MARKS = ("random", "zero")
+REFERENCE_POLICIES = ("random", "zero")
 """Their names."""
 
 PARTS = 5
@@ -46,14 +46,16 @@ MAX_CONSTANTS, MAX_CONSTANT_EPISODES = 18, 20
 TEST_FIRST = 10
 """So many test episodes tell how long all of them take."""
 
-PATIENCE = 20.0
+MIN_REFERENCE_SECONDS = 20.0
 """Seconds that all test episodes of a reference may take in any case; else twice the winner's own test. The first few
 of both may take as long together as that test."""
 
 
 def programs(action_space: Space) -> Mapping[str, str]:
     """The sources of both policies, by name."""
-    return dict(zip(MARKS, (random_policy(action_space), zero_policy(action_space)), strict=True))
+    return dict(
+        zip(REFERENCE_POLICIES, (random_policy(action_space), zero_policy(action_space)), strict=True)
+    )
 
 
 def random_policy(action_space: Space) -> str:
@@ -66,7 +68,7 @@ def zero_policy(action_space: Space) -> str:
     return _module("Always acts with zeros.", "pass", _zero(action_space))
 
 
-async def measured_at_start(context: SearchContext) -> None:
+async def measure_at_start(context: SearchContext) -> None:
     """Roll both out on training seeds and on the validation seeds that judging begins with.
 
     There are fewer episodes, or none, where they could take more than a small share of the step budget; more follow
@@ -77,7 +79,7 @@ async def measured_at_start(context: SearchContext) -> None:
     """
     spender, horizon, seeds = context.spender, context.horizon, context.seeds
     steps, wanted = context.config.budget.steps, context.config.train_episodes
-    allowed = allotted("references", steps, parts=PARTS)
+    allowed = step_allotment("references", steps, parts=PARTS)
     certain = units("references", steps, PARTS * horizon, 2 * wanted)
     pairs = zip(seeds.train(wanted), seeds.validation(wanted), strict=True)
     chosen = [seed for pair in pairs for seed in pair]
@@ -102,10 +104,18 @@ async def measured_at_start(context: SearchContext) -> None:
         return None
 
     found = await _each(one, context.spec.action_space)
-    length = found[MARKS[1]].steps / len(found[MARKS[1]].episodes) if MARKS[1] in found else horizon
-    constants = {k: v for k, v in constant_policies(context.spec.action_space).items() if k != MARKS[1]}
+    length = (
+        found[REFERENCE_POLICIES[1]].steps / len(found[REFERENCE_POLICIES[1]].episodes)
+        if REFERENCE_POLICIES[1] in found
+        else horizon
+    )
+    constants = {
+        k: v for k, v in constant_policies(context.spec.action_space).items() if k != REFERENCE_POLICIES[1]
+    }
     paid = (
-        wanted if allowed is None else int((PARTS - len(MARKS)) * allowed / max(1.0, len(constants) * length))
+        wanted
+        if allowed is None
+        else int((PARTS - len(REFERENCE_POLICIES)) * allowed / max(1.0, len(constants) * length))
     )
     if constants and paid:
         certain, chosen = wanted, [*seeds.train(min(wanted, paid))]
@@ -134,7 +144,7 @@ async def join(context: SearchContext, history: History) -> None:
         digest = Program.parse(source).digest
         candidate = Candidate(name, source, history.rounds + 1, digest, origin="reference")
         played = history.marks.get(f"{name}{AGAIN}", history.marks.get(name))
-        if played is None and name == MARKS[1]:
+        if played is None and name == REFERENCE_POLICIES[1]:
             key = f"{name}.compared{REFERENCE_TEST}"
             with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
                 rolled = await context.spender.roll_out(
@@ -155,7 +165,7 @@ def _clearly_better(one: Evaluation, other: Episodes) -> bool:
     )
 
 
-async def measured_on_test(
+async def measure_on_test(
     context: SearchContext, seeds: Sequence[int], test: Evaluation
 ) -> dict[str, Evaluation]:
     """Roll both out on the seeds of the final test, outside the step budget like the test itself.
@@ -168,12 +178,12 @@ async def measured_on_test(
     """
     horizon, seconds = context.horizon, test.seconds
     longest = horizon * seconds / max(1, test.steps)  # of one episode, in seconds
-    both = max(PATIENCE, seconds) / max(longest, 1e-9)
-    first = max(1, min(TEST_FIRST, int(both / len(MARKS))))
+    both = max(MIN_REFERENCE_SECONDS, seconds) / max(longest, 1e-9)
+    first = max(1, min(TEST_FIRST, int(both / len(REFERENCE_POLICIES))))
 
     def worth_it(early: Evaluation) -> bool:
         expected = early.seconds / max(1, len(early.episodes)) * len(seeds)
-        return early.outcome == "ok" and expected <= max(PATIENCE, 2 * seconds)
+        return early.outcome == "ok" and expected <= max(MIN_REFERENCE_SECONDS, 2 * seconds)
 
     async def one(name: str, source: str) -> Evaluation | None:
         with contextlib.suppress(EnvironmentFaultError):
@@ -193,7 +203,7 @@ async def measured_on_test(
 
 def constant_policies(space: Space) -> Mapping[str, str]:
     """The sources of the policies that always do the same, by name: zeros, and of a few discrete actions each of the others."""
-    found = {MARKS[1]: zero_policy(space)}
+    found = {REFERENCE_POLICIES[1]: zero_policy(space)}
     if isinstance(space, spaces.Discrete) and space.n <= MAX_CONSTANTS:
         others = range(int(space.start), int(space.start + space.n))
         found |= {f"{ALWAYS}{one}": _module(f"Always acts with {one}.", "pass", repr(one)) for one in others}
@@ -201,9 +211,9 @@ def constant_policies(space: Space) -> Mapping[str, str]:
     return found
 
 
-async def _each(one: Callable[[str, str], Any], action_space: Space) -> dict[str, Evaluation]:
+async def _each(measure: Callable[[str, str], Any], action_space: Space) -> dict[str, Evaluation]:
     sources = programs(action_space)
-    found = await asyncio.gather(*(one(name, source) for name, source in sources.items()))
+    found = await asyncio.gather(*(measure(name, source) for name, source in sources.items()))
     return {
         name: evaluation
         for name, evaluation in zip(sources, found, strict=True)
@@ -234,7 +244,7 @@ def _drawn(space: Space) -> str:
         letters = "".join(space.character_list)
         length = f"int(self.rng.integers({space.min_length}, {space.max_length + 1}))"
         return f'"".join({letters!r}[int(self.rng.integers(0, {len(letters)}))] for _ in range({length}))'
-    return _nested(space, _drawn)
+    return _nest_expression(space, _drawn)
 
 
 def _drawn_from_box(space: spaces.Box) -> str:
@@ -275,10 +285,10 @@ def _zero(space: Space) -> str:
         return f"np.full({space.shape!r}, {_array(nearest)}, np.{_dtype(space)})"
     if isinstance(space, spaces.Text):
         return repr(space.character_list[0] * space.min_length)
-    return _nested(space, _zero)
+    return _nest_expression(space, _zero)
 
 
-def _nested(space: Space, inner: Callable[[Space], str]) -> str:
+def _nest_expression(space: Space, inner: Callable[[Space], str]) -> str:
     if isinstance(space, spaces.Dict):
         return "{" + ", ".join(f"{key!r}: {inner(item)}" for key, item in space.spaces.items()) + "}"
     if isinstance(space, spaces.Tuple):
@@ -294,9 +304,9 @@ def _array(values: Any) -> str:
     """Numbers as an expression, once where all are the same."""
     flat = np.asarray(values).ravel()
     if flat.size and (flat == flat[0]).all():
-        return _named(repr(flat[0].item()))
-    return f"np.array({_named(repr(np.asarray(values).tolist()))})"
+        return _docstring_of(repr(flat[0].item()))
+    return f"np.array({_docstring_of(repr(np.asarray(values).tolist()))})"
 
 
-def _named(text: str) -> str:
+def _docstring_of(text: str) -> str:
     return text.replace("inf", "np.inf").replace("nan", "np.nan")

@@ -1,4 +1,4 @@
-"""What is looked for in a reward program before much is spent on it."""
+"""Checks of a reward program before much is spent on it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptpo.run.journal import evaluation_in
-from promptpo.search.references import MARKS
+from promptpo.search.references import REFERENCE_POLICIES
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ class FlatReward:
 
     def event(self, event: Event) -> None:
         """Take an event of the journal into account."""
-        if event.kind != "reference" or event.key not in MARKS:
+        if event.kind != "reference" or event.key not in REFERENCE_POLICIES:
             return
         self._returns[event.key] = evaluation_in(event.data).returns
         returns = {value for values in self._returns.values() for value in values}
-        if len(self._returns) == len(MARKS) and len(returns) == 1:
+        if len(self._returns) == len(REFERENCE_POLICIES) and len(returns) == 1:
             self._warn(
                 f"the reward tells nothing apart yet: every episode of random and of zero actions earns "
                 f"{number(returns.pop())}. Unless that is meant, stop (Ctrl-C) and let it show progress."

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Purpose, Situation, Tried
 from promptpo.program import Program, answers
-from promptpo.run.control import together
+from promptpo.run.control import gather
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search import references
 from promptpo.search.context import Hooks
 from promptpo.search.measuring import Measurer
-from promptpo.search.planning import outlook
+from promptpo.search.planning import run_status
 from promptpo.spec.reading import names_of
 from promptpo.telling.plan import RunStatus
 
@@ -72,21 +72,21 @@ def thoughts_of(samples: Sequence[Sample]) -> tuple[tuple[str, ...], int]:
     return tuple(s.reason.rstrip(".") for s in answered if isinstance(s, Ceiling)), len(answered)
 
 
-def told_of(samples: Sequence[Sample], untuned: str) -> dict[str, Any]:
-    """What the journal keeps of a round's samples beside its candidates.
+def round_event(samples: Sequence[Sample], untuned: str) -> dict[str, Any]:
+    """Build the journal's event for a round: its samples beside its candidates.
 
     Args:
         samples: Of the round.
         untuned: Why no candidate of it was tuned; empty where one was.
     """
     reasons = {
-        name: {str(i): one.reason for i, one in enumerate(samples) if isinstance(one, kind)}
+        name: {str(i): sample.reason for i, sample in enumerate(samples) if isinstance(sample, kind)}
         for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))
     }
     return {**reasons, **({"untuned": untuned} if untuned else {})}
 
 
-def what_ends(samples: Sequence[Sample], *, tried: bool) -> str:
+def stop_reason(samples: Sequence[Sample], *, tried: bool) -> str:
     """Why no further round can follow these samples, or nothing.
 
     Raises:
@@ -141,20 +141,20 @@ class Sampler:
             UsageError: A teacher cannot be played.
         """
         features, config = self.features, self._config
-        await references.measured_at_start(self._context)
+        await references.measure_at_start(self._context)
         prepare = [self.conversation.summariser.prepare()] if self.conversation else []
-        await together([*prepare, features.before_round(0, history)])
+        await gather([*prepare, features.before_round(0, history)])
         for n, source in enumerate(config.start, 1):
             given = n <= len(config.start) - config.written
             candidate = Candidate(f"r0c{n}", source, 0, origin="user" if given else "goal")
             prose = GIVEN if given else "Written while the reward was judged."
             attempt = await self.measurer.measure(candidate, history, prose=prose)
-            self.measurer.recorded(attempt)
+            self.measurer.record(attempt)
 
     def begin(self, history: History) -> None:
         """Begin a round: settle where the run is; decided once in a run."""
         key = f"r{history.rounds + 1}.where"
-        where = self._journal.once("decision", key, lambda: outlook(self._context, history), RunStatus)
+        where = self._journal.once("decision", key, lambda: run_status(self._context, history), RunStatus)
         self.affordable = where.candidates
         if self.conversation is not None:
             self.conversation.begin(history, where)
@@ -180,12 +180,12 @@ class Sampler:
             attempt = await self.measurer.measure(
                 candidate, history, prose=answer.prose, problem=answer.problem
             )
-            return self.measurer.recorded(await self._repaired(attempt, key, history))
+            return self.measurer.record(await self._repair(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(str(spent))
 
     async def reflect(self, history: History) -> str:
-        """What the model concludes from the round that is about to end; empty where nobody is asked."""
+        """Ask what to conclude from the round that is about to end; empty if nobody is asked."""
         return await self.conversation.reflect(history) if self.conversation else ""
 
     async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
@@ -197,7 +197,7 @@ class Sampler:
             told is None
             or not answer.problem
             or told.ceiling(plan, answer)
-            or not self._spender.can("repair")
+            or not self._spender.supports("repair")
         ):
             return answer, (key,)
         again = f"{key}.again"
@@ -245,10 +245,10 @@ class Sampler:
             ),
         )
 
-    async def _repaired(self, attempt: Attempt, key: str, history: History) -> Attempt:
+    async def _repair(self, attempt: Attempt, key: str, history: History) -> Attempt:
         """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
         told = self.conversation
-        if told is None or not self._spender.can("repair") or not attempt.candidate.source:
+        if told is None or not self._spender.supports("repair") or not attempt.candidate.source:
             return attempt
         for n in range(1, self._config.repairs + 1):
             if attempt.evaluation.outcome == "ok":

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.program import Program
-from promptpo.search.references import MARKS
-from promptpo.search.sampler import Sample, thoughts_of, told_of
+from promptpo.search.references import REFERENCE_POLICIES
+from promptpo.search.sampler import Sample, round_event, thoughts_of
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
     from promptpo.run.records import Attempt
     from promptpo.search.context import SearchContext
 
-ALIKE = 0.02
+EQUAL_SHARE = 0.02
 """Programs that were written apart have come together where they differ by no more than this share of what the best earns
 above policies that know nothing."""
 
@@ -53,12 +53,12 @@ class Prospect:
     @property
     def worth(self) -> bool:
         """Whether it is worth its calls and steps: it may be expected to bring more than noise."""
-        return self.gain > ALIKE
+        return self.gain > EQUAL_SHARE
 
     def __str__(self) -> str:
         where = "" if self.worth else " after programs that were written apart had come to earn the same"
         return (
-            f"{self.gained} of {self.rounds} recorded rounds gained more than {ALIKE:.0%}{where}, "
+            f"{self.gained} of {self.rounds} recorded rounds gained more than {EQUAL_SHARE:.0%}{where}, "
             f"{self.gain:.1%} in the mean"
         )
 
@@ -68,11 +68,11 @@ APART, TOGETHER = Prospect(104, 44, 0.207), Prospect(30, 2, 0.006)
 
 
 def prospect(history: History, threshold: float | None) -> Prospect:
-    """What the next round may bring.
+    """Estimate what the next round may gain.
 
     Nothing counts as come together below a known threshold, which says that more can be had.
     """
-    met = threshold is None and distance(history) <= ALIKE
+    met = threshold is None and distance(history) <= EQUAL_SHARE
     return TOGETHER if met else APART
 
 
@@ -86,15 +86,17 @@ def distance(history: History) -> float:
     leader = history.best()
     if leader is None:
         return math.inf
-    marks = [history.references[name].mean_return for name in MARKS if name in history.references]
+    marks = [
+        history.references[name].mean_return for name in REFERENCE_POLICIES if name in history.references
+    ]
     above = history.evidence(leader).mean_return - max(filter(math.isfinite, marks), default=0.0)
-    others = [a for a in history.ranked() if _written(a) != _written(leader)]
+    others = [a for a in history.ranking() if _original_id(a) != _original_id(leader)]
     found = [history.difference(leader, other) for other in others]
-    near = [abs(one.mean) + one.margin for one in found]
+    near = [abs(difference.mean) + difference.margin for difference in found]
     return min(near, default=math.inf) / above if above > 0 else math.inf
 
 
-def _written(attempt: Attempt) -> str:
+def _original_id(attempt: Attempt) -> str:
     """The candidate that a program's text is from: tuning changes numbers only."""
     candidate = attempt.candidate
     return candidate.parents[0] if candidate.tuned and candidate.parents else candidate.id
@@ -119,7 +121,7 @@ def close(
         untuned: Why none of its candidates was tuned; empty where one was.
     """
     number = history.rounds + 1
-    told = {"reflection": reflection, **told_of(samples, untuned)}
+    told = {"reflection": reflection, **round_event(samples, untuned)}
     if number < context.config.budget.rounds and context.learns:
         told["prospect"] = str(prospect(history, context.threshold))
     context.journal.once("round", f"r{number}", lambda: {**history.standing(before), **told})

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.run.history import History
-    from promptpo.run.spender import Spender
+    from promptpo.run.spender import RecordedWork
     from promptpo.search.context import SearchContext
     from promptpo.search.sampler import Sampler
     from promptpo.spec import TaskSpec
@@ -57,7 +57,7 @@ MOST_STEPS = 5_000
 logger = logging.getLogger(__name__)
 
 
-async def learnt_from(context: SearchContext) -> Rollout:
+async def play_training(context: SearchContext) -> Rollout:
     """Episodes of the teacher on training seeds, with what it saw and did.
 
     Raises:
@@ -76,7 +76,7 @@ async def learnt_from(context: SearchContext) -> Rollout:
     return inflate(found["rollouts"])[0]  # the same values as after a resume
 
 
-async def tested(context: SearchContext, seeds: Sequence[int]) -> Evaluation | None:
+async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluation | None:
     """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
     key, path, journal = f"{TEACHER}{REFERENCE_TEST}", context.config.teacher, context.journal
     begun = journal.find("teacher", EPISODES)
@@ -92,10 +92,10 @@ async def tested(context: SearchContext, seeds: Sequence[int]) -> Evaluation | N
     return played.evaluation
 
 
-async def told(
-    rollout: Rollout, spender: Spender, spec: TaskSpec, evidence: Evidence, summariser: Summariser
+async def describe_teacher(
+    rollout: Rollout, spender: RecordedWork, spec: TaskSpec, evidence: Evidence, summariser: Summariser
 ) -> str:
-    """What the first prompt says of the teacher: its return, two episodes in words, and some of its steps."""
+    """Describe the teacher for the first prompt: its return, two episodes in words, and some of its steps."""
 
     async def tell() -> str:
         recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
@@ -105,9 +105,9 @@ async def told(
             "teacher",
             score=scores.score(evidence),
             endings=feedback.endings(evidence.episodes),
-            episodes=[feedback.episode_in_words(one, 700) for one in _few(diagnosis)],
+            episodes=[feedback.episode_in_words(summary, 700) for summary in _few(diagnosis)],
             legend=summariser.legend if diagnosis.by else "",
-            table=table(feedback.chosen(recorded)[-1][1], names_of(spec.text)) if recorded else "",
+            table=table(feedback.select_episodes(recorded)[-1][1], names_of(spec.text)) if recorded else "",
         )
 
     return str(await spender.journal.once_async("teacher", "told", tell))
@@ -116,7 +116,7 @@ async def told(
 def _few(diagnosis: Diagnosis) -> list[Told]:
     """The worst episode and the best, which the median stands for where it returned as much; or the first two."""
     chosen = [diagnosis.of("worst"), diagnosis.of("best", "median", "typical")]
-    return [one for one in chosen if one is not None] or list(diagnosis.episodes[:2])
+    return [summary for summary in chosen if summary is not None] or list(diagnosis.episodes[:2])
 
 
 async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, Any] | None:
@@ -135,7 +135,7 @@ async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, An
             agreement,
             candidate.source,
             Program.parse(candidate.source).values,
-            compared(inflate(taught["rollouts"])[0].episodes),
+            select_episodes(inflate(taught["rollouts"])[0].episodes),
             context.spec,
             allow_weaker=context.config.allow_weaker_sandbox,
         )
@@ -143,12 +143,12 @@ async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, An
     return await context.journal.once_async("fidelity", candidate.digest, compare) or None
 
 
-def compared(episodes: Sequence[Episode]) -> list[Episode]:
+def select_episodes(episodes: Sequence[Episode]) -> list[Episode]:
     """The episodes whose steps are known, up to a number of steps."""
     chosen: list[Episode] = []
     for episode in episodes:
         if episode.trajectory is not None and (
-            not chosen or sum(one.steps for one in chosen) + episode.steps <= MOST_STEPS
+            not chosen or sum(episode.steps for episode in chosen) + episode.steps <= MOST_STEPS
         ):
             chosen.append(episode)
     return chosen
@@ -256,17 +256,17 @@ class _Agent:
             stopped = True
         if not job.record:
             nothing: Any = {"policy_seconds": 0.0, "trajectory": None, "failure": None}
-            episodes = [Episode(**asdict(one), **nothing) for one in found.episodes]
+            episodes = [Episode(**asdict(record), **nothing) for record in found.episodes]
         left = tuple(range(len(episodes), len(seeds)))
         return Rollout(tuple(episodes), None, steps(), "", 0.0, unfinished=left)
 
 
-def _player(context: SearchContext) -> Spender:
-    """What plays the teacher, with the run's horizon where the environment has none."""
+def _player(context: SearchContext) -> RecordedWork:
+    """Return what plays the teacher, with the run's horizon if the environment has none."""
     task = context.config.task
     if context.spec.horizon is None:
         task = replace(task, max_episode_steps=context.horizon)
-    return context.spender.by(_Agent(Path(context.config.teacher or ""), task))
+    return context.spender.with_executor(_Agent(Path(context.config.teacher or ""), task))
 
 
 def _digest(path: Path) -> str:
@@ -288,12 +288,12 @@ class Pupil(Feature):
     async def before_round(self, number: int, history: History) -> None:
         """Have it play before anything is asked; then have it told, and its return among the marks."""
         if number == 0:
-            self._taught = await learnt_from(self._context)
+            self._taught = await play_training(self._context)
         if number != 1 or self._taught is None:
             return
         evidence = Evidence.of(evaluation_of(self._taught).episodes)
         if self._sampler.conversation is not None:
             summariser = self._sampler.conversation.summariser
-            history.teacher = await told(
+            history.teacher = await describe_teacher(
                 self._taught, self._context.spender, self._context.spec, evidence, summariser
             )

@@ -86,12 +86,12 @@ class Tuner:
         if not starts or steps <= 0:
             return []
         found = await self._search(round_, starts, steps, target)
-        measured = [(one, await self._measured(one, history, round_)) for one in found]
+        measured = [(tuned, await self._measure(tuned, history, round_)) for tuned in found]
         self._tuning = None
-        self._remark([one for one, made in measured if made is None])
+        self._remark([tuned for tuned, made in measured if made is None])
         numbers_of = {start.id: len(start.program.params) for start in starts}
-        for one, made in measured:
-            history.tuning[one.id] = outcome_in_words(one, numbers_of[one.id], made.id if made else "")
+        for tuned, made in measured:
+            history.tuning[tuned.id] = outcome_in_words(tuned, numbers_of[tuned.id], made.id if made else "")
         return [made for _, made in measured if made]
 
     async def tune_last(self, history: History) -> bool:
@@ -116,30 +116,32 @@ class Tuner:
         suffix = "t"
         while history.find(f"{found.id}{suffix}") is not None:
             suffix += "t"
-        return await self._measured(found, history, round_, suffix, last=True) is not None
+        return await self._measure(found, history, round_, suffix, last=True) is not None
 
-    def spare(self, history: History, attempts: Sequence[Attempt]) -> None:
+    def note_tuning_skipped(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
         for attempt in self._worth_a_word(history, attempts):
             tunable = _tunable(Program.parse(attempt.candidate.source))
             history.tuning[attempt.id] = SPARED if tunable else NO_NUMBERS
 
-    def untuned(self, history: History) -> str:
+    def why_untuned(self, history: History) -> str:
         """Why no candidate of the round was tuned, for people, without a full stop; empty where one was, or none was to be."""
         ids = [
-            one.id
-            for one in history.of_round(history.rounds + 1)
-            if history.runs(one) and not one.candidate.tuned
+            attempt.id
+            for attempt in history.of_round(history.rounds + 1)
+            if history.runs(attempt) and not attempt.candidate.tuned
         ]
         said = [history.tuning.get(id_, "") for id_ in ids]
-        why = next((one for one in WHY if one in said), "")
-        return WHY[why] if why and all(one in WHY for one in said) else ""
+        why = next((reason for reason in WHY if reason in said), "")
+        return WHY[why] if why and all(reason in WHY for reason in said) else ""
 
     async def rescue(self, history: History) -> list[Attempt]:
-        """What a tuning that was cut short has found until then, measured as candidates of their own."""
+        """Measure what an interrupted tuning has found so far, as candidates of their own."""
         tuning, self._tuning = self._tuning, None
         found, round_ = tuning.result() if tuning else (), history.rounds + 1
-        return [a for one in found if (a := await self._measured(one, history, round_, f"t{self._batches}"))]
+        return [
+            a for tuned in found if (a := await self._measure(tuned, history, round_, f"t{self._batches}"))
+        ]
 
     def _worth_a_word(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Candidates that run, so that nobody takes their return for the most they can do."""
@@ -171,7 +173,9 @@ class Tuner:
         if not self._learns:
             return list(starts.values())
         return sorted(
-            starts.values(), key=lambda one: (known[one.id].success_rate or 0.0, one.score), reverse=True
+            starts.values(),
+            key=lambda attempt: (known[attempt.id].success_rate or 0.0, attempt.score),
+            reverse=True,
         )
 
     async def _search(
@@ -192,10 +196,10 @@ class Tuner:
         while tuning.batches:
             self._batches += 1
             key, ids = f"{name or f'r{round_}'}.t{self._batches}", [start.id for start in starts]
-            tuning.step(await self._rolled(key, tuning.batches, ids))
+            tuning.step(await self._roll_out(key, tuning.batches, ids))
         return tuning.result()
 
-    async def _rolled(self, key: str, batches: Sequence[Batch], ids: Sequence[str]) -> list[Rollout]:
+    async def _roll_out(self, key: str, batches: Sequence[Batch], ids: Sequence[str]) -> list[Rollout]:
         jobs = [Job(b.source, b.trials, record=b.record, stop_on_failure=False) for b in batches]
 
         def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
@@ -210,12 +214,12 @@ class Tuner:
         return inflate(data["rollouts"])  # the same values as after a resume
 
     def _remark(self, in_vain: Sequence[Tuned]) -> None:
-        """What tuning learnt about candidates that it found nothing better for belongs to them all the same."""
-        for one in in_vain:
-            if one.notes or one.sensitivity:
-                self._spender.remark(Remark(one.id, sensitivity=dict(one.sensitivity), notes=one.notes))
+        """Note what tuning learned about candidates that it could not improve."""
+        for tuned in in_vain:
+            if tuned.notes or tuned.sensitivity:
+                self._spender.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
 
-    async def _measured(
+    async def _measure(
         self, tuned: Tuned, history: History, round_: int, name: str = "t", *, last: bool = False
     ) -> Attempt | None:
         """A tuned program as an attempt of its own; None where nothing better was found."""
@@ -242,7 +246,7 @@ class Tuner:
             attempt = await self._measurer.measure(candidate, history, prose=prose, notes=tuned.notes)
         except BudgetSpentError:
             return None
-        return self._measurer.recorded(attempt)
+        return self._measurer.record(attempt)
 
 
 def _tunable(program: Program) -> bool:

@@ -24,7 +24,7 @@ from promptpo.telling import prompting
 
 if TYPE_CHECKING:
     from promptpo.run.config import Config
-    from promptpo.run.spender import Spender
+    from promptpo.run.spender import RecordedWork
     from promptpo.spec import TaskSpec
 
 SPEC = "spec.py"
@@ -33,16 +33,16 @@ SPEC = "spec.py"
 SYSTEM = "You describe reinforcement-learning environments to people who write policies for them, exactly and briefly."
 
 
-def can_formalise(spec: TaskSpec, config: Config, spender: Spender) -> bool:
+def can_formalise(spec: TaskSpec, config: Config, spender: RecordedWork) -> bool:
     """Whether a run asks for it: the source is there and withheld, and nobody has written the spec already."""
     begun = spender.journal.find("spec", "spec") is not None
     older = begun and spender.journal.find("decision", "formalised") is None
     own = config.spec_file is not None or config.goal or config.task.reward is not None
     withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
-    return withheld and not own and not older and spender.llm.language_model and spender.can("spec")
+    return withheld and not own and not older and spender.llm.language_model and spender.supports("spec")
 
 
-async def formalised(spec: TaskSpec, spender: Spender) -> TaskSpec:
+async def formalised(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
     """The spec as the model completes it; unchanged where it does not answer, or nothing of its answer can be read."""
 
     async def asked() -> dict[str, Any]:
@@ -61,7 +61,7 @@ async def formalised(spec: TaskSpec, spender: Spender) -> TaskSpec:
     return replace(spec, text=text)
 
 
-async def _answered(spec: TaskSpec, spender: Spender) -> tuple[str, dict[str, str]]:
+async def _answered(spec: TaskSpec, spender: RecordedWork) -> tuple[str, dict[str, str]]:
     """The answer, and which of its functions disagree with recorded steps after one correction."""
     if spec.evidence is None:
         return "", {}
@@ -86,7 +86,7 @@ async def _answered(spec: TaskSpec, spender: Spender) -> tuple[str, dict[str, st
     return source, wrong
 
 
-async def _checked(source: str, spec: TaskSpec, spender: Spender) -> dict[str, str]:
+async def _checked(source: str, spec: TaskSpec, spender: RecordedWork) -> dict[str, str]:
     """Function to what is wrong with it."""
     try:
         reading = read(source)

@@ -16,12 +16,12 @@ from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.control import Control
 from promptpo.run.journal import going_on, writing
 from promptpo.run.state import RunState
-from promptpo.search.asked_for import FINEST, TYPICAL, WORST, asked_for, shown_episodes, unknown
+from promptpo.search.asked_for import FINEST, TYPICAL, WORST, episodes_to_show, judge_goal, missing_verdict
 from promptpo.search.context import SearchContext
 from promptpo.search.final_test import Outcome
 from promptpo.search.goal import GoalReward
-from promptpo.search.preferring import succeeded_in_words
-from promptpo.session.opened import as_begun, context_of, described, keep
+from promptpo.search.preferring import successes_in_words
+from promptpo.session.opened import as_begun, context_of, keep, load_spec
 from promptpo.spec import TaskSpec, with_cut
 from promptpo.spec.reading import names_of
 from promptpo.telling.feedback import endings
@@ -38,7 +38,7 @@ NOT_FILMED = {"pictures": [], "no_pictures": "the run was ended before they were
 
 
 async def with_goals_reward(context: SearchContext, state: RunState, observer: Observer) -> SearchContext:
-    """What the search knows with the reward that the model writes for its goal, once in the run's life."""
+    """Return the context with the reward that the model writes for the goal, once per run."""
     config, spec, journal, spender = context.config, context.spec, context.journal, context.spender
     if config.task.reward is not None:
         return replace(context, spec=as_begun(journal, spec))
@@ -48,7 +48,7 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
 
     def with_reward(reward: RewardProgram) -> TaskSpec:
         nonlocal taken
-        found = described(replace(config, task=replace(config.task, reward=reward)))
+        found = load_spec(replace(config, task=replace(config.task, reward=reward)))
         taken += found.sample_steps
         return replace(found, sample_steps=taken)
 
@@ -63,7 +63,7 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
         if chosen.always_succeeds:
             observer.warn(
                 "the reward that was written says success in every episode, whatever is done "
-                f"({succeeded_in_words(chosen.succeeded)}): shares of success say nothing in this run."
+                f"({successes_in_words(chosen.succeeded)}): shares of success say nothing in this run."
             )
     config = replace(
         config,
@@ -78,21 +78,21 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
     return context_of(spec, config, spender)
 
 
-async def judged(context: SearchContext, outcome: Outcome, control: Control) -> Outcome:
+async def judge_outcome(context: SearchContext, outcome: Outcome, control: Control) -> Outcome:
     """The outcome with whether the best policy does what the goal asks, in how many episodes, and how it looks.
 
     Counted and filmed is also where somebody ended the run; the comparison in pairs is missing then, which is said.
     """
     if outcome.best is None:
         return outcome
-    shown = await control.finished(_filmed(context, outcome), at_least=ITS_OWN)
-    asked = await control.finished(asked_for(context, outcome))
+    shown = await control.finish(_film_episodes(context, outcome), at_least=ITS_OWN)
+    asked = await control.finish(judge_goal(context, outcome))
     await context.spender.receive()
-    found = asked or unknown(f"{control.reason}, before the model had said; {control.then} goes on")
-    return replace(outcome, judged={**found, **fulfilled(outcome), **(shown or NOT_FILMED)})
+    found = asked or missing_verdict(f"{control.reason}, before the model had said; {control.then} goes on")
+    return replace(outcome, judged={**found, **count_fulfilled(outcome), **(shown or NOT_FILMED)})
 
 
-def fulfilled(outcome: Outcome) -> dict[str, Any]:
+def count_fulfilled(outcome: Outcome) -> dict[str, Any]:
     """In how many episodes the reward's ``success`` says yes, and how those ended in which it does not."""
     episodes, tested = outcome.episodes, outcome.test is not None and bool(outcome.test.episodes)
     failed = outcome.test.failed if outcome.test is not None and tested else 0
@@ -104,11 +104,11 @@ def fulfilled(outcome: Outcome) -> dict[str, Any]:
     return {"fulfilled": share, "episodes": kind, "otherwise": ended.strip()}
 
 
-async def _filmed(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
+async def _film_episodes(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
     """Pictures of its best, median and worst episode, each a file of the run; why there are none where there are none."""
     pictures, directory = [], context.journal.directory
     try:
-        episodes = await shown_episodes(context, outcome)
+        episodes = await episodes_to_show(context, outcome)
         for name, role in ROLES.items():
             episode = episodes.get(name)
             file = directory / PICTURE.format(role)

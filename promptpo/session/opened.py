@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.envs.spaces import recorded
+from promptpo.envs.spaces import space_as_json
 from promptpo.errors import RewardFaultError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Completion
@@ -20,7 +20,6 @@ from promptpo.run.config import Config
 from promptpo.run.journal import JOURNAL, Journal, from_json, read_events, writing
 from promptpo.run.origin import key_path, save_own
 from promptpo.run.preflight import Preflight
-from promptpo.run.spender import Spender
 from promptpo.search.context import SearchContext
 from promptpo.spec import TaskSpec, with_hint
 from promptpo.spec.outline import outline
@@ -29,13 +28,15 @@ from promptpo_sandbox.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from promptpo.run.spender import RecordedWork
+
 
 REWARD = "reward.py"
 """What steps earn in a run, where a program says so."""
 
 
-def context_of(spec: TaskSpec, config: Config, spender: Spender) -> SearchContext:
-    """What a search knows before it begins.
+def context_of(spec: TaskSpec, config: Config, spender: RecordedWork) -> SearchContext:
+    """Build the context of a search.
 
     Args:
         spec: What the model is told about the task.
@@ -73,8 +74,8 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
         )
 
 
-def described(config: Config, *, read: bool = True) -> TaskSpec:
-    """What is known of a run's task.
+def load_spec(config: Config, *, read: bool = True) -> TaskSpec:
+    """Load the spec of a run's task.
 
     Args:
         config: Of the run.
@@ -102,7 +103,7 @@ def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
         "spec",
         lambda: {
             "text": clean(spec.text),
-            "action_space": recorded(spec.action_space),
+            "action_space": space_as_json(spec.action_space),
             "sample_length": spec.sample_length,
             "revealed": spec.revealed,
             "spent": {"spec": spec.sample_steps},
@@ -113,20 +114,20 @@ def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
 
 
 def settings_for(config: Config) -> Settings:
-    """What the rollout workers of a run need to know."""
+    """Settings of the rollout workers of a run."""
     from promptpo_sandbox import Limits
 
     return Settings(config.task, Limits(), config.allow_weaker_sandbox, config.clip_actions)
 
 
-def answered(directory: Path) -> tuple[Completion, ...]:
+def recorded_answers(directory: Path) -> tuple[Completion, ...]:
     """Answers that earlier processes of this run have had."""
     events = read_events(directory / JOURNAL) if (directory / JOURNAL).exists() else ()
-    return tuple(from_json(Completion, one.data) for one in events if one.kind == "completion")
+    return tuple(from_json(Completion, event.data) for event in events if event.kind == "completion")
 
 
 @contextlib.contextmanager
-def paid_for(directory: Path, *, asked: bool) -> Iterator[None]:
+def explain_paid_answers(directory: Path, *, asked: bool) -> Iterator[None]:
     """Say where the answers are that were paid for, when a reward program fails.
 
     Args:

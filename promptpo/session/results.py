@@ -1,4 +1,4 @@
-"""What a run leaves when its search is over: the best policy, the result, every candidate's module, the report."""
+"""Files that a run leaves: the best policy, the result, every candidate's module, the report."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.files import Json, file_name, make_folder, write_atomically
 from promptpo.llm.choose import public_name
-from promptpo.output.exporting import BEST, exported
+from promptpo.output.exporting import BEST, export_text
 from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
-from promptpo.output.report.result import REPORT, refined_before, scored
+from promptpo.output.report.result import REPORT, earlier_refinement, summarize_evaluation
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.program import Program
 from promptpo.run.journal import Journal, going_on, writing
-from promptpo.run.origin import signed
+from promptpo.run.origin import sign
 from promptpo.run.preflight import Preflight, final_test_in_words
 from promptpo.run.records import Attempt
 from promptpo.search.final_test import Outcome, decision_on
@@ -44,13 +44,13 @@ def write_results(context: SearchContext, state: RunState, outcome: Outcome, end
     with writing(directory):
         _write_policies(directory, outcome.history.attempts)
         if outcome.best:
-            text = exported(
+            text = export_text(
                 outcome.program.source,
                 provenance(directory, content, context.config),
                 action_space=context.spec.action_space,
                 filename=BEST,
             )
-            write_atomically(directory / BEST, signed(text))
+            write_atomically(directory / BEST, sign(text))
         write_result(directory, content)
         _write_products(context, state, outcome, content)
     return RunResult(directory, content, outcome.program.source)
@@ -64,13 +64,13 @@ def _write_products(context: SearchContext, state: RunState, outcome: Outcome, c
     for name, (attempt, _) in outcome.products.items():
         product = content["products"][name]
         about = {**content, "best": product, "test": product["test"]}
-        text = exported(
+        text = export_text(
             attempt.candidate.source,
             provenance(directory, about, context.config),
             action_space=spec.action_space,
             filename=product["file"],
         )
-        write_atomically(directory / product["file"], signed(text))
+        write_atomically(directory / product["file"], sign(text))
     if "simulator" in content:
         module = simulator_module(state, (spec.observation_space, spec.action_space), context.horizon)
         if module:
@@ -86,7 +86,7 @@ def _products(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
             "file": f"{name}.py",
             "best": outcome.best is not None and attempt.id == outcome.best.id,
             "origin": attempt.candidate.origin,
-            "test": scored(test, task, horizon=horizon, seeds=context.seeds.test),
+            "test": summarize_evaluation(test, task, horizon=horizon, seeds=context.seeds.test),
         }
         for name, (attempt, test) in outcome.products.items()
     }
@@ -101,7 +101,7 @@ def write_page(directory: Path, observer: Observer) -> None:
 
 
 def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: str) -> Mapping[str, Any]:
-    """What ``result.json`` holds."""
+    """Build the content of ``result.json``."""
     config, best, journal = context.config, outcome.best, context.journal
     content = result(state, outcome, horizon=context.horizon, language_model=context.learns)
     content |= {
@@ -127,20 +127,20 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     content["reveal"] = context.spec.revealed if context.spender.llm.language_model else None
     content["preflight"] = Preflight(context.spec, config, context.spender.llm).as_json()
     if config.goal:
-        from promptpo.search.asked_for import unknown
+        from promptpo.search.asked_for import missing_verdict
 
         first = (journal.find("decision", "goal") or {}).get("succeeded", {})
         then = f"it was not judged yet; {going_on(journal.directory)} goes on"
         content["goal"] = {
             "text": config.goal,
-            **(outcome.judged or unknown(then if best else "no policy ran")),
+            **(outcome.judged or missing_verdict(then if best else "no policy ran")),
             "succeeded_at_start": first,
         }
-    return content | refined_before(journal.directory, best.id if best else None)
+    return content | earlier_refinement(journal.directory, best.id if best else None)
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:
-    """What the provider said answered, where it says more than the name that was asked for."""
+    """Name of the model that answered, if the provider says more than the requested name."""
     kind, _, asked = llm.name.partition(":")
     said = {event.data["model"] for event in journal.of_kind("completion")} - {"", asked, kind}
     more = f" ({', '.join(sorted(said))})" if said and not hasattr(llm, "members") else ""

@@ -30,18 +30,18 @@ from promptpo.run.control import GRACE_SECONDS, INTERRUPTED, Control, obey_inter
 from promptpo.run.journal import Journal, going_on, to_json
 from promptpo.run.origin import digests
 from promptpo.run.preflight import Preflight
-from promptpo.run.spender import RECEIVING_SECONDS, Spender
+from promptpo.run.spender import RECEIVING_SECONDS, RecordedWork
 from promptpo.run.state import RunState
 from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
 from promptpo.session.formalising import can_formalise, formalised
 from promptpo.session.opened import (
-    answered,
     as_begun,
     context_of,
-    described,
+    explain_paid_answers,
     keep,
-    paid_for,
+    load_spec,
+    recorded_answers,
     settings_for,
 )
 from promptpo.session.results import write_page, write_results
@@ -68,7 +68,7 @@ class Session:
         return run_async(self._run, self.control)
 
     def estimate(self, *, asked: bool = False) -> Preflight:
-        """What the run would do and cost, with all that is decided before its start; nothing is asked, rolled out or written.
+        """Estimate the run's work and cost, with all that is decided before its start; nothing is done or written.
 
         Args:
             asked: Whether the model will be asked; to know what it may cost, no key is needed.
@@ -79,7 +79,7 @@ class Session:
             config.models,
             repair_model=config.repair_model,
             base_url=config.base_url,
-            answered=answered(self.directory),
+            answered=recorded_answers(self.directory),
             run=str(self.directory.resolve()),
             price=config.price,
             search=SearchLLM,
@@ -88,11 +88,11 @@ class Session:
         config = replace(
             config,
             model=llm.name,
-            models=tuple(one.name for one in getattr(llm, "writers", ())),
+            models=tuple(writer.name for writer in getattr(llm, "writers", ())),
             repair_model=getattr(getattr(llm, "repairer", None), "name", None),
         )
         check_model(config, llm)
-        spec = described(config, read=llm.language_model)
+        spec = load_spec(config, read=llm.language_model)
         for warning in spec.warnings:
             self.observer.warn(warning)
         if config.frames and not config.shows_frames(llm):
@@ -136,12 +136,12 @@ class Session:
                 config = replace(config, files=digests(config.task))
             keep(config, directory, self.observer, then if begun else "the same command again")
             note(then)
-            with self.control.interrupted():
+            with self.control.handle_interrupts():
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
                     state = RunState.of(config, journal.events)
-                    spender = Spender(llm, executor, config, journal, state.ledger)
-                    await self._begun(spender, state)
+                    spender = RecordedWork(llm, executor, config, journal, state.ledger)
+                    await self._start_listeners(spender, state)
                     if can_formalise(spec, config, spender):
                         spec = await formalised(spec, spender)
                     spec = as_begun(journal, spec) if not config.goal else spec
@@ -150,27 +150,29 @@ class Session:
                     executor.close()
                     await llm.aclose()
 
-    async def _try_models(self, spender: Spender) -> int:
+    async def _try_models(self, spender: RecordedWork) -> int:
         """Try keys, servers and names of models before environment steps are spent: by lists, else by one small call.
 
         Returns:
             How many there are to try.
         """
-        models = [one for one in getattr(spender.llm, "members", (spender.llm,)) if hasattr(one, "check")]
-        for n, one in enumerate(models, start=1):
-            warning = await one.check()
+        models = [
+            member for member in getattr(spender.llm, "members", (spender.llm,)) if hasattr(member, "check")
+        ]
+        for n, model in enumerate(models, start=1):
+            warning = await model.check()
             if warning:
                 self.observer.warn(warning)
             elif warning is None:
                 from promptpo.llm.ensemble import EnsembleLLM
 
                 asking = copy.copy(spender)
-                asking.llm = EnsembleLLM((one,)) if hasattr(spender.llm, "members") else one
+                asking.llm = EnsembleLLM((model,)) if hasattr(spender.llm, "members") else model
                 await asking.ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
-    async def _begun(self, spender: Spender, state: RunState) -> None:
-        """What comes before anything that is paid for: listeners, and whether the models can be asked at all."""
+    async def _start_listeners(self, spender: RecordedWork, state: RunState) -> None:
+        """Start what comes before anything is paid for: listeners, and the check whether the models answer."""
         journal, config = spender.journal, state.config
         journal.listen(state.add)
         journal.listen(self.observer.event)
@@ -187,9 +189,9 @@ class Session:
         journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
         if config.check and not state.told["completion"]:
             await self.control.begun(self._try_models(spender))
-        self.control.told = lambda: self._tell_the_end(spender)
+        self.control.on_stop = lambda: self._tell_the_end(spender)
 
-    def _told(self, context: SearchContext, state: RunState) -> None:
+    def _announce(self, context: SearchContext, state: RunState) -> None:
         """Say what begins: who is asked, how walled in policies are, what it may take."""
         llm = context.spender.llm
         choice = describe_choice(self.config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
@@ -198,15 +200,17 @@ class Session:
         if sandbox["missing"]:
             self.observer.warn(f"sandbox: {sandbox['level']}; missing here: {', '.join(sandbox['missing'])}")
         ahead = Preflight(context.spec, context.config, llm)
-        state.ledger.limits = {one: ahead.division[one] for one in ASIDE if ahead.division.get(one)}
+        state.ledger.limits = {
+            purpose: ahead.division[purpose] for purpose in ASIDE if ahead.division.get(purpose)
+        }
         self.observer.prepared(ahead)
 
     async def _search(self, context: SearchContext, state: RunState) -> RunResult:
         journal, control, goal = context.journal, self.control, context.config.goal
-        self._told(context, state)
-        with paid_for(journal.directory, asked=context.learns):
+        self._announce(context, state)
+        with explain_paid_answers(journal.directory, asked=context.learns):
             if goal:
-                from promptpo.session.goals import judged, with_goals_reward
+                from promptpo.session.goals import judge_outcome, with_goals_reward
 
                 context = await control.begun(with_goals_reward(context, state, self.observer))
             context = replace(context, spec=with_cut(context.spec, context.horizon))
@@ -217,7 +221,7 @@ class Session:
                 tested_so_far=lambda found: write_results(context, state, found, control.reason),
             )
             if goal:
-                outcome = await judged(context, outcome, control)
+                outcome = await judge_outcome(context, outcome, control)
         if control.reason and not outcome.stop.startswith(control.reason):
             outcome = replace(outcome, stop=f"{control.reason} after the search was over ({outcome.stop})")
         if outcome.best is None and (journal.directory / BEST).exists():  # nothing is overwritten by less
@@ -230,7 +234,7 @@ class Session:
         self.observer.finished(written)
         return written
 
-    def _tell_the_end(self, spender: Spender) -> None:
+    def _tell_the_end(self, spender: RecordedWork) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""
         awaited = 0 if getattr(spender.llm, "repeats", False) else spender.ledger.awaited
         answers = many(awaited, "answer", "answers")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from promptpo.program import Program
-from promptpo_sandbox.simulators import Simulated, SimulatorGuest, unsupported
+from promptpo_sandbox.simulators import Simulated, SimulatorGuest, why_unsupported
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
@@ -22,7 +22,7 @@ Space = gymnasium.Space[Any]
 def supports(observation_space: Space, action_space: Space) -> str:
     """Return why no simulator of a task is possible; empty where one is."""
     for name, space in (("observation", observation_space), ("action", action_space)):
-        reason = unsupported(space)
+        reason = why_unsupported(space)
         if reason:
             return f"no simulator: the {name}s cannot be held in lanes, since {reason}"
     return ""

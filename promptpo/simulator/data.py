@@ -11,12 +11,12 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo_sandbox import Recorded, Rollout
-from promptpo_sandbox.simulators import recorded
+from promptpo_sandbox.simulators import record_episode
 
 Space = gymnasium.Space[Any]
 Array = np.ndarray[Any, Any]
 
-AHEAD = (1, 5, 25)
+STEPS_AHEAD = (1, 5, 25)
 """Numbers of steps that windows look ahead."""
 
 FIRST_STEPS = 3
@@ -65,11 +65,9 @@ def held_random_policy(action_space: Space) -> str:
     return _HELD.replace("{draw}", draw)
 
 
-def recorded_episodes(
-    rollout: Rollout, observation_space: Space, action_space: Space
-) -> tuple[Recorded, ...]:
+def record_episodes(rollout: Rollout, observation_space: Space, action_space: Space) -> tuple[Recorded, ...]:
     """Return the episodes of a rollout whose trajectories suit the spaces."""
-    found = [recorded(observation_space, action_space, episode) for episode in rollout.episodes]
+    found = [record_episode(observation_space, action_space, episode) for episode in rollout.episodes]
     return tuple(episode for episode in found if episode is not None)
 
 
@@ -114,7 +112,7 @@ class Windows:
         )
 
 
-def cut_windows(episodes: Sequence[Recorded], steps: int = max(AHEAD)) -> Windows:
+def cut_windows(episodes: Sequence[Recorded], steps: int = max(STEPS_AHEAD)) -> Windows:
     """Return the windows of so many steps that begin at each real step."""
     parts: list[list[Array]] = [[] for _ in range(8)]
     for index, episode in enumerate(episodes):

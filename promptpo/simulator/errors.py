@@ -64,7 +64,7 @@ class ErrorTable:
     rows: tuple[ErrorRow, ...]
     windows: int
 
-    def explained(self, ahead: int) -> float:
+    def explained_share(self, ahead: int) -> float:
         """Mean share of change explained over coordinates, each from nought to one."""
         shares = [
             max(0.0, row.explained)

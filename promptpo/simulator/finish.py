@@ -1,4 +1,4 @@
-"""What is done with a tuned program at last: drop numbers that do nothing, round the others, and verify."""
+"""Last steps on a tuned program: drop numbers that do nothing, round the others, and verify."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import numpy as np
 from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation, Vector
-from promptpo.simulator.data import AHEAD, Windows, cut_windows, split_episodes
+from promptpo.simulator.data import STEPS_AHEAD, Windows, cut_windows, split_episodes
 from promptpo.simulator.errors import ErrorTable, tabulate
 from promptpo_sandbox import Recorded
 
@@ -26,7 +26,7 @@ Array = np.ndarray[Any, Any]
 WINDOWS = 200
 """Windows that are fitted to."""
 
-NEAR, FAR = AHEAD[:2], AHEAD
+NEAR, FAR = STEPS_AHEAD[:2], STEPS_AHEAD
 """Steps ahead of the first iterations, and of the last ones, which begin near the solution."""
 
 NEAR_ITERATIONS, FAR_ITERATIONS = 14, 5
@@ -203,11 +203,11 @@ def _is_random(guest: SimulatorGuest, windows: Windows, vector: Vector | None) -
     """Whether other random numbers give other predictions."""
     rows = windows.take(np.arange(min(32, len(windows))))
     first, second = (guest.predict([vector], rows.starts, rows.actions, [1, 5], seed=seed) for seed in (0, 1))
-    return any(not np.allclose(one, other) for one, other in zip(first, second, strict=True))
+    return any(not np.allclose(array, other) for array, other in zip(first, second, strict=True))
 
 
 def _errors(guest: SimulatorGuest, windows: Windows, vector: Vector | None, repeat: int) -> ErrorTable:
-    ahead = [steps for steps in AHEAD if windows.valid[steps - 1].any()]
+    ahead = [steps for steps in STEPS_AHEAD if windows.valid[steps - 1].any()]
     obs, rewards, ended = guest.predict([vector], windows.starts, windows.actions, ahead, repeat)
     return tabulate(windows, ahead, obs[0], rewards[0], ended[0])
 
@@ -248,7 +248,7 @@ class _Fitting:
                 value, again = self._iterate(value, 3, self._free & ~untouched)
                 errors = np.where(untouched, np.inf, again)
         before, after = (self._table(vector) for vector in (self._prior, value))
-        if sum(after.explained(steps) < before.explained(steps) for steps in NEAR) == len(NEAR):
+        if sum(after.explained_share(steps) < before.explained_share(steps) for steps in NEAR) == len(NEAR):
             value, after = self._prior, before  # what was fitted does not hold elsewhere
         columns = zip(self._names, self._prior, value, errors, self._low, self._high, strict=True)
         numbers = tuple(FittedNumber(name, *map(float, row)) for name, *row in columns)
@@ -346,7 +346,7 @@ class _Fitting:
             new[free] += step(damping * factor) * (self._high - self._low)[free]
             tried.append(np.clip(new, self._low, self._high))
         residuals = self._residuals(tried)
-        costs = [self._cost(one, new) for one, new in zip(residuals, tried, strict=True)]
+        costs = [self._cost(residual, new) for residual, new in zip(residuals, tried, strict=True)]
         best = int(np.argmin(costs))
         if not costs[best] < cost:
             return 0.0, value, residual, damping * 100.0

@@ -64,11 +64,11 @@ class Adam:
 
     def __init__(self, parameters: list[Array], max_norm: float = 0.5) -> None:
         self._parameters, self._max_norm, self._t = parameters, max_norm, 0
-        self._moments = [(np.zeros_like(one), np.zeros_like(one)) for one in parameters]
+        self._moments = [(np.zeros_like(parameter), np.zeros_like(parameter)) for parameter in parameters]
 
     def step(self, gradients: Sequence[Array], rate: float) -> None:
         """Take one step against the gradients."""
-        norm = float(np.sqrt(sum(float((one.astype(float) ** 2).sum()) for one in gradients)))
+        norm = float(np.sqrt(sum(float((gradient.astype(float) ** 2).sum()) for gradient in gradients)))
         scale = min(1.0, self._max_norm / (norm + 1e-6))
         self._t += 1
         first, second = BETAS

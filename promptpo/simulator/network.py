@@ -224,9 +224,9 @@ class _Ppo:
         }
         for _ in range(ROLLOUT_STEPS):
             self._observed.update(obs)
-            x = self._normalised(obs)
+            x = self._normalize(obs)
             action, logp = self._sample(x)
-            before, after, reward, terminated, truncated = self._guest.advance(self._scaled(action))
+            before, after, reward, terminated, truncated = self._guest.advance(self._scale_actions(action))
             over = terminated | truncated
             earned = reward - self._bonus
             discounted[:] = discounted * DISCOUNT + earned
@@ -236,7 +236,7 @@ class _Ppo:
             latest.extend(returns[over].tolist())
             returns[over] = 0.0
             scaled = np.clip(earned / self._scale.std, -MAX_OBSERVATION, MAX_OBSERVATION)
-            reached = self._value(self._normalised(self._flat(before))) * ~terminated
+            reached = self._value(self._normalize(self._flat(before))) * ~terminated
             row = (x, action, logp, scaled, self._value(x), reached, over)
             for name, part in zip(kept, row, strict=True):
                 kept[name].append(part)
@@ -308,7 +308,7 @@ class _Ppo:
         logp = -(0.5 * z**2 + self._log_std + 0.5 * np.log(2 * np.pi)).sum(axis=1)
         return logp, (z / std, z**2 - 1)
 
-    def _scaled(self, action: Array) -> Array:
+    def _scale_actions(self, action: Array) -> Array:
         """Actions of the task."""
         if isinstance(self._space, spaces.Discrete):
             return np.asarray(action + int(self._space.start))
@@ -321,7 +321,7 @@ class _Ppo:
             return np.asarray(np.eye(self._inputs, dtype=np.float32)[obs.astype(int) - int(self._seen.start)])
         return np.asarray(obs.reshape(len(obs), -1), np.float32)
 
-    def _normalised(self, obs: Array) -> Array:
+    def _normalize(self, obs: Array) -> Array:
         scaled = (obs - self._observed.mean) / self._observed.std
         return np.asarray(np.clip(scaled, -MAX_OBSERVATION, MAX_OBSERVATION), np.float32)
 
@@ -338,13 +338,13 @@ class _Ppo:
 
     def state(self) -> str:
         """All that training goes on from, as text."""
-        arrays = {f"actor{i}": one for i, one in enumerate(self._actor.parameters)}
-        arrays |= {f"critic{i}": one for i, one in enumerate(self._critic.parameters)}
-        for name, one in (("observed", self._observed), ("scale", self._scale)):
+        arrays = {f"actor{i}": parameter for i, parameter in enumerate(self._actor.parameters)}
+        arrays |= {f"critic{i}": parameter for i, parameter in enumerate(self._critic.parameters)}
+        for name, statistics in (("observed", self._observed), ("scale", self._scale)):
             arrays |= {
-                f"{name}.mean": one.mean,
-                f"{name}.variance": one.variance,
-                f"{name}.count": np.array(one.count),
+                f"{name}.mean": statistics.mean,
+                f"{name}.variance": statistics.variance,
+                f"{name}.count": np.array(statistics.count),
             }
         arrays |= {"log_std": self._log_std, "rate": np.array(self._rate)}
         file = io.BytesIO()
@@ -356,8 +356,8 @@ class _Ppo:
             for prefix, network in (("actor", self._actor), ("critic", self._critic)):
                 for i, parameter in enumerate(network.parameters):
                     parameter[...] = arrays[f"{prefix}{i}"]
-            for name, one in (("observed", self._observed), ("scale", self._scale)):
-                one.mean, one.variance = arrays[f"{name}.mean"], arrays[f"{name}.variance"]
-                one.count = float(arrays[f"{name}.count"])
+            for name, statistics in (("observed", self._observed), ("scale", self._scale)):
+                statistics.mean, statistics.variance = arrays[f"{name}.mean"], arrays[f"{name}.variance"]
+                statistics.count = float(arrays[f"{name}.count"])
             self._log_std[...] = arrays["log_std"]
             self._rate = float(arrays["rate"])

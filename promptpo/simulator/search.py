@@ -241,34 +241,34 @@ class _Searching:
     def run(self) -> SearchResult:
         search, began = self._search, perf_counter()
         self._why = why_alone(self._guest, search.source, search.seed)
-        starts = self._opened() if self._names else []
+        starts = self._open_starts() if self._names else []
         limit = search.steps * (ALONE_SHARE if self._why else 1.0)
         bonus = 0.0
         if search.alive_share < 1.0 and not search.resume:
             bonus = (1.0 - search.alive_share) * alive_bonus(self._guest, search.simulation)
         phase, whole = None, bool(search.resume)
-        while running := [one for one in starts if one.steps < limit and not one.strategy.stop()]:
+        while running := [start for start in starts if start.steps < limit and not start.strategy.stop()]:
             now = (
                 *self._phase(running[0].steps / limit, whole=whole),
                 running[0].steps < ALIVE_STEPS * limit,
             )
             if phase not in {None, now}:
-                for one in starts:
-                    one.forget_best()
+                for start in starts:
+                    start.forget_best()
             phase = now
             horizon, lanes, early = now
             whole |= self._generation(running, horizon, lanes, bonus if early else 0.0)
             if self._failure is not None and not any(
-                math.isfinite(r) for one in running for _, r in one.curve
+                math.isfinite(r) for start in running for _, r in start.curve
             ):
                 break
-        finalists = [values for one in starts for values in one.finalists()] or [np.zeros(0)]
+        finalists = [values for start in starts for values in start.finalists()] or [np.zeros(0)]
         means, errors = self._means(np.array(finalists), FINAL_LANES)
         best = int(np.argmax(means))
         values = dict(zip(self._names, finalists[best].tolist(), strict=True))
         results = [
-            StartResult(float(means[2 * i : 2 * i + 2].max()), _thinned(one.curve), one.state())
-            for i, one in enumerate(starts)
+            StartResult(float(means[2 * i : 2 * i + 2].max()), _thin(start.curve), start.state())
+            for i, start in enumerate(starts)
         ]
         return SearchResult(
             self._program.with_values(values).source,
@@ -276,14 +276,14 @@ class _Searching:
             float(errors[best]),
             tuple(results),
             best // 2,
-            self._moved(values),
+            self._moved_numbers(values),
             self._why,
             self._failure,
             self._simulated,
             perf_counter() - began,
         )
 
-    def _opened(self) -> list[_Start]:
+    def _open_starts(self) -> list[_Start]:
         states = list(self._search.resume)
         rng = np.random.default_rng(self._search.seed)
         while len(states) < max(1, self._search.starts):
@@ -307,12 +307,12 @@ class _Searching:
 
     def _generation(self, running: Sequence[_Start], horizon: int, lanes: int, bonus: float) -> bool:
         """Judge a generation of all starts; whether no candidate differs from another, so that episodes are too short."""
-        asked = [one.ask() for one in running]
+        asked = [start.ask() for start in running]
         returns, lengths = self._play(np.concatenate(asked), lanes, horizon, bonus)
         at = 0
-        for one, values in zip(running, asked, strict=True):
+        for start, values in zip(running, asked, strict=True):
             rows = slice(at, at + len(values))
-            one.tell(values, returns[rows].mean(axis=1), int(lengths[rows].sum()))
+            start.tell(values, returns[rows].mean(axis=1), int(lengths[rows].sum()))
             at += len(values)
         means = returns.mean(axis=1)
         return bool(np.isfinite(means).all()) and float(np.ptp(means)) <= FLAT * (
@@ -336,7 +336,7 @@ class _Searching:
         with np.errstate(invalid="ignore"):
             return returns.mean(axis=1), returns.std(axis=1, ddof=1) / math.sqrt(lanes)
 
-    def _moved(self, values: Mapping[str, float]) -> tuple[MovedNumber, ...]:
+    def _moved_numbers(self, values: Mapping[str, float]) -> tuple[MovedNumber, ...]:
         found = []
         for name, low, high in zip(self._names, self._low, self._high, strict=True):
             begin, value, width = self._begin[name], values[name], self._widths[name]
@@ -351,7 +351,7 @@ class _Searching:
         return tuple(found)
 
 
-def _thinned(curve: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+def _thin(curve: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
     """A running best in a few points."""
     if not curve:
         return ()

@@ -6,7 +6,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.randomness import own_classes
+from promptpo.envs.randomness import author_classes
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -21,7 +21,7 @@ PASSED_OVER = re.compile(r"#.*|def \w+\([^)]*\)|super\(.*?\)\.reset\([^)]*\)")
 def may_draw(env: Env[Any, Any]) -> bool:
     """Whether the code of an environment's own classes speaks of chance, in events that a few episodes may not show."""
     try:
-        text = "".join(map(inspect.getsource, own_classes(type(env.unwrapped))))
+        text = "".join(map(inspect.getsource, author_classes(type(env.unwrapped))))
     except (OSError, TypeError):
         return False
     return CHANCE.search(PASSED_OVER.sub("", text)) is not None

@@ -31,7 +31,7 @@ def threshold_of(env: AnyEnv) -> float | None:
     """The registered threshold; of a family the one that all its variants share."""
     family = family_of(env)
     found = {
-        one.spec.reward_threshold if one.spec else None for one in (family.everyone() if family else [env])
+        one.spec.reward_threshold if one.spec else None for one in (family.all_members() if family else [env])
     }
     return found.pop() if len(found) == 1 else None
 
@@ -58,7 +58,7 @@ def horizon_and_source(
     """
     family = family_of(env)
     if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
-        found = [horizon_and_source(one, task) for one in family.everyone()]
+        found = [horizon_and_source(one, task) for one in family.all_members()]
         return max(found, key=lambda each: math.inf if each[0] is None else each[0])
     limit = env.spec.max_episode_steps if env.spec else None
     endings = () if observed is None else observed.endings

@@ -43,7 +43,7 @@ def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
         told.append("The policy is also tested on variants that are not listed here.")
     lines = [f"# {line}" for text in told for line in textwrap.wrap(text, WIDTH - 2)]
     shown = () if reveal == "bare" else task.family[:LISTED]
-    for i, (variant, one) in enumerate(zip(shown, family.everyone(), strict=False)):
+    for i, (variant, one) in enumerate(zip(shown, family.all_members(), strict=False)):
         if reveal == "anonymous":
             lines.append(f"{i}: {replace(variant, env_id='').name}")
         else:

@@ -1,1 +1,1 @@
-"""What the model is told."""
+"""Prompts: the text that a model is shown."""

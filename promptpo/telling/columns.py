@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """What an observation or action is made of: arrays, numbers and texts, with a name for each."""
+    """Yield the leaves of an observation or action, arrays, numbers and texts, with a name for each."""
     if isinstance(value, dict | tuple):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from leaves(item, f"{name}[{key!r}]")
@@ -40,7 +40,7 @@ def words(value: Any, name: str) -> Iterator[tuple[str, str]]:
     return ((label, leaf) for label, leaf in leaves(value, name) if isinstance(leaf, str))
 
 
-def called(label: str, names: Mapping[str, str]) -> str:
+def component_name(label: str, names: Mapping[str, str]) -> str:
     """The name of a component: its own, or its place in a part that has one."""
     if label in names:
         return names[label]
@@ -66,12 +66,12 @@ def missing(episodes: Sequence[Episode], names: Mapping[str, str]) -> str:
     found: dict[str, list[int]] = {}
     seen = [e.trajectory.observations for e in episodes if e.trajectory is not None]
     for observations in seen:
-        for t, one in enumerate(observations):
-            for label, value in components(one, "obs") if _holds_nan(one) else ():
+        for t, observation in enumerate(observations):
+            for label, value in components(observation, "obs") if _holds_nan(observation) else ():
                 if math.isnan(value):
                     found.setdefault(label, []).append(t)
     told = [
-        f"{called(label, names)} in {len(at)}, at step {min(at)} first"
+        f"{component_name(label, names)} in {len(at)}, at step {min(at)} first"
         for label, at in list(found.items())[:COLUMNS]
     ]
     return f"{MISSING} ({sum(map(len, seen))} in all): {'; '.join(told)}." if told else ""
@@ -79,4 +79,4 @@ def missing(episodes: Sequence[Episode], names: Mapping[str, str]) -> str:
 
 def _holds_nan(value: Any) -> bool:
     seen = (np.asarray(leaf) for _, leaf in leaves(value, ""))
-    return any(one.dtype.kind == "f" and bool(np.isnan(one).any()) for one in seen)
+    return any(leaf.dtype.kind == "f" and bool(np.isnan(leaf).any()) for leaf in seen)

@@ -1,4 +1,4 @@
-"""What a request may tell."""
+"""Facts that a request may include."""
 
 from __future__ import annotations
 

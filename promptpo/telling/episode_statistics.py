@@ -1,4 +1,4 @@
-"""What all test episodes of a policy came to, for whoever says whether it does what was asked."""
+"""Statistics of a policy's test episodes, for the judge of a goal."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.run.budget import FIRST
+from promptpo.run.budget import FIRST_EXPERIMENTS
 from promptpo.telling.experiments import FIT
 from promptpo.telling.limits import PICTURE, REPORT
 from promptpo.telling.prompting import form_of_trajectory, render, task_of
@@ -38,11 +38,11 @@ def system_prompt(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
 
 def request(rounds: int) -> str:
     """The request before the first of so many rounds."""
-    return render("probe", most=FIRST, later=rounds > 2)  # noqa: PLR2004 - none before the last
+    return render("probe", most=FIRST_EXPERIMENTS, later=rounds > 2)  # noqa: PLR2004 - none before the last
 
 
 def in_words(allowed: Recipe, horizon: int) -> str:
-    """What an experiment may take, where no episode is longer than `horizon` steps."""
+    """Say what an experiment may take, where no episode is longer than `horizon` steps."""
     return (
         f"one episode after the other, at most {allowed.probe_episodes} and none longer than {horizon:,} steps, until {allowed.probe_steps:,} steps "
         f"are spent; with a line `EPISODES = n` it plays n, each with an equal part of the steps"

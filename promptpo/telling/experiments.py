@@ -1,4 +1,4 @@
-"""What the model's experiments showed, as a lasting part of its prompts, within a bound."""
+"""Results of the model's experiments, as a lasting part of its prompts, within a bound."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from promptpo.program import Program, answers
 from promptpo.telling import limits
 from promptpo.telling.feedback import episodes_in_words
-from promptpo.telling.shortening import between_words, counted, sentences, whole_lines
+from promptpo.telling.shortening import count_of, cut_between_words, sentences, whole_lines
 from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ def refusal(text: str) -> str:
     said = NONE.search(text)
     if said is None:
         return "the answer had no class Probe in it"
-    return f"none was wanted: {between_words(tidy(said[1]).rstrip('.'), limits.IDEA)}".removesuffix(": ")
+    return f"none was wanted: {cut_between_words(tidy(said[1]).rstrip('.'), limits.IDEA)}".removesuffix(": ")
 
 
 def problem_of(source: str) -> str:
-    """What an experiment lacks, as far as that is known before it is run; nothing where it may be run."""
+    """Say what an experiment lacks, as far as is known before it is run; empty if it may be run."""
     if re.search(r"^class Policy\b", source, re.MULTILINE):
         return "a class called Policy is in it, which is the name that the experiment itself is played by; call it something else"
     lacking = Program.parse(source).lacks("Probe", *METHODS)
@@ -79,7 +79,7 @@ def tidy(text: str) -> str:
 
 
 def report_of(reports: Sequence[str]) -> str:
-    """What an experiment reported of its episodes, as one text; what several of them say stands once."""
+    """Join an experiment's reports on its episodes into one text, equal lines once."""
     said: dict[str, list[str]] = {}
     for n, report in enumerate(reports, 1):
         said.setdefault(tidy(report), []).append(str(n))
@@ -102,53 +102,61 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
         experiments: Oldest first.
         most: Characters.
     """
-    different = {Program.parse(one.source).digest or one.id: one for one in experiments if one.source}
-    told = sorted(different.values(), key=lambda one: -one.round)
+    different = {
+        Program.parse(experiment.source).digest or experiment.id: experiment
+        for experiment in experiments
+        if experiment.source
+    }
+    told = sorted(different.values(), key=lambda experiment: -experiment.round)
     room, texts, left_out = most - len(TITLE), [], 0
-    for n, one in enumerate(told):
-        group = [other for other in told[n:] if other.round == one.round]
-        each = room // (len(group) if one.round == told[0].round else len(told) - n) - 2
+    for n, experiment in enumerate(told):
+        group = [other for other in told[n:] if other.round == experiment.round]
+        each = room // (len(group) if experiment.round == told[0].round else len(told) - n) - 2
         if each < limits.HEAD:
             left_out += 1
             continue
-        texts.append(_in_words(one, each))
+        texts.append(_in_words(experiment, each))
         room -= len(texts[-1]) + 2
     last = [f"({left_out} earlier experiments are left out.)"] if left_out else []
     return "\n\n".join([TITLE, *texts, *last]) if texts else ""
 
 
-def one_line(one: Experiment) -> str:
+def summary_line(experiment: Experiment) -> str:
     """An experiment in one line, for lists."""
-    if not one.source:
-        return f"no experiment: {one.problem}"
-    idea = _idea(one)
-    came = f"reported {len(one.report):,} characters" if one.report else "no report"
-    repaired = " after a repair" if one.repairs and one.report else ""
-    problem = f"; {one.problem}" if one.problem else ""
-    return f"{one.id}: {f'{idea} ' if idea else ''}({_took(one)}; {came}{repaired}{problem})"
+    if not experiment.source:
+        return f"no experiment: {experiment.problem}"
+    idea = _idea(experiment)
+    came = f"reported {len(experiment.report):,} characters" if experiment.report else "no report"
+    repaired = " after a repair" if experiment.repairs and experiment.report else ""
+    problem = f"; {experiment.problem}" if experiment.problem else ""
+    return f"{experiment.id}: {f'{idea} ' if idea else ''}({_took(experiment)}; {came}{repaired}{problem})"
 
 
-def _idea(one: Experiment, most: int = limits.IDEA) -> str:
-    program = Program.parse(one.source)
+def _idea(experiment: Experiment, most: int = limits.IDEA) -> str:
+    program = Program.parse(experiment.source)
     said = tidy(program.docstring or next(iter(program.class_docstrings("Probe")), ""))
     return sentences(said, most)
 
 
-def _took(one: Experiment) -> str:
-    took = f"{episodes_in_words(one.episodes)}, {counted(one.steps, 'step')}"
-    if not one.ends:
+def _took(experiment: Experiment) -> str:
+    took = f"{episodes_in_words(experiment.episodes)}, {count_of(experiment.steps, 'step')}"
+    if not experiment.ends:
         return took
-    after = " to ".join(f"{n:,}" for n in sorted({min(one.ends), max(one.ends)}))
-    return f"{took}; {len(one.ends)} ended by termination, after {after} steps"
+    after = " to ".join(f"{n:,}" for n in sorted({min(experiment.ends), max(experiment.ends)}))
+    return f"{took}; {len(experiment.ends)} ended by termination, after {after} steps"
 
 
-def _in_words(one: Experiment, most: int) -> str:
+def _in_words(experiment: Experiment, most: int) -> str:
     """An experiment: what was tried out, and in so many characters what it reported or why it did not."""
-    idea = _idea(one, 2 * limits.IDEA)  # it may say what columns of the report mean
-    head = f"{one.id} ({_took(one)}){f': {idea}' if idea else ''}"
+    idea = _idea(experiment, 2 * limits.IDEA)  # it may say what columns of the report mean
+    head = f"{experiment.id} ({_took(experiment)}){f': {idea}' if idea else ''}"
     return "\n".join(
         [
             head,
-            whole_lines(one.report or f"It gave no report: {tidy(one.problem)}.", most - len(head), kept=FIT),
+            whole_lines(
+                experiment.report or f"It gave no report: {tidy(experiment.problem)}.",
+                most - len(head),
+                kept=FIT,
+            ),
         ]
     )

@@ -1,4 +1,4 @@
-"""What happened in the rollouts of a candidate, as text for the next prompt.
+"""Feedback on the rollouts of a candidate, as text for the next prompt.
 
 Aggregates over all episodes come first, then the worst, the median and the best episode: shown alone, a
 vivid single failure misleads a model into throwing a good policy away (R2PO, 2026, reports it for CartPole).
@@ -15,13 +15,13 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.evidence import far_below
 from promptpo.run.records import Attempt, Told
 from promptpo.telling.limits import SUMMARY
-from promptpo.telling.shortening import between_words, counted, whole_lines
+from promptpo.telling.shortening import count_of, cut_between_words, whole_lines
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode
 
 
-def chosen(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
+def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
     """The finished episodes that tell most, by return, worst first, each under its role.
 
     The worst, another far below the median where there is one, the median and the best; of equal returns
@@ -72,7 +72,7 @@ def aggregate(evaluation: Evaluation) -> str:
 
 
 def parts_in_words(parts: Mapping[str, float]) -> str:
-    """What the parts of a reward add up to, by name."""
+    """Describe the sums of a reward's components, by name."""
     return ", ".join(f"{name} {number(value)}" for name, value in parts.items())
 
 
@@ -123,7 +123,7 @@ def what_it_did(evaluation: Evaluation) -> str:
     return f"was {words}" if evaluation.outcome == "rejected" else words
 
 
-def one_line(attempt: Attempt) -> str:
+def summary_line(attempt: Attempt) -> str:
     """An attempt in one line, for the list of those that are not shown in full."""
     evaluation = attempt.evaluation
     name = attempt.id
@@ -134,11 +134,11 @@ def one_line(attempt: Attempt) -> str:
     line = f"{name}: mean return {number(evaluation.mean_return)}"
     if evaluation.success_rate is not None:
         line += f", success {evaluation.success_rate:.0%}"
-    about = between_words(" ".join(attempt.prose.split()), 140)
+    about = cut_between_words(" ".join(attempt.prose.split()), 140)
     return f"{line} ({about})" if about else line
 
 
-def told(role: str, episode: Episode, text: str, given: str = "") -> Told:
+def summarize_episode(role: str, episode: Episode, text: str, given: str = "") -> Told:
     """One episode's part of the feedback, with what it was given in words."""
     ending = "terminated" if episode.terminated else "reached the horizon"
     shown = whole_lines(text, 2 * SUMMARY)
@@ -154,12 +154,12 @@ def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str
         name = f"Another low {kind}episode" if episode.role == "low" else f"The {episode.role} {kind}episode"
     earned = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
     given = f"{episode.given}, " if episode.given else ""
-    head = f"{name} ({start}{given}return {number(episode.return_)}{earned}, {counted(episode.steps, 'step')}, {episode.ending}):"
+    head = f"{name} ({start}{given}return {number(episode.return_)}{earned}, {count_of(episode.steps, 'step')}, {episode.ending}):"
     return f"{head}\n{whole_lines(episode.text, most)}".strip()
 
 
 def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:
-    """What the LLM-written feedback class is given, as plain data."""
+    """Return an episode as plain data for the feedback class that the model wrote."""
     trajectory = episode.trajectory
     if trajectory is None:
         raise ValueError("the episode was not recorded")
@@ -229,7 +229,7 @@ def with_noise(mean: float, error: float, *, signed: bool = False) -> str:
 
 def episodes_in_words(n: int) -> str:
     """``1 episode``, ``5 episodes``."""
-    return counted(n, "episode")
+    return count_of(n, "episode")
 
 
 def span(values: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""What a policy sees first, in words: the first observation of an episode, and what differs between episodes."""
+"""The first observation of an episode, in words, and what differs between episodes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.pictures import pictures_in
 from promptpo.spec.reading import names_of
-from promptpo.telling.columns import called, words
+from promptpo.telling.columns import component_name, words
 from promptpo.telling.limits import HEAD, SECTIONS
-from promptpo.telling.shortening import between_words
+from promptpo.telling.shortening import cut_between_words
 from promptpo.telling.step_table import cell, numbers, pictures
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
         else f"in brackets the range over {n} episodes, none of them a training start"
     )
     listed = ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())])
-    head = f"What `act` sees first in an episode ({how}): {between_words(listed, SECTIONS['where'])}."
+    head = f"What `act` sees first in an episode ({how}): {cut_between_words(listed, SECTIONS['where'])}."
     return "\n".join([*([head] if listed else []), *pictures(firsts[0], "obs", names)])
 
 
-def given_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[str, str]) -> list[str]:
-    """What each of some first observations says in words, as a mission does: the first text of it that differs.
+def missions_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[str, str]) -> list[str]:
+    """Say what each first observation states in words, as a mission does: the first text in it that differs.
 
     Args:
         firsts: Of the episodes in question.
@@ -54,12 +54,14 @@ def given_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[
     """
     said = [dict(words(first, "obs")) for first in firsts]
     every = [*said, *(dict(words(other, "obs")) for other in others)]
-    labels = dict.fromkeys(label for one in said for label in one)
-    differs = next((n for n in labels if len({one[n] for one in every if n in one}) > 1), None)
+    labels = dict.fromkeys(label for texts in said for label in texts)
+    differs = next((n for n in labels if len({texts[n] for texts in every if n in texts}) > 1), None)
     if differs is None:
         return [""] * len(said)
-    name = called(differs, names)
-    return [f'{name} "{between_words(one[differs], HEAD)}"' if differs in one else "" for one in said]
+    name = component_name(differs, names)
+    return [
+        f'{name} "{cut_between_words(texts[differs], HEAD)}"' if differs in texts else "" for texts in said
+    ]
 
 
 def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:
@@ -67,7 +69,7 @@ def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:
     every = [numbers(first, "obs") for first in firsts]
     fields: dict[str, list[str]] = {}
     for label in every[0]:
-        fields.setdefault(called(label, names).split("[")[0], []).append(label)
+        fields.setdefault(component_name(label, names).split("[")[0], []).append(label)
     found = []
     for name, labels in fields.items():
         texts = [_value(label, every) for label in labels]
@@ -76,7 +78,7 @@ def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:
 
 
 def _texts(first: Any, names: Mapping[str, str]) -> list[str]:
-    return [f'{called(label, names)} "{text}"' for label, text in words(first, "obs")]
+    return [f'{component_name(label, names)} "{text}"' for label, text in words(first, "obs")]
 
 
 def _list(texts: Sequence[str]) -> str:
@@ -87,7 +89,7 @@ def _list(texts: Sequence[str]) -> str:
 
 
 def _value(label: str, every: Sequence[Mapping[str, float]]) -> str:
-    values = [one[label] for one in every if label in one]
+    values = [texts[label] for texts in every if label in texts]
     low, high = min(values), max(values)
     text = cell(round(values[0], 4))
     if not all(map(math.isfinite, values)):

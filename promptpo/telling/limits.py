@@ -74,5 +74,5 @@ middle."""
 PICTURE, WIDEST = 40, 32
 """An array of more entries is a picture, shown by its rows instead of as columns, where it has at most so many of them."""
 
-QUICK = 1
+QUICK_MILLISECONDS = 1
 """Milliseconds of a call of `act` below which its time is no matter, and mostly the machine's."""

@@ -1,4 +1,4 @@
-"""What prompts say where observations are pictures."""
+"""Text of prompts for observations that are images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one sample of a round is asked for, and where the run is then."""
+"""The plan of one sample: what is requested, and the status of the run."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def faster(history: History) -> Attempt | None:
         steps, each = _per_step(evidence)
         if 2 * steps < length and each - paid > abs(paid):
             found.append((each, attempt))
-    return max(found, key=lambda one: one[0])[1] if found else None
+    return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def _per_step(evidence: Evidence) -> tuple[float, float]:
@@ -116,5 +116,5 @@ def _per_step(evidence: Evidence) -> tuple[float, float]:
 
 
 def per_step(evidence: Evidence) -> float:
-    """What a step earns."""
+    """Mean reward per step."""
     return _per_step(evidence)[1]

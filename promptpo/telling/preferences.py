@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from promptpo.telling.columns import called, components
+from promptpo.telling.columns import component_name, components
 from promptpo.telling.limits import COLUMNS
-from promptpo.telling.shortening import counted
-from promptpo.telling.step_table import cell, told_steps
+from promptpo.telling.shortening import count_of
+from promptpo.telling.step_table import cell, select_steps
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode
@@ -23,8 +23,8 @@ EARNED = re.compile(r"reward|return|cost|score", re.IGNORECASE)
 """Names of numbers of ``info`` that say what was earned, and not what was done."""
 
 
-def told(episode: Episode, names: Mapping[str, str], horizon: int | None = None) -> str:
-    """What was seen and done in an episode, as two tables, without what it earned.
+def describe_episode(episode: Episode, names: Mapping[str, str], horizon: int | None = None) -> str:
+    """Describe an episode's observations and actions as two tables, without its return.
 
     Numbers of the environment's ``info`` are told where they were recorded, but for those about rewards.
 
@@ -38,7 +38,7 @@ def told(episode: Episode, names: Mapping[str, str], horizon: int | None = None)
     ending = "the environment ended it" if episode.terminated else "it lasted as long as it might"
     if not episode.terminated and horizon is not None and steps < horizon:
         ending = f"it was cut there, of {horizon} steps that it might have lasted"
-    head = f"{counted(steps, 'step')}; {ending}."
+    head = f"{count_of(steps, 'step')}; {ending}."
     if seen is None or not steps:
         return head
     numbers, observed = _info(seen.infos), _table(seen.observations, "obs", names)
@@ -55,7 +55,7 @@ def told(episode: Episode, names: Mapping[str, str], horizon: int | None = None)
         **_most_changing(observed, COLUMNS),
         **_most_changing(done, COLUMNS // 3),
     }
-    at = told_steps(seen.rewards, ended=episode.terminated)
+    at = select_steps(seen.rewards, ended=episode.terminated)
     lines += ["", "|".join(["step", *shown])]
     lines += ["|".join([str(t), *(cell(column[t]) for column in shown.values())]) for t in at]
     return "\n".join([head, *lines])
@@ -76,7 +76,8 @@ def _table(values: Sequence[object], kind: str, names: Mapping[str, str]) -> dic
     first = dict(components(values[0], kind))
     rows = [dict(components(value, kind)) for value in values]
     return {
-        called(label, names): np.array([row.get(label, np.nan) for row in rows], float) for label in first
+        component_name(label, names): np.array([row.get(label, np.nan) for row in rows], float)
+        for label in first
     }
 
 
@@ -89,7 +90,7 @@ def _most_changing(columns: Mapping[str, np.ndarray], most: int) -> dict[str, np
 
 
 def preferences_in(text: str, count: int) -> list[Preference | None]:
-    """What an answer says of each pair; None where it says nothing that can be read.
+    """Parse an answer's preference on each pair; None if it cannot be read.
 
     Args:
         text: With lines like ``PAIR 2: A``, B or =.
@@ -106,7 +107,7 @@ def preferences_in(text: str, count: int) -> list[Preference | None]:
 
 
 def verdict_in(text: str) -> tuple[Fulfilled | None, str]:
-    """What an answer says about whether a goal was reached, and why; None where it cannot be read."""
+    """Parse an answer's verdict on whether a goal was reached, and why; None if it cannot be read."""
     said = re.search(r"^\W*VERDICT\W*?:\W*(yes|partly|no)\b", text, re.MULTILINE | re.IGNORECASE)
     why = re.search(r"^\W*BECAUSE\W*?:[\s*]*(.+)", text, re.MULTILINE | re.IGNORECASE)
     return cast("Fulfilled", said[1].lower()) if said else None, why[1].strip() if why else ""

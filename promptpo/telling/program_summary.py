@@ -1,4 +1,4 @@
-"""What prompts say of a program besides its code: its idea, what it changed, and its tuned numbers."""
+"""Summary of a program beside its code: its idea, its change, and its tuned numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHANGE = re.compile(r"^\W*CHANGE\W*:[\s*_]*(\S.*)$", re.MULTILINE)
 
 
 def idea(attempt: Attempt, most: int) -> str:
-    """What a program tries, by its own docstring, else by what its author said of it; ends like a sentence."""
+    """Idea of a program, by its docstring, else by its author's words; ends like a sentence."""
     program = Program.parse(attempt.candidate.source)
     text = program.docstring or next(iter(program.class_docstrings("Policy")), "") or attempt.prose
     whole = sentences(text, most)
@@ -23,13 +23,13 @@ def idea(attempt: Attempt, most: int) -> str:
 
 
 def change(attempt: Attempt, most: int) -> str:
-    """What a program changed, in the words of its author's line ``CHANGE: ...``; without one its idea."""
+    """Change of a program, in the words of its author's line ``CHANGE: ...``; without one its idea."""
     said = _CHANGE.search(attempt.prose)
     return sentences(said[1].rstrip("*_ "), most) if said else idea(attempt, most)
 
 
 def changes(source: str, other: str) -> str:
-    """What a program's numbers were in another of the same structure, in one line; empty where none differs.
+    """Numbers that differ in another program of the same structure, in one line; empty if none do.
 
     Args:
         source: The program, which is printed beside it with its values and bounds.

@@ -89,7 +89,7 @@ def task_of(spec: TaskSpec) -> dict[str, str]:
 
 
 def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool = False) -> str:
-    """What a feedback class is given: everything, or what the published procedure gives it."""
+    """Describe what a feedback class is given: everything, or what the published procedure gives it."""
     perceived = "dicts, what the policy's `perceive` returned before each action, empty where it has none"
     if not sees_all and pictures:
         return f"a list of T {perceived}."
@@ -146,7 +146,7 @@ def policy_prompt(plan: Plan, known: PromptContext, *, probe: str = "", max_toke
     parents = (
         () if plan.kind == "mend" else plan.parents
     )  # every request of a round shows the program that fell
-    return render("later", sections=sections.fitted(sections.of(known, request, parents), bound))
+    return render("later", sections=sections.fit_sections(sections.of(known, request, parents), bound))
 
 
 def _starts(plan: Plan, history: History) -> str:
@@ -193,7 +193,7 @@ def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     }
     best = [parent.id for parent in plan.parents]
     order = ["experiments", "teacher", *(name for name in shown if name not in best), "concluded", *best]
-    return render("later", sections=sections.fitted(parts, bound, order))
+    return render("later", sections=sections.fit_sections(parts, bound, order))
 
 
 def _every_episode(attempt: Attempt, history: History) -> str:

@@ -1,4 +1,4 @@
-"""What an answer may hold besides a policy: the word that the task is at its ceiling, a legend."""
+"""Parts of an answer beside a policy: the claim that the task is at its ceiling, a legend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ceiling(prose: str) -> str:
 
 
 def legend(source: str) -> str:
-    """What a feedback class says about its labels: ``LEGEND``, or a docstring; empty where it says nothing."""
+    """Legend of a feedback class's labels: ``LEGEND``, or its docstring; empty if it has neither."""
     program = Program.parse(source)
     text = program.text("LEGEND") or next(iter(program.class_docstrings()), "")
     return whole_lines(text, SUMMARY)

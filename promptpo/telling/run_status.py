@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from promptpo.telling import feedback, scores
 from promptpo.telling.feedback import number
-from promptpo.telling.limits import QUICK
-from promptpo.telling.shortening import counted
+from promptpo.telling.limits import QUICK_MILLISECONDS
+from promptpo.telling.shortening import count_of
 from promptpo_sandbox import Limits
 
 if TYPE_CHECKING:
@@ -46,19 +46,19 @@ def in_words(where: RunStatus) -> str:
 
 
 def _tuning(where: RunStatus) -> str:
-    """What is planned for tuning."""
+    """Say what is planned for tuning."""
     if not where.number_of_episodes:
         return "This round's share of the steps is too small to tune PARAMS, unless episodes turn out short: write the values that you believe in."
     too = " and of the best so far" if where.round > 1 else ""
     solved = ", unless one solves the task as written" if where.threshold is not None else ""
     return (
-        f"About {where.tuning_steps:,} steps ({feedback.episodes_in_words(where.number_of_episodes)} of {counted(where.length, 'step')}) are planned "
+        f"About {where.tuning_steps:,} steps ({feedback.episodes_in_words(where.number_of_episodes)} of {count_of(where.length, 'step')}) are planned "
         f"for tuning the PARAMS of this round's programs{too}, together{solved}."
     )
 
 
 def references_in_words(references: Mapping[str, Evidence]) -> str:
-    """What policies that know nothing earn; empty where that is not known."""
+    """Returns of the reference policies, in words; empty if they are not known."""
     known = [
         f"{REFERENCES.get(name, f'{name} earns')} {scores.score(evidence)}"
         for name, evidence in references.items()
@@ -74,7 +74,7 @@ def seconds_in_words(attempt: Attempt) -> str:
     if not evaluation.steps:
         return ""
     each = 1000 * evaluation.policy_seconds / evaluation.steps
-    if each < QUICK:
+    if each < QUICK_MILLISECONDS:
         return ""
     return (
         f"A call of `act` took about {each:.0f} ms (allowed: {LIMITS.step_seconds:g} s, and "

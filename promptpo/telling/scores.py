@@ -63,7 +63,7 @@ def table(history: History, leader: Attempt) -> str:
             ]
         )
     ]
-    ranked = history.ranked()
+    ranked = history.ranking()
     others = [a for a in history.attempts if a not in ranked]
     rows += [_row(history, attempt, leader, columns) for attempt in (*ranked, *others)]
     ended = (
@@ -104,7 +104,7 @@ def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
 
 
 def level(evidence: Evidence) -> str:
-    """What a usual episode and the best one earn: ``median 293.1, best 301``."""
+    """Median and best return of the episodes: ``median 293.1, best 301``."""
     values = evidence.returns
     return f"median {number(statistics.median(values))}, best {number(max(values))}"
 
@@ -129,7 +129,7 @@ def parting_starts(history: History, one: Attempt, other: Attempt) -> str:
 def steps_earned(history: History) -> tuple[float, ...]:
     """The least and the most that single steps have earned, those of tuning included; empty where that is not known."""
     episodes = (e.extremes for a in history.attempts for e in history.evidence(a).episodes)
-    experiments = (one.earned for one in history.experiments)
+    experiments = (experiment.earned for experiment in history.experiments)
     return extremes(
         [history.earned, *episodes, *experiments, *(a.diagnosis.rewards for a in history.attempts)]
     )

@@ -15,9 +15,9 @@ from promptpo.telling.feedback import number
 from promptpo.telling.plan import faster, per_step
 from promptpo.telling.program_summary import change, changes
 from promptpo.telling.run_status import in_words, references_in_words, seconds_in_words
-from promptpo.telling.shortening import between_words, whole_lines
+from promptpo.telling.shortening import cut_between_words, whole_lines
 from promptpo.telling.step_table import TABLE, cell
-from promptpo.telling.tuning_summary import moved_in_words
+from promptpo.telling.tuning_summary import sensitivity_in_words
 
 if TYPE_CHECKING:
     from promptpo.run.history import History
@@ -68,7 +68,7 @@ def of(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> S
     return {**cut, "experiments": experiments.section(history.experiments, left), "request": request}
 
 
-def fitted(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVEN_UP) -> list[str]:
+def fit_sections(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVEN_UP) -> list[str]:
     """The texts of sections; those that come first in `given_up` are left out until the rest fits into `bound`."""
     kept = {name: text.strip() for name, text in sections.items() if text.strip()}
     for name in given_up:
@@ -135,14 +135,14 @@ def _program(attempt: Attempt, history: History, beside: Attempt | None = None) 
 
 
 def _numbers(leader: Attempt, history: History) -> str:
-    """What came of tuning the leader's numbers."""
+    """Results of tuning the leader's numbers."""
     candidate = leader.candidate
     written = history.find(candidate.parents[0]) if candidate.tuned and candidate.parents else None
     told = []
     if written is not None:
         moved = changes(candidate.source, written.candidate.source)
         told.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
-        matters = moved_in_words(candidate.sensitivity)
+        matters = sensitivity_in_words(candidate.sensitivity)
         told.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
     if leader.id in history.tuning:
         told.append(f"{history.tuning[leader.id]}.")
@@ -185,7 +185,7 @@ def _parting(history: History, leader: Attempt) -> str:
         ]
     if not found:
         return ""
-    _, attempt, theirs = max(found, key=lambda one: one[0])
+    _, attempt, theirs = max(found, key=lambda triple: triple[0])
     title = f"# {attempt.id} where {leader.id} returned {number(ours[theirs.seed])}, as told above"
     shown = feedback.episode_in_words(
         theirs, limits.SECTIONS["parting"] - len(title) - limits.HEAD, scores.starts(history)
@@ -212,7 +212,7 @@ def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
 
 
 def _others(known: PromptContext) -> str:
-    """What the other candidates tried: those of the last round with what went wrong, earlier ones in a line, newest first."""
+    """Other candidates: those of the last round with what went wrong, earlier ones in a line each, newest first."""
     history, leader = known.history, known.leader
     of_leader = (
         {leader.id, *(leader.candidate.parents if leader.candidate.tuned else ())} if leader else set()
@@ -232,7 +232,7 @@ def _other(attempt: Attempt, history: History) -> Iterator[str]:
         else change(attempt, limits.IDEA if late else limits.EARLIER)
     )
     if attempt.evaluation.outcome != "ok":
-        what = between_words(feedback.failure(attempt.evaluation), 2 * limits.IDEA)
+        what = cut_between_words(feedback.failure(attempt.evaluation), 2 * limits.IDEA)
         yield f"- {attempt.id}: {what} It tried: {said}"
         return
     remark = history.tuning.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
@@ -240,4 +240,4 @@ def _other(attempt: Attempt, history: History) -> Iterator[str]:
     worst = attempt.diagnosis.of("worst", "typical")
     said = worst.text.partition("\n")[0] if late and worst and not attempt.candidate.tuned else ""
     if said and not said.startswith(TABLE):
-        yield f"  Its worst episode: {between_words(said, limits.IDEA)}"
+        yield f"  Its worst episode: {cut_between_words(said, limits.IDEA)}"

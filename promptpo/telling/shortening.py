@@ -8,7 +8,7 @@ _ENDS = re.compile(r"(?<=[.!?])(?<!\.\.)\s+")
 """Between two sentences; not within a range such as 0.4 .. 0.7."""
 
 
-def counted(n: float, what: str) -> str:
+def count_of(n: float, what: str) -> str:
     """``1 episode``, ``5,000 steps``."""
     return f"{n:,.0f} {what}{'s' * (round(n) != 1)}"
 
@@ -30,7 +30,7 @@ def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
     if kept is not None:
         lines.sort(key=lambda line: not line.startswith(kept))
     room = max(most - 24, 1)  # less what the note takes
-    told = [between_words(lines[0], room)]
+    told = [cut_between_words(lines[0], room)]
     size = len(told[0])
     for line in lines[1:]:
         size += 1 + len(line)
@@ -38,10 +38,10 @@ def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
             break
         told.append(line)
     left = len(lines) - len(told)
-    return "\n".join([*told, *([f"({counted(left, 'more line')})"] if left else [])])
+    return "\n".join([*told, *([f"({count_of(left, 'more line')})"] if left else [])])
 
 
-def between_words(text: str, most: int) -> str:
+def cut_between_words(text: str, most: int) -> str:
     """Text of at most so many characters, cut between words."""
     text = text.strip()
     if len(text) <= most:
@@ -55,7 +55,7 @@ def between_words(text: str, most: int) -> str:
 def sentences(text: str, most: int) -> str:
     """The first whole sentences of at most so many characters; a first one that is longer ends between two words."""
     first, *others = _ENDS.split(" ".join(text.split()))
-    told = between_words(first, most)
+    told = cut_between_words(first, most)
     for sentence in others:
         if len(told) + len(sentence) >= most:
             break

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.telling.columns import called, components, leaves, words
+from promptpo.telling.columns import component_name, components, leaves, words
 from promptpo.telling.feedback import number
 from promptpo.telling.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD, WIDEST
 
@@ -33,7 +33,7 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     if seen is None or not len(seen.rewards):
         return ""
     steps = len(seen.rewards)
-    at = told_steps(seen.rewards, ended=episode.terminated or episode.failure is not None)
+    at = select_steps(seen.rewards, ended=episode.terminated or episode.failure is not None)
     done = _texts([seen.actions[t] for t in at], "action", names, COLUMNS // 3, constant=True)
     kept = _debug(seen, at)
     kind = "seen" if seen.perceived else "obs"
@@ -52,7 +52,7 @@ def table(episode: Episode, names: Mapping[str, str]) -> str:
     return "\n".join([*rows, *pictures(seen.observations[(*at, *after)[-1]], kind, names)])
 
 
-def told_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
+def select_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
     """The steps of an episode that are told: some spread over it, and some in a row, which show what a stride would hide.
 
     Those are the last of an episode that ended by itself, else those where the reward changes most.
@@ -74,7 +74,7 @@ def cell(value: float) -> str:
 
 
 def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
-    """What an observation holds of arrays with rows, each row as a line, the channels of an entry joined by commas."""
+    """Return the arrays with rows in an observation, one line per row, the channels of an entry joined by commas."""
     parts = value.items() if isinstance(value, dict) else [("", value)]
     lines = []
     for key, part in parts:
@@ -82,7 +82,7 @@ def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
             continue
         if max(part.shape[:2]) > WIDEST or (part.ndim == 3 and part.shape[2] > 3):  # noqa: PLR2004 - channels
             continue
-        label = called(f"{kind}[{key!r}]" if key else kind, names)
+        label = component_name(f"{kind}[{key!r}]" if key else kind, names)
         lines.append(f"{label}, a line for each first index:")
         lines += [
             " ".join(",".join(map(cell, np.atleast_1d(entry).tolist())) for entry in row) for row in part
@@ -105,28 +105,30 @@ def _texts(
     for label in dict.fromkeys(label for part in parts for label in part):
         texts = [part.get(label, "") for part in parts]
         if constant or len(set(texts)) > 1:
-            columns[_flat(called(label, names))] = texts
+            columns[_flat(component_name(label, names))] = texts
     return dict(list(columns.items())[: max(most, 0)])
 
 
 def numbers(value: Any, kind: str) -> dict[str, float]:
     """The numbers of a value by label, but for those of pictures."""
     told = ((label, leaf) for label, leaf in leaves(value, kind) if not _picture(leaf))
-    return {label: one for name, leaf in told for label, one in components(leaf, name)}
+    return {label: component for name, leaf in told for label, component in components(leaf, name)}
 
 
 def _small(value: Any, kind: str) -> dict[str, str]:
     """The numbers and words of a value by label, but for those of pictures."""
-    told = {label: cell(one) for label, one in numbers(value, kind).items()}
+    told = {label: cell(component) for label, component in numbers(value, kind).items()}
     return told | {label: _flat(text) for label, text in words(value, kind)}
 
 
 def _debug(seen: Trajectory, steps: Sequence[int]) -> dict[str, list[str]]:
-    """What the policy kept in its ``debug`` at these steps."""
+    """Values of the policy's ``debug`` at these steps."""
     kept = [seen.debug[t] if t < len(seen.debug) else None for t in steps]
-    names = dict.fromkeys(name for one in kept if one for name in one)
+    names = dict.fromkeys(name for values in kept if values for name in values)
     columns = {
-        f"debug.{_flat(name)}": ["" if one is None or name not in one else _word(one[name]) for one in kept]
+        f"debug.{_flat(name)}": [
+            "" if values is None or name not in values else _word(values[name]) for values in kept
+        ]
         for name in names
     }
     return dict([(name, texts) for name, texts in columns.items() if len(set(texts)) > 1][: COLUMNS // 3])

@@ -17,12 +17,12 @@ from promptpo.run.records import Diagnosis, Told
 from promptpo.spec.reading import names_of
 from promptpo.telling import feedback, limits, prompting, replies
 from promptpo.telling.columns import missing
-from promptpo.telling.first_observation import given_in_words
+from promptpo.telling.first_observation import missions_in_words
 from promptpo.telling.step_table import table
 
 if TYPE_CHECKING:
     from promptpo.run.recipe import Recipe
-    from promptpo.run.spender import Spender
+    from promptpo.run.spender import RecordedWork
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Episode, Rollout
 
@@ -50,7 +50,7 @@ class Summariser:
         pictures: Whether observations are pictures, of which it is given what the policy perceived.
     """
 
-    def __init__(self, spender: Spender, spec: TaskSpec, recipe: Recipe, *, repairs: int) -> None:
+    def __init__(self, spender: RecordedWork, spec: TaskSpec, recipe: Recipe, *, repairs: int) -> None:
         self._spender, self._recipe = spender, recipe
         self._system = prompting.feedback_system_prompt(spec)
         self._names = names_of(spec.text)
@@ -70,7 +70,7 @@ class Summariser:
 
     async def prepare(self) -> None:
         """Ask for the class, once, before the first round."""
-        if not self._recipe.feedback_class or not self._spender.can("feedback"):
+        if not self._recipe.feedback_class or not self._spender.supports("feedback"):
             return
         question = prompting.render(
             "feedback_class",
@@ -95,12 +95,14 @@ class Summariser:
         """Feedback on a candidate: as one text, and episode by episode."""
         every = self._recipe.feedback_episodes == "all"
         finished = [e for e in rollout.episodes if e.failure is None]
-        chosen = [(str(n), e) for n, e in enumerate(finished, 1)] if every else feedback.chosen(finished)
+        chosen = (
+            [(str(n), e) for n, e in enumerate(finished, 1)] if every else feedback.select_episodes(finished)
+        )
         episodes: list[Told] = []
-        given, by = self._given(finished), ""
+        given, by = self._missions(finished), ""
         for role, episode in chosen:
             text, by = await self._text(episode)
-            episodes.append(feedback.told(role, episode, text, given.get(episode.seed, "")))
+            episodes.append(feedback.summarize_episode(role, episode, text, given.get(episode.seed, "")))
         diagnosis = Diagnosis(tuple(episodes), by=by, rewards=feedback.extremes(rollout.episodes))
         if not every:
             diagnosis = with_steps(diagnosis, rollout, self._names)
@@ -113,17 +115,17 @@ class Summariser:
             parts.append(f"It printed:\n{evaluation.output[:500]}")
         return "\n\n".join(filter(None, parts)), diagnosis
 
-    def _given(self, episodes: Sequence[Episode]) -> dict[int, str]:
-        """What each episode was given in words, where that differs between episodes; of pictures it is not recorded."""
+    def _missions(self, episodes: Sequence[Episode]) -> dict[int, str]:
+        """Missions of the episodes in words, if they differ; those of images are not recorded."""
         seen = {
             e.seed: e.trajectory.observations[0] for e in episodes if e.trajectory and e.trajectory.rewards
         }
         if self.pictures or not seen:
             return {}
-        return dict(zip(seen, given_in_words(list(seen.values()), self._firsts, self._names), strict=True))
+        return dict(zip(seen, missions_in_words(list(seen.values()), self._firsts, self._names), strict=True))
 
     async def _text(self, episode: Episode) -> tuple[str, str]:
-        """What the class in force says of an episode, and which class that is."""
+        """Describe an episode with the feedback class in force, and name that class."""
         data = feedback.for_feedback_class(episode, sees_all=self._recipe.feedback_sees_all)
         while source := self.source:
             result = await self._spender.executor.call(Call(source, TARGET, data))
@@ -133,12 +135,12 @@ class Summariser:
             detail = result.failure.detail if result.failure else ""
             async with self._lock:
                 if self.source == source:  # nobody else has repaired it meanwhile
-                    self._put_in_force(await self._repaired(source, error, detail))
+                    self._put_in_force(await self._repair(source, error, detail))
         return table(episode, self._names), ""
 
-    async def _repaired(self, broken: str, error: str, detail: str) -> str:
+    async def _repair(self, broken: str, error: str, detail: str) -> str:
         """The class without its fault; empty where it stays broken, or may not be repaired again."""
-        if self._repairs >= self._most_repairs or not self._spender.can("repair"):
+        if self._repairs >= self._most_repairs or not self._spender.supports("repair"):
             return ""
         self._repairs += 1
         question = prompting.render(
@@ -171,7 +173,7 @@ def with_steps(diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str])
         names: From `promptpo.spec.reading.names_of`.
     """
     failed = next((e for e in rollout.episodes if e.failure is not None), None)
-    shown = failed or next((e for _, e in feedback.chosen(rollout.episodes)), None)
+    shown = failed or next((e for _, e in feedback.select_episodes(rollout.episodes)), None)
     if shown is None:
         return diagnosis
     told = [table(shown, names), missing(rollout.episodes, names)]

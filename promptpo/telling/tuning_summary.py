@@ -1,4 +1,4 @@
-"""What came of tuning a program's numbers, in words."""
+"""Results of tuning a program's numbers, in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.telling.feedback import episodes_in_words
 from promptpo.telling.limits import NAMED
-from promptpo.telling.shortening import counted
+from promptpo.telling.shortening import count_of
 
 if TYPE_CHECKING:
     from promptpo.run.records import Sensitivity, Tuned
@@ -20,7 +20,7 @@ AT_TARGET = "Not tuned: it is at the threshold as it was written"
 
 
 def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
-    """What tuning one program came to, as a sentence without a full stop.
+    """Describe the result of tuning one program, as a sentence without a full stop.
 
     Args:
         tuned: The result.
@@ -29,11 +29,11 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
     """
     if not tuned.evaluations:
         return NOT_PAID
-    what = f"its {counted(numbers, 'number')}" if numbers else "its table"
+    what = f"its {count_of(numbers, 'number')}" if numbers else "its table"
     tried = f"{what} over {_episodes(tuned)}"
     if into:
         return f"Tuning {tried} gave {into}"
-    matters = moved_in_words(tuned.sensitivity)
+    matters = sensitivity_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
         return f"Tuning {what} was given up for another structure after {_episodes(tuned)}"
     if tuned.outcome == "nothing ran":
@@ -43,7 +43,7 @@ def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
     return f"Tuning {tried}: no gain" + (f"; {matters}" if matters else "")
 
 
-def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
+def sensitivity_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
     """Which numbers moved the return, which did not, and which stand at a bound; empty where nothing is known."""
     if not sensitivity:
         return ""
@@ -54,8 +54,8 @@ def moved_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
     parts = [f"the return was moved by {named}" if moved else "no single number moved the return clearly"]
     still = len(sensitivity) - len(moved)
     if moved and still:
-        parts.append(f"{counted(still, 'other')} made no clear difference")
-    ends = [f"{name} ({one.at_bound})" for name, one in sensitivity.items() if one.at_bound]
+        parts.append(f"{count_of(still, 'other')} made no clear difference")
+    ends = [f"{name} ({effect.at_bound})" for name, effect in sensitivity.items() if effect.at_bound]
     if ends:
         more = f" and {len(ends) - NAMED} more" if len(ends) > NAMED else ""
         parts.append(f"at a bound: {', '.join(ends[:NAMED])}{more}")

@@ -61,8 +61,8 @@ def array_of(name: Any) -> str:
     return found[1] if found else ""
 
 
-def assembled(params: Mapping[str, float] | None, declared: Any = None) -> dict[str, Any]:
-    """What a constructor is given: the numbers by themselves, and arrays of those that are named as their elements.
+def assemble(params: Mapping[str, float] | None, declared: Any = None) -> dict[str, Any]:
+    """Assemble a constructor's argument: plain numbers by name, and arrays from numbers named as their elements.
 
     Args:
         params: Name to value.
@@ -120,8 +120,8 @@ def _shape_of(parts: Collection[str]) -> Shape:
 def _array(node: ast.expr) -> tuple[Shape, list[float]] | None:
     maker = _maker(node)
     if maker and isinstance(node, ast.Call):
-        return _made(maker, node)
-    value = _nested(node)
+        return _read_maker(maker, node)
+    value = _read_nested(node)
     if not isinstance(value, list):
         return None
     shape = _shape(value)
@@ -144,7 +144,7 @@ def _maker(node: ast.expr) -> str:
     return ""
 
 
-def _made(maker: str, call: ast.Call) -> tuple[Shape, list[float]] | None:
+def _read_maker(maker: str, call: ast.Call) -> tuple[Shape, list[float]] | None:
     given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg != "dtype"}
     if not _floats(call):
         return None
@@ -159,7 +159,7 @@ def _made(maker: str, call: ast.Call) -> tuple[Shape, list[float]] | None:
     plain = all(type(n) is int and n > 0 for n in shape)
     if not plain or not 0 < len(shape) <= MOST_AXES or math.prod(shape) > MOST_NUMBERS:
         return None
-    value = float(_nested(arguments[1])) if maker == "full" else float(maker == "ones")
+    value = float(_read_nested(arguments[1])) if maker == "full" else float(maker == "ones")
     return (shape, [value] * math.prod(shape)) if math.isfinite(value) else None
 
 
@@ -170,26 +170,26 @@ def _floats(call: ast.Call) -> bool:
     return all(name.startswith("float") for name in names)
 
 
-def _nested(node: ast.expr) -> Any:
+def _read_nested(node: ast.expr) -> Any:
     """A number, or lists of what is one, repeated ones written out.
 
     Raises:
         ValueError: It is something else, or too long.
     """
     if isinstance(node, ast.List | ast.Tuple) and len(node.elts) <= MOST_NUMBERS:
-        return [_nested(item) for item in node.elts]
+        return [_read_nested(item) for item in node.elts]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _nested(node.left), _nested(node.right)
-        return _repeated(left, right) if isinstance(left, list) else _repeated(right, left)
+        left, right = _read_nested(node.left), _read_nested(node.right)
+        return _repeat(left, right) if isinstance(left, list) else _repeat(right, left)
     if isinstance(node, ast.ListComp) and len(node.generators) == 1:
-        return _repeated([_nested(node.elt)], _count(node.generators[0]))
+        return _repeat([_read_nested(node.elt)], _count(node.generators[0]))
     value = ast.literal_eval(node)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("no number")  # noqa: TRY004 - one error for all that is not read
     return value
 
 
-def _repeated(value: Any, times: Any) -> list[Any]:
+def _repeat(value: Any, times: Any) -> list[Any]:
     if not isinstance(value, list) or type(times) is not int or not 0 < times * len(value) <= MOST_NUMBERS:
         raise ValueError("no list that is repeated")
     return value * times

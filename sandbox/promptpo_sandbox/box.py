@@ -145,7 +145,7 @@ class Sandbox:
         if not envs:
             raise ValueError("rollout needs at least one environment")
         runner = self._runner(source)
-        claim = self._claimed_core()
+        claim = self._claim_core()
         before = claim.enter()
         asked: AskedReward | None = None
         try:
@@ -182,7 +182,7 @@ class Sandbox:
         instead = "; return a number from step instead"
         return AskedReward(self._beside.asking(source, "it", instead, RewardFailedError))
 
-    def asked(
+    def open_policies(
         self,
         source: str,
         observation_space: gymnasium.Space[Any],
@@ -221,9 +221,9 @@ class Sandbox:
         Raises:
             AskFailedError: The source is refused, as `error`.
         """
-        return self._runner(source).asked(name, instead, error)
+        return self._runner(source).open_asked(name, instead, error)
 
-    def _claimed_core(self) -> CoreClaim:
+    def _claim_core(self) -> CoreClaim:
         if self._claim is None:
             self._claim = CoreClaim(self._core)
         return self._claim
@@ -248,7 +248,7 @@ class Sandbox:
         }
         value, failure, printed = None, None, b""
         try:
-            with self._asked(source, target, "; return a str instead", AskFailedError) as asked:
+            with self._open_module(source, target, "; return a str instead", AskFailedError) as asked:
                 try:
                     value = asked.ask("call", request, _text, values=1)
                 finally:
@@ -258,16 +258,18 @@ class Sandbox:
         text = clean(printed.decode("utf-8", "replace"))[: self.limits.output_bytes]
         return CallResult(value, failure, text)
 
-    def asked_to_read(self) -> Asked:
+    def open_reader(self) -> Asked:
         """A fresh guest that reads texts with functions of the given modules; see `promptpo_sandbox.reader`."""
         return Asked(self._new_guest(), self.limits, self._end_guest, "reading it", "; write it plainer")
 
     @contextlib.contextmanager
-    def _asked(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Iterator[Asked]:
-        """A module in a fresh guest, for as long as it is asked."""
+    def _open_module(
+        self, source: str, name: str, instead: str, error: type[AskFailedError]
+    ) -> Iterator[Asked]:
+        """Open a module in a fresh guest, for the duration of the context."""
         runner = self._runner(source)
         try:
-            yield runner.asked(name, instead, error)
+            yield runner.open_asked(name, instead, error)
         finally:
             self._end_guest()
 
@@ -313,7 +315,7 @@ class Sandbox:
         return None
 
     def _note_status(self, active: list[str], missing: list[str]) -> None:
-        status = self._judged(active, missing)
+        status = self._judge_layers(active, missing)
         if self._status is None or _LEVELS.index(status.level) > _LEVELS.index(self._status.level):
             self._status = status
         if status.level != "strong" and not self.allow_weaker:
@@ -324,8 +326,8 @@ class Sandbox:
                 "accept that explicitly, or run on Linux 5.13 or newer with Landlock"
             )
 
-    def _judged(self, active: list[str], missing: list[str]) -> SandboxStatus:
-        """What the layers of one guest amount to."""
+    def _judge_layers(self, active: list[str], missing: list[str]) -> SandboxStatus:
+        """Judge the layers that are in force in one guest."""
         names = [name for name in ("gate", "environment") if getattr(self.layers, name)]
         off = [f"{name}: switched off" for name in ("gate", "environment") if not getattr(self.layers, name)]
         still_root = any(reason.startswith("user:") for reason in missing)

@@ -67,12 +67,12 @@ class Constants:
                 assigned[target.id] = value
         changed: dict[str, int] = {}
         for node in ast.walk(tree):
-            name = _changed(node)
+            name = _bound_name(node)
             changed[name] = changed.get(name, 0) + 1
         self._values = {name: value for name, value in assigned.items() if changed.get(name) == 1}
 
-    def resolved(self, node: ast.expr) -> ast.expr:
-        """What a name stands for; a node of another kind as it is."""
+    def resolve(self, node: ast.expr) -> ast.expr:
+        """Return the expression that a name stands for; other nodes unchanged."""
         for _ in range(DEEPEST):
             if not isinstance(node, ast.Name) or node.id not in self._values:
                 break
@@ -95,7 +95,7 @@ class Constants:
         """How many numbers an entry is, with bounds or without: one, those of an array, or 0 where it cannot be read."""
         item = entry.value
         parts = item.elts if isinstance(item, ast.Tuple | ast.List) else [item]
-        array = read_array(self.resolved(parts[0])) if len(parts) == TRIPLE else None
+        array = read_array(self.resolve(parts[0])) if len(parts) == TRIPLE else None
         try:
             numbers = [self.value(part) for part in parts[array is not None :]]
         except (ValueError, OverflowError):
@@ -109,7 +109,7 @@ class Constants:
         Raises:
             ValueError: It is none.
         """
-        node = self.resolved(node)
+        node = self.resolve(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             return float(node.value)
         if depth and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
@@ -137,7 +137,7 @@ def entries_of(tree: ast.Module) -> tuple[list[Entry], list[ast.expr]]:
     unread: list[ast.expr] = []
     left = MOST_ENTRIES
     for statement in tree.body:
-        target, added = _target(statement), _added(statement)
+        target, added = _target(statement), _added_entries(statement)
         if isinstance(target, ast.Name) and isinstance(statement, ast.Assign | ast.AnnAssign):
             found, unread = {}, []
         pairs = list(islice(_pairs(added, constants), left)) if added is not None else []
@@ -146,14 +146,14 @@ def entries_of(tree: ast.Module) -> tuple[list[Entry], list[ast.expr]]:
             pairs = [(target.slice, statement.value)]
         for key, item in pairs:
             if item is not None and isinstance(key, ast.Constant) and isinstance(key.value, str):
-                found[key.value] = Entry(key.value, item, constants.resolved(item))
+                found[key.value] = Entry(key.value, item, constants.resolve(item))
             else:
                 unread.append(key)
     return list(found.values()), unread
 
 
 def _target(statement: ast.stmt) -> ast.expr | None:
-    """What of ``PARAMS`` a statement assigns to: the name, or an item of it."""
+    """Return the part of ``PARAMS`` that a statement assigns to: the name, or an item of it."""
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         targets = statement.targets
@@ -166,7 +166,7 @@ def _target(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _added(statement: ast.stmt) -> ast.expr | None:
+def _added_entries(statement: ast.stmt) -> ast.expr | None:
     """The expression whose entries a statement puts into ``PARAMS``; None where it puts none."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
@@ -184,7 +184,7 @@ def _pairs(
     node: ast.expr, constants: Constants, depth: int = DEEPEST
 ) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     """Keys and values of an expression that makes a dict; what cannot be read off comes without a value."""
-    node = constants.resolved(node)
+    node = constants.resolve(node)
     if not depth:
         yield node, None
         return
@@ -204,7 +204,7 @@ def _pairs(
         yield node, None
 
 
-def _changed(node: ast.AST) -> str:
+def _bound_name(node: ast.AST) -> str:
     """The name that a node binds, or whose value it changes in place; empty where it does neither."""
     if isinstance(node, ast.Name):
         return node.id if not isinstance(node.ctx, ast.Load) else ""

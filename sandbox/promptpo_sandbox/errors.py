@@ -1,4 +1,4 @@
-"""What the sandbox raises: faults of its surroundings, never of the policy.
+"""Errors of the sandbox's surroundings; a policy's faults are values, never exceptions.
 
 ::
 

@@ -145,7 +145,7 @@ class Guest:
     def answers(
         self, lanes: int, wanted: int, seconds: float, aside: Aside
     ) -> Iterator[tuple[int, bytes | Failed]]:
-        """What accounts for the lanes that a message was about, as it comes: how many at once, and the payload or a failure.
+        """Yield the answers of lanes as they arrive: how many at once, and the payload or a failure.
 
         Args:
             lanes: How many there are to answer for.
@@ -239,12 +239,12 @@ def decode_failure(payload: bytes) -> Failed:
     try:
         if len(payload) > _MAX_FAILURE_BYTES:
             raise PlainDataError("too long")
-        return failed(decode(payload, max_values=_FAILURE_VALUES))
+        return read_failure(decode(payload, max_values=_FAILURE_VALUES))
     except (PlainDataError, ValueError, TypeError) as error:
         raise GuestGoneError("the guest sent a malformed message") from error
 
 
-def failed(value: Any) -> Failed:
+def read_failure(value: Any) -> Failed:
     """Kind, message and detail that a guest has sent as plain data.
 
     Raises:

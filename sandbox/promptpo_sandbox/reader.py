@@ -51,7 +51,7 @@ class Reader:
         self.close()
 
     def read(self, module: str, function: str, *arguments: PlainData) -> Any:
-        """What a function returns.
+        """Call a function in the guest and return its result.
 
         Args:
             module: One that is known.
@@ -64,7 +64,9 @@ class Reader:
         with self._lock:
             asked, self._asked = self._ready(), None  # until it has answered, and is not interrupted
             try:
-                found = asked.ask("read", (module, function, arguments), lambda one: one, values=MOST_VALUES)
+                found = asked.ask(
+                    "read", (module, function, arguments), lambda answer: answer, values=MOST_VALUES
+                )
             except AskFailedError as error:
                 raise UnreadableError(f"it cannot be read: {error.failure.message}") from error
             self._asked = asked
@@ -77,7 +79,7 @@ class Reader:
             self._box = Sandbox(self._limits, allow_weaker=True, core=-1, modules=self._modules)
             atexit.register(self._box.close)
         if self._asked is None:
-            self._asked = self._box.asked_to_read()
+            self._asked = self._box.open_reader()
         return self._asked
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What goes into the sandbox and what comes out of it: plain frozen values."""
+"""Inputs and outputs of the sandbox: plain frozen values."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class CallResult:
     output: str = ""
 
 
-def unstarted(trial: Trial, failure: Failure) -> Episode:
+def unstarted_episode(trial: Trial, failure: Failure) -> Episode:
     """The episode of a trial whose policy failed before its first step."""
     return Episode(
         trial.seed, 0.0, 0, terminated=False, truncated=False, success=None, clipped=0, policy_seconds=0.0,

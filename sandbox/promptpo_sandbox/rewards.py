@@ -72,24 +72,28 @@ class AskedReward:
         steps = len(request["rewards"])
         try:
             rewards, parts, success = self._asked.ask(
-                "score", request, partial(_checked, steps=steps), values=8 + 2 * steps * MOST_PARTS, seed=seed
+                "score",
+                request,
+                partial(_check_answer, steps=steps),
+                values=8 + 2 * steps * MOST_PARTS,
+                seed=seed,
             )
         except PlainDataError as error:  # an observation or action that is no plain data
-            raise self._failed(f"it cannot be shown these steps: {error}", seed) from error
+            raise self._failure(f"it cannot be shown these steps: {error}", seed) from error
         self._parts.update(parts)
         if len(self._parts) > MOST_PARTS:
-            raise self._failed(
+            raise self._failure(
                 f"it names more than {MOST_PARTS} parts; give them the same names in every step", seed
             )
         return rewards, {clean_name(name): part for name, part in parts.items()}, success
 
-    def _failed(self, text: str, seed: int) -> RewardFailedError:
+    def _failure(self, text: str, seed: int) -> RewardFailedError:
         self.close()
         return RewardFailedError(Failure("crashed", text, seed=seed))
 
 
-def _checked(answer: Any, steps: int) -> tuple[list[float], dict[str, float], bool | None]:
-    """What a guest answered.
+def _check_answer(answer: Any, steps: int) -> tuple[list[float], dict[str, float], bool | None]:
+    """Check a guest's answer.
 
     Raises:
         ValueError: It is no such answer; or another error that taking it apart may raise.
@@ -156,10 +160,10 @@ class RewardedEpisode:
         self.numbers = numbers_in(info)
         self._infos.append(self.numbers)
         if len(self._rewards) >= self._block:
-            self.earned()
+            self.score_pending()
         return obs, reward, terminated, truncated, {}
 
-    def earned(self, *, over: bool = False) -> bool | None:
+    def score_pending(self, *, over: bool = False) -> bool | None:
         """Ask for the steps that have not been asked for; whether the episode succeeded, if it is over.
 
         Raises:
@@ -188,21 +192,21 @@ class RewardedEpisode:
         return success
 
     def end(self) -> Scored:
-        """What the episode has earned; it is over.
+        """End the episode and return its rewards.
 
         Raises:
             RewardFailedError: The program failed.
         """
-        success = self.earned(over=True)
+        success = self.score_pending(over=True)
         return Scored(self._earned, self._parts, success)
 
     def latest(self) -> tuple[float, dict[str, float]]:
-        """What the latest step has earned, and the sums of the parts so far, for a caller who waits for each.
+        """Return the reward of the latest step and the sums of the components so far.
 
         Raises:
             RewardFailedError: The program failed.
         """
-        self.earned()
+        self.score_pending()
         return self._earned[-1], dict(self._parts)
 
 

@@ -16,7 +16,7 @@ from gymnasium import spaces
 
 from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.guest import mechanism
-from promptpo_sandbox.pipes import failed
+from promptpo_sandbox.pipes import read_failure
 from promptpo_sandbox.results import Episode, Failure, Limits
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import layout_of
@@ -132,7 +132,7 @@ class LanesPlayed:
     failure: Failure | None
 
 
-def unsupported(space: gymnasium.Space[Any]) -> str:
+def why_unsupported(space: gymnasium.Space[Any]) -> str:
     """Why values of a space cannot be held in lanes; empty where they can."""
     kinds = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
     if isinstance(space, kinds):
@@ -140,7 +140,7 @@ def unsupported(space: gymnasium.Space[Any]) -> str:
     return f"a {type(space).__name__} space is not a list of numbers"
 
 
-def recorded(
+def record_episode(
     observation_space: gymnasium.Space[Any], action_space: gymnasium.Space[Any], episode: Episode
 ) -> Recorded | None:
     """The steps of an episode with a trajectory; None where they do not fit their spaces."""
@@ -160,7 +160,7 @@ def recorded(
 
 
 def simulator_limits(limits: Limits) -> Limits:
-    """What a simulator may use: more at a time than a policy."""
+    """Limits of a simulator: more time per call than a policy has."""
     return replace(
         limits,
         call_seconds=max(limits.call_seconds, CALL_SECONDS),
@@ -272,7 +272,7 @@ class SimulatorGuest:
             policy: The module.
             trials: Parameters of a few lanes.
         """
-        more = {"policy": policy, "trials": [None if one is None else dict(one) for one in trials]}
+        more = {"policy": policy, "trials": [None if trial is None else dict(trial) for trial in trials]}
         found: str = self._ask(
             "compare", self._request(0, **more, source_bytes=self._limits.source_bytes), _text
         )
@@ -297,7 +297,9 @@ class SimulatorGuest:
             "source_bytes": self._limits.source_bytes,
         }
         shape = (len(vectors), play.lanes)
-        found: LanesPlayed = self._ask("play", request, lambda answer: _played(answer, shape, play.record))
+        found: LanesPlayed = self._ask(
+            "play", request, lambda answer: _read_played(answer, shape, play.record)
+        )
         return found
 
     def start(self, lanes: int, horizon: int, seed: int = 0) -> Array:
@@ -357,9 +359,9 @@ def _facts(answer: Any) -> dict[str, Any]:
     return answer
 
 
-def _played(answer: Any, shape: tuple[int, int], record: int) -> LanesPlayed:
+def _read_played(answer: Any, shape: tuple[int, int], record: int) -> LanesPlayed:
     returns, lengths, ended, sound, kept, broken, steps, failure = answer
-    wrong = None if failure is None else Failure(*failed(failure))
+    wrong = None if failure is None else Failure(*read_failure(failure))
     if returns is None:
         nothing = np.zeros(shape)
         return LanesPlayed(nothing - np.inf, nothing, nothing != 0, nothing != 0, (), 0, 0, wrong)

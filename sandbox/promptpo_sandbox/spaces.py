@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 
 
 def gym_action(space: gymnasium.Space[Any], layout: Layout, value: Any) -> Any:
-    """What the environment's ``step`` shall get for a decoded action of a space without a fixed layout.
+    """Convert a decoded action of a space without a fixed layout to the form the environment's ``step`` expects.
 
     Raises:
         InvalidActionError: It is no action of the space.

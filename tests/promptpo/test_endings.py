@@ -11,8 +11,8 @@ from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Request
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.output.exporting import Provenance, exported
-from promptpo.output.report.result import scored
+from promptpo.output.exporting import Provenance, export_text
+from promptpo.output.report.result import summarize_evaluation
 from promptpo.output.sentences import sentence
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.records import Seeds
@@ -195,13 +195,13 @@ def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path: Path) -> None:
 def test_a_policy_that_fails_in_every_test_episode_has_a_result() -> None:
     """No number is made up: there is none, and a sentence says why."""
     crashed = Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10)
-    test = scored(crashed, Task("E"), horizon=20, seeds=Seeds().test)
+    test = summarize_evaluation(crashed, Task("E"), horizon=20, seeds=Seeds().test)
     assert test is not None
     assert (test["mean_return"], test["episodes"], test["failed_episodes"]) == (None, 10, 10)
     said = sentence("failures", test)
     assert said == "The policy failed in 10 of 10 test episodes: line 3: ValueError: too far right"
     facts = Provenance(Task("E"), "m", "r", "c", {"test": test})
-    assert "failed in 10 of 10" in exported("class Policy: ...", facts, action_space=None)
+    assert "failed in 10 of 10" in export_text("class Policy: ...", facts, action_space=None)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import promptpo
-from promptpo.api import asked_for
+from promptpo.api import build_config
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview
 from promptpo.display.terminal import PlainDisplay
@@ -26,18 +26,18 @@ from promptpo.output.report.page import page
 from promptpo.output.run_view import read_view
 from promptpo.output.sentences import sentence
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.checking import checked
+from promptpo.run.checking import check
 from promptpo.run.config import load_config
 from promptpo.run.control import INTERRUPTED
 from promptpo.run.history import History
 from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.preflight import Preflight
-from promptpo.search.asked_for import FINEST, TYPICAL, WORST, _chosen
+from promptpo.search.asked_for import FINEST, TYPICAL, WORST, _select_seeds
 from promptpo.search.final_test import Outcome
 from promptpo.search.preferring import Preferences
 from promptpo.session import Session
-from promptpo.session.goals import fulfilled
-from promptpo.telling.preferences import preferences_in, told, verdict_in
+from promptpo.session.goals import count_fulfilled
+from promptpo.telling.preferences import describe_episode, preferences_in, verdict_in
 from promptpo_sandbox import Episode, Trajectory
 from tests.promptpo.llm.test_stills import png
 from tests.promptpo.optimizing import QUICK, Model, optimize
@@ -83,7 +83,7 @@ def unfilmed(monkeypatch: pytest.MonkeyPatch) -> None:
     async def none(*_: Any) -> None:
         """Nothing to show."""
 
-    monkeypatch.setattr("promptpo.session.goals._filmed", none)
+    monkeypatch.setattr("promptpo.session.goals._film_episodes", none)
 
 
 SETTINGS: dict[str, Any] = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None, "goal": GOAL}
@@ -184,8 +184,8 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
             return await super().complete(request)
 
     model = Slow(Judge({"goal.reward": FENCED}))
-    asked = asked_for("CartPole-v1", llm=model, **{**QUICK, **SETTINGS})
-    session = Session(checked(asked), tmp_path / "run", model, Observer())
+    asked = build_config("CartPole-v1", llm=model, **{**QUICK, **SETTINGS})
+    session = Session(check(asked), tmp_path / "run", model, Observer())
     session.control._until = time.monotonic()
     run = session.run()
     assert run.data["goal"]["asked"] is None
@@ -214,9 +214,9 @@ def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
     """A walker that hops as asked and falls in every episode."""
     episodes = tuple(EpisodeRecord(n, 1.0 * n, 9, success, terminated=True) for n, success in enumerate(said))
     winner = Outcome(History(), None, None, Evaluation("ok", episodes, 27, failed=1), "")
-    goal = {"text": GOAL, "asked": "partly", "because": "It falls.", **fulfilled(winner)}
+    goal = {"text": GOAL, "asked": "partly", "because": "It falls.", **count_fulfilled(winner)}
     assert told in sentence("goal", goal)
-    chosen = _chosen(winner)
+    chosen = _select_seeds(winner)
     assert chosen == {TYPICAL: 1, WORST: 0, FINEST: 2}
 
 
@@ -477,7 +477,7 @@ def test_an_episode_is_told_without_what_it_earned() -> None:
     episode = Episode(
         0, 99.5, 4, True, False, None, 0, 0.0, trajectory=Trajectory(seen, [0, 1, 1, 0], [99.5, 0, 0, 0])
     )
-    text = told(episode, {"obs[0]": "position"})
+    text = describe_episode(episode, {"obs[0]": "position"})
     assert text.startswith("4 steps; the environment ended it.")
     assert "position|0|4|0|2|4" in text
     assert "99.5" not in text
@@ -489,7 +489,7 @@ def test_numbers_of_info_are_told_but_for_rewards() -> None:
         {"x_position": 0.5 * i, "reward_forward": 7.25, **({"late": 1.0} if i else {})} for i in range(4)
     ]
     seen = Trajectory([0.0] * 5, [0, 1, 1, 0], [1.0] * 4, (), infos)
-    text = told(Episode(0, 4.0, 4, False, True, None, 0, 0.0, trajectory=seen), {}, horizon=100)
+    text = describe_episode(Episode(0, 4.0, 4, False, True, None, 0, 0.0, trajectory=seen), {}, horizon=100)
     assert "info x_position|0|1.5|0|0.75|1.5" in text
     assert "it was cut there, of 100 steps" in text
     assert "7.2" not in text
@@ -505,7 +505,7 @@ def test_rows_show_where_the_body_was_and_no_noise_of_rounding() -> None:
     seen = noise.copy()
     seen[:, 17] = np.linspace(0, 1, n + 1)
     infos = [{"x_position": -0.1 * i} for i in range(n)]
-    text = told(
+    text = describe_episode(
         Episode(0, 0.0, n, False, True, None, 0, 0.0, Trajectory(list(seen), [0] * n, [0.0] * n, (), infos)),
         {},
     )

@@ -25,7 +25,7 @@ from promptpo.output.run_view import read_view
 from promptpo.output.runs import read_line
 from promptpo.program.reward_program import read_reward, reward_program
 from promptpo.run.config import load_config
-from promptpo.session.opened import paid_for
+from promptpo.session.opened import explain_paid_answers
 from promptpo.spec.describe import describe
 from promptpo.spec.rewarded import without_purpose
 from promptpo.telling.feedback import number
@@ -197,9 +197,12 @@ def test_a_failed_reward_is_not_to_be_resumed(
 def test_a_failed_reward_speaks_of_answers_only_where_some_were_paid(tmp_path: Path) -> None:
     """A program search asks nobody, so there is nothing to hear again."""
     fault = RewardFaultError("late.py failed.")
-    with pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"), paid_for(tmp_path, asked=False):
+    with (
+        pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"),
+        explain_paid_answers(tmp_path, asked=False),
+    ):
         raise fault
-    with pytest.raises(RewardFaultError, match="--model replay:"), paid_for(tmp_path, asked=True):
+    with pytest.raises(RewardFaultError, match="--model replay:"), explain_paid_answers(tmp_path, asked=True):
         raise fault
 
 

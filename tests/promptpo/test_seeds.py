@@ -13,7 +13,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.cli.seeds_command import named_for
+from promptpo.cli.seeds_command import tracker_for_seed
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
@@ -162,9 +162,9 @@ def test_mistakes_are_one_sentence(several: Any, tmp_path: Path, capsys: pytest.
 
 def test_each_run_has_a_monitor_file_of_its_own() -> None:
     """Dashboards tell runs apart themselves."""
-    assert named_for("monitor:logs/monitor.csv", 2) == "monitor:logs/monitor-seed-2.csv"
-    assert named_for("monitor", 0) == "monitor:monitor-seed-0.csv"
-    assert named_for("tensorboard:logs", 1) == "tensorboard:logs"
+    assert tracker_for_seed("monitor:logs/monitor.csv", 2) == "monitor:logs/monitor-seed-2.csv"
+    assert tracker_for_seed("monitor", 0) == "monitor:monitor-seed-0.csv"
+    assert tracker_for_seed("tensorboard:logs", 1) == "tensorboard:logs"
 
 
 def test_a_folder_is_shown_reported_and_exported(

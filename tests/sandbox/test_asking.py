@@ -50,7 +50,7 @@ def numbers(asked: AskedPolicies, **observations: float) -> dict[int, object]:
 
 def test_lanes_are_started_anew_one_by_one(asking_box: Sandbox) -> None:
     """A fresh policy for each lane that is started; those of the others go on."""
-    asked = asking_box.asked(COUNTS, SPACE, ACTIONS)
+    asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     assert asked.start({0: Trial(1), 1: Trial(2)}) == {}
     assert numbers(asked, _0=0, _1=0) == {0: 1, 1: 1}
     assert asked.start({0: Trial(3)}) == {}
@@ -61,7 +61,7 @@ def test_lanes_are_started_anew_one_by_one(asking_box: Sandbox) -> None:
 
 def test_a_seed_decides_what_a_policy_draws(asking_box: Sandbox) -> None:
     """As in a rollout: the same seed, the same random numbers."""
-    asked = asking_box.asked(COUNTS, SPACE, ACTIONS)
+    asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     asked.start({0: Trial(1), 1: Trial(1), 2: Trial(2)})
     answers = asked.act(dict.fromkeys(range(3), SPACE.sample() * 0))
     assert answers[0] == answers[1] != answers[2]
@@ -69,7 +69,7 @@ def test_a_seed_decides_what_a_policy_draws(asking_box: Sandbox) -> None:
 
 def test_a_policy_that_raises_fails_alone(asking_box: Sandbox) -> None:
     """The others are asked on, and its lane can be started again."""
-    asked = asking_box.asked(COUNTS, SPACE, ACTIONS)
+    asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     asked.start({0: Trial(1), 1: Trial(2)})
     assert numbers(asked, _0=6, _1=0) == {0: "crashed", 1: 1}
     assert asked.running == (1,)
@@ -80,7 +80,7 @@ def test_a_policy_that_raises_fails_alone(asking_box: Sandbox) -> None:
 
 def test_a_policy_that_hangs_takes_its_guest_along(asking_box: Sandbox) -> None:
     """All policies in the guest are lost, which is told, and the next start brings another guest."""
-    asked = asking_box.asked(COUNTS, SPACE, ACTIONS)
+    asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     asked.start({0: Trial(1), 1: Trial(2)})
     assert numbers(asked, _0=-6, _1=0) == {0: "timeout", 1: "timeout"}
     assert asked.running == ()
@@ -90,16 +90,16 @@ def test_a_policy_that_hangs_takes_its_guest_along(asking_box: Sandbox) -> None:
 
 def test_what_is_refused_or_cannot_be_built_is_told(asking_box: Sandbox) -> None:
     """A source that the gate rejects, and a constructor that raises."""
-    refused = asking_box.asked("import os\n" + COUNTS, SPACE, ACTIONS).start({0: Trial(1)})
+    refused = asking_box.open_policies("import os\n" + COUNTS, SPACE, ACTIONS).start({0: Trial(1)})
     assert refused[0].kind == "rejected"
-    broken = asking_box.asked(COUNTS.replace("self.n = 0", "self.n = 1 / 0"), SPACE, ACTIONS)
+    broken = asking_box.open_policies(COUNTS.replace("self.n = 0", "self.n = 1 / 0"), SPACE, ACTIONS)
     assert broken.start({0: Trial(1)})[0].kind == "crashed"
     assert broken.running == ()
 
 
 def test_observations_are_for_the_running_lanes(asking_box: Sandbox) -> None:
     """One for each, and for no other: the caller is told."""
-    asked = asking_box.asked(COUNTS, SPACE, ACTIONS)
+    asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     asked.start({0: Trial(1)})
     with pytest.raises(ValueError, match="running lanes"):
         asked.act({1: SPACE.sample()})

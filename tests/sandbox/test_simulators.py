@@ -10,7 +10,7 @@ import pytest
 from gymnasium import spaces
 
 from promptpo_sandbox import Sandbox, SimulatorFailedError
-from promptpo_sandbox.simulators import LanePlay, Simulated, SimulatorGuest, unsupported
+from promptpo_sandbox.simulators import LanePlay, Simulated, SimulatorGuest, why_unsupported
 from tests.promptpo.simulator.sources import GRID, PENDULUM, QUEUE, SWING_UP
 
 PENDULUM_SPACES = (
@@ -218,5 +218,5 @@ def test_random_simulators_repeat_by_their_seed(box: Sandbox) -> None:
 
 def test_spaces_that_do_not_fit_into_lanes_are_refused() -> None:
     """With a reason."""
-    assert unsupported(spaces.Dict(a=spaces.Discrete(2)))
-    assert not unsupported(spaces.MultiBinary(3))
+    assert why_unsupported(spaces.Dict(a=spaces.Discrete(2)))
+    assert not why_unsupported(spaces.MultiBinary(3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.output.report import scored
+from promptpo.output.report import summarize_evaluation
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo_baselines.icpi.play import last_quarter
 
@@ -50,4 +50,4 @@ def _curve(logs: Sequence[EpisodeLog]) -> list[dict[str, Any]]:
 def _score(logs: Sequence[EpisodeLog]) -> dict[str, Any]:
     """Mean undiscounted return with its interval; None without episodes."""
     records = tuple(EpisodeRecord(log.seed, log.return_, len(log.transitions)) for log in logs)
-    return scored(Evaluation("ok", records, sum(record.steps for record in records))) or {}
+    return summarize_evaluation(Evaluation("ok", records, sum(record.steps for record in records))) or {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from promptpo.envs.task import Task
 from promptpo.output.evaluating import evaluate
-from promptpo.output.report import scored
+from promptpo.output.report import summarize_evaluation
 from promptpo.run.records import Seeds
 
 
@@ -27,7 +27,7 @@ def beside_program(policy: Path, task: Task, episodes: int) -> dict[str, Any]:
     played = found.evaluation
     return {
         "policy": str(policy),
-        **(scored(played) or {}),
+        **(summarize_evaluation(played) or {}),
         "error": played.error or None,
         "per_episode": {
             "calls": 0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptpo.cli.arguments import EnvId
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import TestedFlags
 from promptpo.errors import UsageError
 from promptpo_baselines.flags import AgentFlags, AskingPlaceFlags, ModelFlags
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.play import AgentEpisode
 
 
-@grouped
+@expand_groups
 def llm_agent(
     env_id: EnvId, model: ModelFlags, flags: AgentFlags, task: TestedFlags, place: AskingPlaceFlags
 ) -> None:

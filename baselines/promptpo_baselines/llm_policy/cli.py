@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from promptpo.cli.arguments import EnvId
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import TestedFlags
 from promptpo_baselines.extras import LANGUAGE_POLICY, require
 from promptpo_baselines.flags import (
@@ -32,7 +32,7 @@ class BackboneLearningFlags(TrainingFlags):
     device: Device = "auto"
 
 
-@grouped
+@expand_groups
 def llm_policy(
     env_id: EnvId,
     design: DesignFlags,

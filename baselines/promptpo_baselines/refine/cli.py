@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from promptpo.cli.arguments import EnvOption, Horizon, RewardFile, Weaker
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 from promptpo_baselines.flags import PlaceFlags, TrainingFlags
 from promptpo_baselines.training_command import run_training
 
@@ -61,7 +61,7 @@ class ProgramFlags:
 
 
 @app.command("refine", epilog="Example: promptpo refine runs/mine --steps 100000 --out runs/refined")
-@grouped
+@expand_groups
 def refine_command(
     run: Annotated[
         Path,

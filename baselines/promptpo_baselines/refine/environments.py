@@ -117,7 +117,7 @@ class ProgramEnvs(VecEnvWrapper):
         self._noise = np.zeros(envs.num_envs)
         self._next_shown = 0
         self._box = Sandbox(Limits(), allow_weaker=allow_weaker, core=-1)
-        self._asked = self._box.asked(prior.training_source, prior.asked_space, prior.answer_space)
+        self._asked = self._box.open_policies(prior.training_source, prior.asked_space, prior.answer_space)
         self._params = prior.program.values
         self._answers = np.zeros((envs.num_envs, self._size))
 

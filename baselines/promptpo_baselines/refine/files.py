@@ -9,7 +9,7 @@ from typing import Any
 
 from promptpo.envs.family import longest
 from promptpo.envs.task import Task
-from promptpo.output.exporting import SEARCH, Provenance, exported
+from promptpo.output.exporting import SEARCH, Provenance, export_text
 from promptpo.program import Program
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
@@ -90,7 +90,7 @@ class FileEvaluator:
             given["candidate"] + ("" if source == prior.source else " with a network"),
             content or {},
         )
-        return exported(text, provenance, action_space=prior.action_space, filename="best.py")
+        return export_text(text, provenance, action_space=prior.action_space, filename="best.py")
 
     def close(self) -> None:
         """End the processes."""

@@ -19,12 +19,12 @@ from promptpo.features.simulator.simulators import Simulators
 from promptpo.features.simulator.steps import RealSteps
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.control import together
+from promptpo.run.control import gather
 from promptpo.run.journal import from_json, to_json
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.context import Feature
 from promptpo.simulator.contract import supports
-from promptpo.simulator.data import AHEAD
+from promptpo.simulator.data import STEPS_AHEAD
 from promptpo.simulator.network import trainable
 from promptpo.simulator.search import FINAL_LANES
 from promptpo.telling import experiments, feedback
@@ -161,7 +161,7 @@ class SimulatorSearch(Feature):
         if not self._real.held:
             self._say("written", "no simulator: no episode of random actions could be recorded")
             return
-        version = await self._simulators.written(history)
+        version = await self._simulators.write(history)
         if version is None:
             self._say(
                 "written",
@@ -172,18 +172,18 @@ class SimulatorSearch(Feature):
         self._journal.once("decision", "s.version0", lambda: version.key)
         nothing = self._nothing(history)
         programs, networks = await self._found(version, history)
-        finalists = await self._decided(version, programs, networks, nothing, history)
-        await self._recorded(finalists, programs, history)
+        finalists = await self._decide(version, programs, networks, nothing, history)
+        await self._record(finalists, programs, history)
 
     @staticmethod
     def _nothing(history: History) -> float:
         """Return of policies that know nothing, the better of both."""
-        return max([one.mean_return for one in history.references.values()], default=0.0)
+        return max([evidence.mean_return for evidence in history.references.values()], default=0.0)
 
     @staticmethod
     def _quality(version: Version) -> str:
         errors = version.errors
-        shares = {ahead: errors.explained(ahead) for ahead in AHEAD} if errors else {}
+        shares = {ahead: errors.explained_share(ahead) for ahead in STEPS_AHEAD} if errors else {}
         known = {ahead: share for ahead, share in shares.items() if not math.isnan(share)}
         explained = ", ".join(f"{share:.4f}" for share in known.values()) or "an unknown share"
         steps = ", ".join(map(str, known)) or "some"
@@ -206,18 +206,18 @@ class SimulatorSearch(Feature):
 
         async def written() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, self._evidence(version, history))
-            for n, one in enumerate(programs):
-                self._say(f"{one.id}", f"{one.idea} Simulated return {number(one.value)}")
+            for n, program in enumerate(programs):
+                self._say(f"{program.id}", f"{program.idea} Simulated return {number(program.value)}")
                 if not n:
-                    programs[0] = await self._programs.go_on(one, simulation)
-            return sorted(programs, key=lambda one: -one.value)
+                    programs[0] = await self._programs.go_on(program, simulation)
+            return sorted(programs, key=lambda program: -program.value)
 
         async def trained() -> list[TrainedNetwork]:
             if untrained:
                 self._say("networks", f"no network is trained in the simulator: {untrained}")
                 return []
             found = await self._networks.train(simulation)
-            said = ", ".join(number(one.value) for one in found) or "all of them failed"
+            said = ", ".join(number(network.value) for network in found) or "all of them failed"
             self._say("networks", f"networks trained in the simulator: simulated return {said}")
             return found
 
@@ -226,26 +226,28 @@ class SimulatorSearch(Feature):
         programs, networks = writing.result(), training.result()
         if programs:
             programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
-            programs = await self._finished(programs, simulation)
+            programs = await self._finish(programs, simulation)
         return programs, networks
 
-    async def _finished(self, programs: Sequence[TunedProgram], simulation: Simulation) -> list[TunedProgram]:
+    async def _finish(self, programs: Sequence[TunedProgram], simulation: Simulation) -> list[TunedProgram]:
         """The finalists: the best pruned and rounded, the best rounded alone, and the next."""
         best, *others = programs
-        jobs = [(best, True), (best, False), *((one, False) for one in others[: MAX_PROGRAMS - 2])]
-        found = await together(self._programs.finish(one, simulation, prune=prune) for one, prune in jobs)
-        return list({one.source: one for one in found}.values())
+        jobs = [(best, True), (best, False), *((other, False) for other in others[: MAX_PROGRAMS - 2])]
+        found = await gather(
+            self._programs.finish(program, simulation, prune=prune) for program, prune in jobs
+        )
+        return list({program.source: program for program in found}.values())
 
     @staticmethod
     def _evidence(version: Version, history: History) -> str:
-        """What the writer of programs is told beside the task."""
+        """Describe, for the writer of programs, what is known beside the task."""
         said = "\n".join(f"- {line}" for line in version.worlds)
         known = experiments.section(history.experiments, FIRST_EXPERIMENTS)
         return f"{said}\n\n{known}".strip()
 
     # In reality
 
-    async def _decided(
+    async def _decide(
         self,
         version: Version,
         programs: list[TunedProgram],
@@ -258,16 +260,16 @@ class SimulatorSearch(Feature):
         for n in range(MAX_REFITS + 1):
             most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
             found = _promising(programs[: most[0]], networks[: most[1]], nothing)
-            latest = await self._played(found, n)
+            latest = await self._verify(found, n)
             decided += latest
-            decided.sort(key=lambda one: -one.estimate(nothing))
+            decided.sort(key=lambda policy: -policy.estimate(nothing))
             if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
                 break  # the best of all keeps what was promised
             if n == MAX_REFITS or not self._room(1):
                 break
-            short = [one for one in latest if one.disappoints(nothing)]
-            version = await self._refitted(version, n + 1, short, history)
-            programs, networks = await self._gone_on(version, programs, networks, n + 1)
+            short = [policy for policy in latest if policy.disappoints(nothing)]
+            version = await self._refit(version, n + 1, short, history)
+            programs, networks = await self._continue_search(version, programs, networks, n + 1)
         return decided
 
     def _room(self, policies: int) -> int:
@@ -275,29 +277,31 @@ class SimulatorSearch(Feature):
         each = self._real.left // max(1, policies * self._context.horizon)
         return min(DECIDING_EPISODES, each)
 
-    async def _played(self, found: Sequence[TunedProgram | TrainedNetwork], n: int) -> list[VerifiedPolicy]:
+    async def _verify(self, found: Sequence[TunedProgram | TrainedNetwork], n: int) -> list[VerifiedPolicy]:
         """Real episodes of as many finalists as the steps pay for."""
         count = self._journal.once("decision", f"s.finalists{n}", lambda: self._payable(len(found)))
         episodes, policies = count["episodes"], found[: count["policies"]]
         if not policies or not episodes:
             return []
         with contextlib.suppress(BudgetSpentError):
-            real = await self._real.decide(f"finalists{n}", [one.source for one in policies], episodes, n)
+            real = await self._real.decide(
+                f"finalists{n}", [policy.source for policy in policies], episodes, n
+            )
             finalists = [
-                VerifiedPolicy(one, each.evaluation) for one, each in zip(policies, real, strict=True)
+                VerifiedPolicy(policy, each.evaluation) for policy, each in zip(policies, real, strict=True)
             ]
-            for one in finalists:
+            for policy in finalists:
                 promise = {
-                    "kind": one.kind,
-                    "promised": one.found.value,
-                    "earned": one.mean,
-                    "episodes": len(one.real.episodes),
+                    "kind": policy.kind,
+                    "promised": policy.found.value,
+                    "earned": policy.mean,
+                    "episodes": len(policy.real.episodes),
                 }
-                key = f"s.{n}.{one.found.id}.{len(one.found.source)}"
+                key = f"s.{n}.{policy.found.id}.{len(policy.found.source)}"
                 self._journal.once("verified", key, lambda: promise)  # noqa: B023 - called at once
                 self._say(
                     key.removeprefix("s."),
-                    f"{one.kind} {one.found.id}: simulated return {number(one.found.value)}, real {number(one.mean)} in {len(one.real.episodes)} episodes",
+                    f"{policy.kind} {policy.found.id}: simulated return {number(policy.found.value)}, real {number(policy.mean)} in {len(policy.real.episodes)} episodes",
                 )
             return finalists
         return []
@@ -309,17 +313,17 @@ class SimulatorSearch(Feature):
                 return {"policies": count, "episodes": DECIDING_EPISODES}
         return {"policies": min(policies, 1), "episodes": self._room(1)}
 
-    async def _refitted(
+    async def _refit(
         self, version: Version, n: int, short: Sequence[VerifiedPolicy], history: History
     ) -> Version:
         """The simulator fitted to what it promised too much of; its writer is told of the difference, too."""
         lines = tuple(
-            f"{one.found.id}, a policy that was found in it: real {number(one.mean)}, simulated {number(one.found.value)}"
-            for one in short
+            f"{policy.found.id}, a policy that was found in it: real {number(policy.mean)}, simulated {number(policy.found.value)}"
+            for policy in short
         )
-        again = await self._simulators.refitted(version, n)
+        again = await self._simulators.refit(version, n)
         again = again.with_worlds(lines)
-        better = await self._simulators.corrected(again, history, at_most=1)
+        better = await self._simulators.correct(again, history, at_most=1)
         chosen = better if better is not None else again
         self._journal.once("decision", f"s.version{n}", lambda: chosen.key)
         self._say(
@@ -327,7 +331,7 @@ class SimulatorSearch(Feature):
         )
         return chosen
 
-    async def _gone_on(
+    async def _continue_search(
         self,
         version: Version,
         programs: Sequence[TunedProgram],
@@ -335,24 +339,26 @@ class SimulatorSearch(Feature):
         n: int,
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         simulation = self._simulators.simulation(version)
-        tuned = [await self._programs.go_on(one, simulation, f"refit{n}") for one in programs[:1]]
+        tuned = [await self._programs.go_on(program, simulation, f"refit{n}") for program in programs[:1]]
         return (
-            [await self._programs.finish(one, simulation, prune=False) for one in tuned],
-            [await self._networks.go_on(one, simulation, n) for one in networks[:1]],
+            [await self._programs.finish(program, simulation, prune=False) for program in tuned],
+            [await self._networks.go_on(network, simulation, n) for network in networks[:1]],
         )
 
-    async def _recorded(
+    async def _record(
         self, finalists: Sequence[VerifiedPolicy], programs: Sequence[TunedProgram], history: History
     ) -> None:
         """The best program as a candidate like any other; the best network for when the search is over."""
-        readable = [one.found for one in finalists if isinstance(one.found, TunedProgram)]
+        readable = [policy.found for policy in finalists if isinstance(policy.found, TunedProgram)]
         chosen = next(iter([*readable, *programs]), None)
         if chosen is not None:
             candidate = Candidate(PROGRAM, chosen.source, 0, origin=ORIGIN, tuned=chosen.changes)
             prose = f"Found in a simulator, which promised {number(chosen.value)}."
-            self._measurer.recorded(await self._measurer.measure(candidate, history, prose=prose))
+            self._measurer.record(await self._measurer.measure(candidate, history, prose=prose))
         trained = [
-            one for one in finalists if isinstance(one.found, TrainedNetwork) and math.isfinite(one.mean)
+            policy
+            for policy in finalists
+            if isinstance(policy.found, TrainedNetwork) and math.isfinite(policy.mean)
         ]
         if trained:
             best = trained[0]
@@ -377,8 +383,8 @@ class SimulatorSearch(Feature):
         prose = f"A network that was trained in a simulator, which promised {number(data['simulated'])}."
         network = Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose)
         if history.find(NETWORK) is None:
-            self._measurer.recorded(network)
-        program = next((one for one in history.ranked() if one.id != NETWORK), None)
+            self._measurer.record(network)
+        program = next((attempt for attempt in history.ranking() if attempt.id != NETWORK), None)
         if self._network_leads(history, program, network):
             name = f"product.{program.id if program else ''}.{self._context.config.policy}"
             self._journal.once("lead", name, lambda: {"leader": NETWORK, "change": ""})

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.run.control import together
+from promptpo.run.control import gather
 from promptpo.simulator.network import NetworkResult, TrainNetwork
 from promptpo.telling.feedback import number
 from promptpo_sandbox.simulators import SimulatorFailedError
@@ -68,16 +68,22 @@ class NetworkTraining:
         """The networks that have converged, best first."""
         steps = round(STEPS * self._steps)
         works = (TrainNetwork(simulation, self._seed + n, steps) for n in range(1, SEEDS + 1))
-        trained = await together(self._trained(f"n{n}", work) for n, work in enumerate(works, 1))
-        found = sorted((one for one in trained if one is not None), key=lambda one: -one.value)
-        return [one for one in found if one.value >= found[0].value - BEHIND_SHARE * abs(found[0].value)]
+        trained = await gather(self._train(f"n{n}", work) for n, work in enumerate(works, 1))
+        found = sorted(
+            (network for network in trained if network is not None), key=lambda network: -network.value
+        )
+        return [
+            network
+            for network in found
+            if network.value >= found[0].value - BEHIND_SHARE * abs(found[0].value)
+        ]
 
     async def go_on(self, network: TrainedNetwork, simulation: Simulation, n: int) -> TrainedNetwork:
         """The same after more steps in a simulator that was fitted anew."""
         work = TrainNetwork(simulation, self._seed + n, round(MORE_STEPS * self._steps), network.state)
-        return await self._trained(f"{network.id}.refit{n}", work) or network
+        return await self._train(f"{network.id}.refit{n}", work) or network
 
-    async def _trained(self, key: str, work: TrainNetwork) -> TrainedNetwork | None:
+    async def _train(self, key: str, work: TrainNetwork) -> TrainedNetwork | None:
         try:
             found = await self._simulators.work(key, work, NetworkResult)
         except SimulatorFailedError:

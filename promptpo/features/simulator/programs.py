@@ -11,7 +11,7 @@ from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.run.control import together
+from promptpo.run.control import gather
 from promptpo.search.programs.library import structures_for, write_program
 from promptpo.simulator.finish import Prune, PruneResult, Round, RoundResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
@@ -119,19 +119,19 @@ class ProgramSearch:
             sources = answers.every(text, class_name="Policy")[:STRUCTURES]
         else:
             sources = self._library()
-        found = await together(
-            self._tuned(f"p{n}", source, simulation) for n, source in enumerate(sources, 1)
+        found = await gather(self._tune(f"p{n}", source, simulation) for n, source in enumerate(sources, 1))
+        return sorted(
+            (program for program in found if program is not None), key=lambda program: -program.value
         )
-        return sorted((one for one in found if one is not None), key=lambda one: -one.value)
 
     def _library(self) -> tuple[str, ...]:
         """Programs of the library, where no model writes any."""
         spec = self._context.spec
         spaces = spec.observation_space, spec.action_space
-        genomes = [one for one in structures_for(*spaces) if one.structure != "table"]
-        return tuple(write_program(one, *spaces, seen=spec.firsts) for one in genomes[:STRUCTURES])
+        genomes = [genome for genome in structures_for(*spaces) if genome.structure != "table"]
+        return tuple(write_program(genome, *spaces, seen=spec.firsts) for genome in genomes[:STRUCTURES])
 
-    async def _tuned(
+    async def _tune(
         self, key: str, source: str, simulation: Simulation, begun: SearchState | None = None
     ) -> TunedProgram | None:
         """A program with tuned numbers; one that fails, or cannot play side by side with itself, is repaired once.
@@ -142,7 +142,7 @@ class ProgramSearch:
             simulation: Where.
             begun: Where the search for the program that it was grown from has come to; None where it was not.
         """
-        trial = await self._tried(f"{key}.trial", source, simulation)
+        trial = await self._try_out(f"{key}.trial", source, simulation)
         if trial.problem:
             question = prompting.render(
                 "repair",
@@ -163,7 +163,7 @@ class ProgramSearch:
             return None
         return self._program(key, found, source)
 
-    async def _tried(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
+    async def _try_out(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
         """A few short episodes with the numbers as they were written."""
 
         async def play() -> ProgramTrial:
@@ -185,9 +185,9 @@ class ProgramSearch:
     def _program(key: str, found: SearchResult, begun: str) -> TunedProgram:
         ranges = Program.parse(found.source).params
         moved = tuple(
-            f"{one.name}: {number(one.begin)} became {number(one.value)} within {number(ranges[one.name][1])} .. {number(ranges[one.name][2])}, {one.note}"
-            for one in found.moved
-            if one.note
+            f"{moved.name}: {number(moved.begin)} became {number(moved.value)} within {number(ranges[moved.name][1])} .. {number(ranges[moved.name][2])}, {moved.note}"
+            for moved in found.moved
+            if moved.note
         )
         return TunedProgram(key, found.source, found.value, found.stderr, found.state, moved, begun)
 
@@ -228,8 +228,8 @@ class ProgramSearch:
             best = programs[0]
             question = prompts.growth_request(
                 results=[
-                    f"{one.idea} Simulated return {number(one.value)} ± {number(one.stderr)}."
-                    for one in programs
+                    f"{program.idea} Simulated return {number(program.value)} ± {number(program.stderr)}."
+                    for program in programs
                 ],
                 code=best.source,
                 behaviour=await self._simulators.behaviour(
@@ -242,10 +242,10 @@ class ProgramSearch:
             answer = answers.extract(text, class_name="Policy")
             if answer.problem:
                 break
-            grown = await self._tuned(f"g{n}", answer.source, simulation, best.state)
+            grown = await self._tune(f"g{n}", answer.source, simulation, best.state)
             if grown is None:
                 continue
-            programs = sorted([*programs, grown], key=lambda one: -one.value)
+            programs = sorted([*programs, grown], key=lambda program: -program.value)
         return programs
 
     async def finish(self, program: TunedProgram, simulation: Simulation, *, prune: bool) -> TunedProgram:

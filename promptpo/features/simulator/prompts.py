@@ -64,10 +64,10 @@ def simulator_request(
 ) -> str:
     """The first request for a simulator."""
     names = names_of(context.spec.text)
-    acting = [one for one in episodes if np.ptp(np.asarray(one.actions, float)) > 0] or episodes
+    acting = [episode for episode in episodes if np.ptp(np.asarray(episode.actions, float)) > 0] or episodes
     longest = max(acting, key=len)
-    ended = [len(one) for one in episodes if one.terminated]
-    ending = next((one for one in episodes if one.terminated and one is not longest), None)
+    ended = [len(episode) for episode in episodes if episode.terminated]
+    ending = next((episode for episode in episodes if episode.terminated and episode is not longest), None)
     return prompting.render(
         "simulator",
         steps=sum(map(len, episodes)),
@@ -84,8 +84,8 @@ def simulator_request(
 
 def rows(episode: Recorded, steps: Sequence[int], names: Mapping[str, str]) -> str:
     """Some steps of an episode as a table, the state that the last of them led to included."""
-    seen = np.asarray([_flat(one) for one in episode.observations])[:, :MAX_ROW_NUMBERS]
-    done = np.asarray([_flat(one) for one in episode.actions])
+    seen = np.asarray([_flat(observation) for observation in episode.observations])[:, :MAX_ROW_NUMBERS]
+    done = np.asarray([_flat(action) for action in episode.actions])
     columns = [names.get(f"obs[{i}]", f"obs[{i}]") for i in range(seen.shape[1])]
     columns += [names.get(f"action[{i}]", f"action[{i}]") for i in range(done.shape[1])]
     lines = ["|".join(["step", *columns, "reward"])]
@@ -157,13 +157,13 @@ def policies_system(context: SearchContext) -> str:
         source=spec.revealed == "source",
         horizon=context.horizon,
         goal=_goal(context),
-        observation=_seen_by_policy(spec.observation_space),
-        action=_returned_by_policy(spec.action_space),
+        observation=_observation_form(spec.observation_space),
+        action=_action_form(spec.action_space),
         example=_example(spec.action_space),
     )
 
 
-def _seen_by_policy(space: spaces.Space[Any]) -> str:
+def _observation_form(space: spaces.Space[Any]) -> str:
     if isinstance(space, spaces.Discrete):
         return f"a number from {int(space.start)} to {int(space.start + space.n - 1)}"
     shape = space.shape or ()
@@ -172,7 +172,7 @@ def _seen_by_policy(space: spaces.Space[Any]) -> str:
     return f"an array of shape {shape}; its entries, such as `obs{[0] * len(shape)}`, are numbers"
 
 
-def _returned_by_policy(space: spaces.Space[Any]) -> str:
+def _action_form(space: spaces.Space[Any]) -> str:
     if isinstance(space, spaces.Discrete):
         return f"a whole number from {int(space.start)} to {int(space.start + space.n - 1)}"
     count = int(np.prod(space.shape or (1,)))

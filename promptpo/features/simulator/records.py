@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from promptpo.simulator.data import AHEAD
+from promptpo.simulator.data import STEPS_AHEAD
 from promptpo.simulator.errors import ErrorTable
 from promptpo.simulator.fit import FittedNumber
 
@@ -47,7 +47,7 @@ class Version:
         """Sort key, larger is better: what it explains 1, 5 and 25 steps ahead, in the mean."""
         if self.problems or self.errors is None:
             return -float("inf")
-        shares = [self.errors.explained(ahead) for ahead in AHEAD]
+        shares = [self.errors.explained_share(ahead) for ahead in STEPS_AHEAD]
         return sum(max(-1.0, share) for share in shares) / len(shares)
 
     def with_worlds(self, lines: Sequence[str]) -> Version:

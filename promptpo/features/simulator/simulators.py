@@ -19,7 +19,7 @@ from promptpo.simulator.fit import Fit, FitResult
 from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.play import Play, SimulatedEpisodes, compare_worlds
 from promptpo.telling import experiments, limits, prompting
-from promptpo.telling.shortening import between_words
+from promptpo.telling.shortening import cut_between_words
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _refusal(text: str) -> str:
     """Why an answer brings no simulator, in its own words where it gives a reason."""
     found = experiments.NONE.search(text)
     return (
-        between_words(experiments.tidy(found[1]).rstrip("."), limits.IDEA)
+        cut_between_words(experiments.tidy(found[1]).rstrip("."), limits.IDEA)
         if found is not None
         else "the answer had no class Simulator in it"
     )
@@ -103,7 +103,7 @@ class Simulators:
         plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         return plain.with_vectors(version.vectors)
 
-    async def written(self, history: History) -> Version | None:
+    async def write(self, history: History) -> Version | None:
         """The best simulator that the model writes; None where it declines, or none can be used."""
         episodes = self._real.held
         if not self._context.learns:
@@ -118,8 +118,8 @@ class Simulators:
         if text is None or answer.problem:
             self.declined = "the model did not answer" if text is None else _refusal(text)
             return None
-        version = await self._tested(answer.source, history)
-        return await self.corrected(version, history)
+        version = await self._check_and_fit(answer.source, history)
+        return await self.correct(version, history)
 
     async def _learnt(self, history: History) -> Version | None:
         """A simulator of formulas that are learnt from the real steps; None where none can be used."""
@@ -128,10 +128,10 @@ class Simulators:
             self.declined = "program search learns no formulas of such observations or actions"
             return None
         self._asked = 1
-        version = await self._tested(source, history)
+        version = await self._check_and_fit(source, history)
         return None if version.problems else version
 
-    async def corrected(
+    async def correct(
         self, version: Version, history: History, *, at_most: int = MAX_REPAIRS
     ) -> Version | None:
         """The best of a version and its corrections; None where none can be used.
@@ -156,8 +156,8 @@ class Simulators:
             answer = answers.extract(text, class_name="Simulator")
             if answer.problem or Program.parse(answer.source).digest == Program.parse(latest.source).digest:
                 break
-            version = await self._tested(answer.source, history)
-            best = max(best, version, key=lambda one: one.quality)
+            version = await self._check_and_fit(answer.source, history)
+            best = max(best, version, key=lambda candidate: candidate.quality)
         return None if best.problems else best
 
     async def _ask(self, question: str) -> str | None:
@@ -170,13 +170,13 @@ class Simulators:
             return None
         return completion.text
 
-    async def _tested(self, source: str, history: History) -> Version:
-        """What checking and fitting say of a simulator; recorded before it is used."""
+    async def _check_and_fit(self, source: str, history: History) -> Version:
+        """Check and fit a simulator; the result is recorded before it is used."""
         key, call = f"s{self._asked}", f"s.write{self._asked}"
 
         async def test() -> Version:
             try:
-                return await self.compared(await self._fitted(Version(source, key, call)), history)
+                return await self.compare_with_real(await self._fit(Version(source, key, call)), history)
             except SimulatorFailedError as error:
                 return Version(source, key, call, problems=(str(error),), detail=error.failure.detail)
 
@@ -184,7 +184,7 @@ class Simulators:
         return found
 
     async def behaviour(self, key: str, simulation: Simulation, source: str) -> str:
-        """What a policy does in a simulator, in figures."""
+        """Describe the behaviour of a policy in a simulator, in figures."""
 
         async def describe() -> str:
             work = Play(simulation, source, lanes=SHOWN_LANES, seed=self._seed, record=SHOWN_LANES)
@@ -197,19 +197,19 @@ class Simulators:
 
         return await self.once(key, describe, str)
 
-    async def refitted(self, version: Version, n: int) -> Version:
+    async def refit(self, version: Version, n: int) -> Version:
         """A version fitted anew, to the steps of what was found in it, too."""
 
         async def test() -> Version:
             try:
-                return await self._fitted(replace(version, key=f"refit{n}"), doubt=True)
+                return await self._fit(replace(version, key=f"refit{n}"), doubt=True)
             except SimulatorFailedError:
                 return replace(version, key=f"refit{n}")
 
         found: Version = await self._journal.once_async("simulator", f"refit{n}", test, Version)
         return found
 
-    async def _fitted(self, version: Version, *, doubt: bool = False) -> Version:
+    async def _fit(self, version: Version, *, doubt: bool = False) -> Version:
         execute = self._spender.executor.simulate
         plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         episodes = self._real.held + self._real.deciding
@@ -231,7 +231,7 @@ class Simulators:
             found = replace(found, vectors=several.vectors, steps=found.steps + several.simulated_steps)
         return found
 
-    async def compared(self, version: Version, history: History) -> Version:
+    async def compare_with_real(self, version: Version, history: History) -> Version:
         """A version with what policies that were played for real return in it."""
         if version.problems:
             return version

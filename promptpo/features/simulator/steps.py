@@ -13,7 +13,7 @@ from promptpo.run.artifacts import inflate
 from promptpo.run.budget import units
 from promptpo.run.journal import evaluation_in, to_json
 from promptpo.search.references import zero_policy
-from promptpo.simulator.data import held_random_policy, recorded_episodes
+from promptpo.simulator.data import held_random_policy, record_episodes
 from promptpo_sandbox import Recorded, Rollout, Trial
 
 if TYPE_CHECKING:
@@ -99,9 +99,11 @@ class RealSteps:
             sources = [self.held_source] if n else [self.held_source, zero_policy(self._spaces[1])]
             rollouts = await self._play(f"held{n + 1}", sources, seeds, self.episode_steps, last=1)
             for rollout in rollouts:
-                self.held += recorded_episodes(rollout, *self._spaces)
+                self.held += record_episodes(rollout, *self._spaces)
                 taken += rollout.steps
-            self.returns += tuple(one.return_ for one in rollouts[0].episodes if one.failure is None)
+            self.returns += tuple(
+                episode.return_ for episode in rollouts[0].episodes if episode.failure is None
+            )
             if taken >= wanted or not rollouts[0].steps:
                 break
             length = taken / max(1, len(self.held))
@@ -122,9 +124,9 @@ class RealSteps:
         seeds = self._context.seeds.train(episodes, start=DECIDING_SEEDS + 100 * n)
         rollouts = await self._play(key, sources, seeds, self._context.horizon)
         event: Any = self._spender.journal.find("real", key)
-        evaluations = [evaluation_in(one) for one in event["evaluations"]]
+        evaluations = [evaluation_in(data) for data in event["evaluations"]]
         found = [
-            Deciding(evaluation, recorded_episodes(rollout, *self._spaces))
+            Deciding(evaluation, record_episodes(rollout, *self._spaces))
             for evaluation, rollout in zip(evaluations, rollouts, strict=True)
         ]
         for one in found:
@@ -149,7 +151,7 @@ class RealSteps:
         ]
 
         def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
-            return {"evaluations": [{"evaluation": to_json(evaluation_of(one))} for one in rollouts]}
+            return {"evaluations": [{"evaluation": to_json(evaluation_of(rollout))} for rollout in rollouts]}
 
         data = await self._spender.play("real", key, jobs, note=note)
         return inflate(data["rollouts"])

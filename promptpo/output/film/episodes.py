@@ -15,7 +15,7 @@ from promptpo.rollouts.host import Host
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Record, Rollout, Trajectory
 
-LONGEST = 10_000
+MAX_STEPS = 10_000
 """Steps after which an episode of an environment without a horizon is cut."""
 
 
@@ -47,7 +47,7 @@ def record(
     host = Host(Settings(task, Limits(), allow_weaker, clip_actions))
     try:
         env = host.envs(1)[0]
-        steps = horizon or longest(env) or LONGEST
+        steps = horizon or longest(env) or MAX_STEPS
         kept: Record = "seen" if pictures_in(env.observation_space) else True
         return host.run(Job(source, tuple(Trial(seed, params, steps) for seed in seeds), record=kept))
     finally:
@@ -55,7 +55,7 @@ def record(
 
 
 def trajectory_of(episode: Episode) -> Trajectory:
-    """What happened in an episode that was recorded.
+    """Trajectory of an episode that was recorded.
 
     Raises:
         ValueError: It was not.

@@ -15,7 +15,7 @@ UPRIGHT = 0.5
 
 
 def follow(env: gymnasium.Env[Any, Any]) -> Callable[[], str]:
-    """What has MuJoCo's camera go along with the body, where it would stay where the episode began.
+    """Make MuJoCo's camera follow a body that would leave its picture.
 
     Where the environment names a camera, or its body has nowhere to go, nothing is changed.
 

@@ -37,7 +37,7 @@ def main(request: Path) -> None:
         adopt_all(registration)
         answer = _render(task, episodes, wanted)
     except Exception as error:  # noqa: BLE001 - foreign renderers raise anything
-        answer = {"error": explained(task, error)}
+        answer = {"error": explain_failure(task, error)}
     wanted["answer"].write_text(json.dumps(answer), encoding="utf-8")
 
 
@@ -59,7 +59,7 @@ def _render(task: Task, episodes: list[Episode], wanted: dict[str, Any]) -> dict
         found, same = [], True
         for episode in episodes:
             due = time.monotonic()
-            for _, reached in _repeated(env, episode):
+            for _, reached in _repeat_steps(env, episode):
                 last = reached
                 if human:  # the environment draws in a window by itself
                     due += 1 / fps
@@ -78,7 +78,7 @@ def _render(task: Task, episodes: list[Episode], wanted: dict[str, Any]) -> dict
     return {"same": same}
 
 
-def _repeated(env: gymnasium.Env[Any, Any], episode: Episode) -> Iterator[tuple[int, float]]:
+def _repeat_steps(env: gymnasium.Env[Any, Any], episode: Episode) -> Iterator[tuple[int, float]]:
     """(step, return so far) of the start and of every step, when it is taken."""
     env.reset(seed=episode.seed)
     total = 0.0
@@ -101,7 +101,7 @@ def _pictures(
 ) -> dict[str, Any]:
     every, limit = max(1, math.ceil(episode.steps / wanted["frames"])), float(wanted["seconds"])
     frames, started = [], time.monotonic()
-    for step, reached in _repeated(env, episode):
+    for step, reached in _repeat_steps(env, episode):
         last = step, reached
         spent = time.monotonic() - started
         late = spent > 1.5 * limit  # where the steps themselves are slow, the rest is not waited for
@@ -133,7 +133,7 @@ _CURES = {
 """What to do about a renderer's error, by a pattern of its words."""
 
 
-def explained(task: Task, error: Exception) -> str:
+def explain_failure(task: Task, error: Exception) -> str:
     """One sentence about a renderer's error, with its cure where that is known."""
     said = f"{type(error).__name__}: {error}"
     cure = next((cure for words, cure in _CURES.items() if re.search(words, said.lower(), re.DOTALL)), "")

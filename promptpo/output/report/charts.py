@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SIZE = (480.0, 250.0)
 """Width and height of a chart in its own units; the page scales it to the column."""
 
-SMALL = (96.0, 24.0)
+SPARKLINE_SIZE = (96.0, 24.0)
 """Of a chart in a line of a table."""
 
 Points = Sequence[tuple[float, float]]
@@ -79,8 +79,8 @@ def chart(
         small: Width and height of one without axes, which is stretched to where it stands.
     """
     left_title, names = (left, ()) if isinstance(left, str) else ("", left)
-    x = x or extent([point[0] for one in series for point in one.points])
-    ends = [point[1] + way * one.error for one in series for point in one.points for way in (-1, 1)]
+    x = x or extent([point[0] for line in series for point in line.points])
+    ends = [point[1] + way * line.error for line in series for point in line.points for way in (-1, 1)]
     y = y or ((-len(names) + 0.5, 0.5) if names else extent(ends))
     width, height = small or (SIZE[0], 80 + 34.0 * len(names) if names else SIZE[1])
     template = templates().get_template("chart.svg.j2")
@@ -112,7 +112,7 @@ def extent(values: Sequence[float]) -> tuple[float, float]:
 
 def over(title: str, series: Sequence[Series], *, label: str) -> Markup:
     """Returns over what was spent: an axis that begins at 0."""
-    most = max(x for one in series for x, _ in one.points) or 1.0
+    most = max(x for line in series for x, _ in line.points) or 1.0
     return chart(series, label=label, title=title, left="mean return", x=(0.0, 1.02 * most))
 
 
@@ -120,7 +120,7 @@ def sparkline(points: Points) -> Markup:
     """A curve so small that it fits into a line of a table."""
     (_, first), (end, last) = points[0], points[-1]
     label = f"from {number(first)} to {number(last)}"
-    return chart([Series(points)], label=label, x=(0.0, end or 1.0), small=SMALL)
+    return chart([Series(points)], label=label, x=(0.0, end or 1.0), small=SPARKLINE_SIZE)
 
 
 SPENT = {"environment steps": "steps", "tokens": "tokens", "US dollars": "usd", "seconds": "seconds"}
@@ -132,13 +132,13 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
 
     Kinds of spending that the run did not have, such as tokens in a program search, are left out.
     """
-    ran, known, charts = [one for one in run.candidates if one.ran], run.so_far, []
+    ran, known, charts = [candidate for candidate in run.candidates if candidate.ran], run.so_far, []
     for name, field in SPENT.items():
         spent = attrgetter(field)
         line = [(float(spent(at)), mean) for at, mean in known]
-        end = max([x for x, _ in line] + [float(spent(one.spent)) for one in ran], default=0.0)
+        end = max([x for x, _ in line] + [float(spent(candidate.spent)) for candidate in ran], default=0.0)
         if line and end > 0:
-            dots = [_dot(one, float(spent(one.spent))) for one in ran]
+            dots = [_dot(candidate, float(spent(candidate.spent))) for candidate in ran]
             best = Series([*line, (end, line[-1][1])])
             charts.append((name, over(name, [*dots, best], label=f"Best mean return against {name}")))
     return charts

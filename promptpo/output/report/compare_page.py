@@ -10,9 +10,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from promptpo.output.baseline_run import read_run
-from promptpo.output.report.charts import SMALL, Series, chart, extent, over, sparkline
+from promptpo.output.report.charts import SPARKLINE_SIZE, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
-from promptpo.output.report.templates import rendered
+from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.runs import RunLine
 from promptpo.output.sentences import sentence
@@ -28,7 +28,7 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
     """
     table = [cells(line, lines[0] if compared else None) for line in lines]
-    return rendered(
+    return render_page(
         "runs.html.j2",
         "runs.js",
         title=f"{len(lines)} runs" if compared else f"{len(lines)} runs in {path.resolve().parent.name}",
@@ -105,7 +105,7 @@ def _report(line: RunLine, path: Path) -> str:
 
 
 def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
-    """What the table says of a run, by the names of its columns; how it differs from the first where that is given."""
+    """Cells of a run in the table, by column; with its difference to the first run if that is given."""
     told = line.facts
 
     def known(key: str, form: str) -> str:
@@ -130,7 +130,7 @@ def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
 
 
 def label_of(directory: Path) -> str:
-    """What a run is called: its folder, with the one above where it says more."""
+    """Label a run: its folder, with the folder above if that says more."""
     return "/".join(directory.resolve().parts[-2:])
 
 
@@ -158,12 +158,12 @@ def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
     mean, ends = (lines[n].facts[name] for name in ("mean_return", "ci95"))
     if mean is None or None in ends:
         return ""
-    all_ends = [end for one in lines if one.task == lines[n].task for end in one.facts["ci95"]]
+    all_ends = [end for line in lines if line.task == lines[n].task for end in line.facts["ci95"]]
     bar = Series([(end, 0.0) for end in ends], "interval", "line", _colour(n))
     mark = Series([(mean, -1.0), (mean, 1.0)], "interval", "line", _colour(n))
     x = extent([end for end in all_ends if end is not None])
     label = "{} to {}, with the mean".format(*map(number, ends))
-    return chart([bar, mark], label=label, x=x, y=(-1.2, 1.2), small=SMALL)
+    return chart([bar, mark], label=label, x=x, y=(-1.2, 1.2), small=SPARKLINE_SIZE)
 
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:

@@ -17,7 +17,7 @@ from promptpo.output.report.charts import Series, chart
 from promptpo.output.run_view import RunView
 from promptpo.run.records import Seeds
 from promptpo.spec.reading import names_of
-from promptpo.telling.columns import called, components
+from promptpo.telling.columns import component_name, components
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
@@ -106,18 +106,18 @@ Row = tuple[str, str, Markup]
 
 
 def _rows(trajectory: Trajectory, names: Mapping[str, str]) -> tuple[tuple[Row, ...], int]:
-    """What was observed, kept in ``debug``, done and rewarded; and how many components of observations are left out.
+    """Rows of observations, ``debug``, actions and rewards; and how many components of observations are left out.
 
     Of many components those are shown that change most often, in their own order.
     """
-    observed = _columns([dict(components(one, "obs")) for one in trajectory.observations])
+    observed = _columns([dict(components(observation, "obs")) for observation in trajectory.observations])
     often = sorted(observed, key=lambda name: -len(set(observed[name])))[:MOST_OBSERVATIONS]
-    done = _columns([dict(components(one, "action")) for one in trajectory.actions])
+    done = _columns([dict(components(action, "action")) for action in trajectory.actions])
     kept = {name: line for name, line in _columns(trajectory.debug).items() if None not in line}
     lines = [
-        *(("obs", called(name, names), line) for name, line in observed.items() if name in often),
+        *(("obs", component_name(name, names), line) for name, line in observed.items() if name in often),
         *(("obs", f"debug.{name}", line) for name, line in list(kept.items())[:MOST_DEBUG]),
-        *(("action", called(name, names), line) for name, line in list(done.items())[:MOST_ACTIONS]),
+        *(("action", component_name(name, names), line) for name, line in list(done.items())[:MOST_ACTIONS]),
         ("reward", "reward", trajectory.rewards),
     ]
     steps = len(trajectory.rewards)

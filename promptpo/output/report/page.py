@@ -16,14 +16,14 @@ from promptpo.errors import PromptPOError
 from promptpo.files import Json, read_regular, reading, write_named
 from promptpo.llm.base import PNG
 from promptpo.output.baseline_run import read_run
-from promptpo.output.outcome import caveats, worth
+from promptpo.output.outcome import caveats, describe_extras
 from promptpo.output.report import charts
-from promptpo.output.report.result import REPORT, versions, written_by
-from promptpo.output.report.templates import rendered
+from promptpo.output.report.result import REPORT, author_of, versions
+from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.sentences import sentence
-from promptpo.run.models import brought
-from promptpo.run.origin import builds, made_here, place_for
+from promptpo.run.models import summarize_models
+from promptpo.run.origin import builds, is_made_here, place_for
 from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def write_report(
         RunError: It is not a readable run.
         UsageError: There is no place for the file, or it cannot be written.
     """
-    own = made_here(run)
+    own = is_made_here(run)
     path = out or place_for(run, REPORT, None, own=own)
     view = read_run(run)
     if not isinstance(view, RunView):
@@ -102,14 +102,14 @@ def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
         template, own = "search.html.j2", _of_search(run, result, shown)
     else:
         template, own = "baseline.html.j2", _of_baseline(run)
-    return rendered(template, "script.js", run=run, result=result, **own)
+    return render_page(template, "script.js", run=run, result=result, **own)
 
 
 def _of_baseline(run: BaselineRun) -> dict[str, Any]:
-    """What the page of a baseline shows: its curve, its test, and how to repeat it."""
+    """Content of a baseline's page: its curve, its test, and how to repeat it."""
     lines = []
     for name, look in (("train_mean_return", "faint"), ("mean_return", "best")):
-        points = [(one.steps, mean) for one in run.points if (mean := getattr(one, name)) is not None]
+        points = [(point.steps, mean) for point in run.points if (mean := getattr(point, name)) is not None]
         lines += [charts.Series(points, look, "line")] if points else []
     label = "Mean return against training steps"
     curve = charts.over("training steps", lines, label=label) if lines else ""
@@ -117,7 +117,7 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     return {
         "steps": run.content["steps"],
         "charts": [("training steps", curve)] if curve else [],
-        "commands": [typed(str(command))] if command else [],
+        "commands": [command_line(str(command))] if command else [],
         "tables": {
             "Settings": {name: value for name, value in run.settings.items() if name != "task"},
             "Versions": run.content.get("versions") or {},
@@ -126,7 +126,7 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
 
 
 def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]:
-    """What the page of a search shows."""
+    """Content of a search's page."""
     state = run.state
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
@@ -136,24 +136,28 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
 
         importances = importance_json(best)
     if state.history.experiments:
-        from promptpo.telling.experiments import one_line as experiment_line
+        from promptpo.telling.experiments import summary_line as experiment_line
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
         "tree": charts.lineage_tree(run),
         "shares": charts.score_shares(run),
-        "commands": [typed(each["command"]) for each in state.sessions],
+        "commands": [command_line(each["command"]) for each in state.sessions],
         "tables": {
             "Versions": session.get("versions") or versions(),
             "Sandbox": session.get("sandbox") or {},
         },
-        "writer": written_by(result) if result else run.config.model,
-        "references": {name: one for name, one in run.references.items() if one.episodes},
-        "words": [*worth(result), *caveats(result, run.directory)],
+        "writer": author_of(result) if result else run.config.model,
+        "references": {
+            name: evaluation for name, evaluation in run.references.items() if evaluation.episodes
+        },
+        "words": [*describe_extras(result), *caveats(result, run.directory)],
         "goal_pictures": _goal_pictures(run),
         "importances": importances,
-        "models": brought(state),
-        "experiments": [(experiment_line(one), one) for one in state.history.experiments],
+        "models": summarize_models(state),
+        "experiments": [
+            (experiment_line(experiment), experiment) for experiment in state.history.experiments
+        ],
         "simulator": result.get("simulator"),
         "episode": None if isinstance(shown, str) else shown,
         "note": shown if isinstance(shown, str) else shown.note,
@@ -163,19 +167,19 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
 def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
     """(what is shown, PNG file in base64) of the episodes that a goal's result names."""
     found = []
-    for one in ((run.result or {}).get("goal") or {}).get("pictures") or ():
-        file = run.directory / Path(str(one["file"])).name
+    for picture in ((run.result or {}).get("goal") or {}).get("pictures") or ():
+        file = run.directory / Path(str(picture["file"])).name
         data = b""
         with contextlib.suppress(OSError):
             data = read_regular(file)
         if data.startswith(PNG):
-            done = {True: ", success", False: ", no success"}.get(one["success"], "")
-            text = f"The {one['role']} episode: seed {one['seed']}, return {number(one['return'])}{done}"
+            done = {True: ", success", False: ", no success"}.get(picture["success"], "")
+            text = f"The {picture['role']} episode: seed {picture['seed']}, return {number(picture['return'])}{done}"
             found.append((text, base64.b64encode(data).decode()))
     return found
 
 
-def typed(command: str) -> str:
+def command_line(command: str) -> str:
     """The recorded command as a person would type it."""
     program, _, rest = command.partition(" ")
     if Path(program).name in ("promptpo", "__main__.py"):

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.extras import installed
+from promptpo.envs.extras import installed_versions
 from promptpo.files import Json, read_json, write_atomically
-from promptpo.output.report.scores import by_variant, counted, finite, of_episodes
+from promptpo.output.report.scores import by_variant, counted_episodes, finite, of_episodes
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.evidence import Evidence
-from promptpo.run.models import brought
+from promptpo.run.models import summarize_models
 from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
@@ -38,10 +38,14 @@ PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Versions of what decides a result; returns depend on the physics engine's release, for one."""
-    return {"python": platform.python_version(), "platform": platform.platform(), **installed(PACKAGES)}
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        **installed_versions(PACKAGES),
+    }
 
 
-def scored(
+def summarize_evaluation(
     evaluation: Evaluation | None,
     task: Task | None = None,
     *,
@@ -59,12 +63,12 @@ def scored(
     if evaluation is None:
         return None
     whole = len(evaluation.episodes) + evaluation.failed
-    episodes = counted(evaluation, seeds(whole)) if seeds else evaluation.episodes
+    episodes = counted_episodes(evaluation, seeds(whole)) if seeds else evaluation.episodes
     failed = {"episodes": whole, "failed_episodes": evaluation.failed, "failure": evaluation.error}
     return {
         "outcome": evaluation.outcome,
         **of_episodes(episodes),
-        "cut": sum(one.truncated and one.steps >= horizon for one in evaluation.episodes),
+        "cut": sum(episode.truncated and episode.steps >= horizon for episode in evaluation.episodes),
         **by_reward(evaluation),
         **(by_variant(task, episodes) if task else {}),
         **(failed if seeds and evaluation.failed else {}),
@@ -72,7 +76,7 @@ def scored(
 
 
 def by_reward(evaluation: Evaluation) -> dict[str, Any]:
-    """What the result file says beside returns that are those of a reward program; nothing where they are not."""
+    """Returns of the environment next to those of a reward program; empty without one."""
     own = evaluation.env_mean_return
     if own is None:
         return {}
@@ -81,7 +85,7 @@ def by_reward(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def setting(task: Task) -> dict[str, Any]:
-    """What was solved, as the result file names it."""
+    """Describe the task in the result file."""
     content: dict[str, Any] = {"env_id": task.env_id, "env_kwargs": dict(task.env_kwargs)}
     if task.wrappers:
         content["wrappers"] = [asdict(wrapping) for wrapping in task.wrappers]
@@ -93,15 +97,15 @@ def setting(task: Task) -> dict[str, Any]:
     return content
 
 
-def judged_by(evidence: Evidence | None, task: Task, *, horizon: int) -> dict[str, Any] | None:
+def summarize_selection(evidence: Evidence | None, task: Task, *, horizon: int) -> dict[str, Any] | None:
     """Episodes of the best that chose it, as the result file shows them; None where there are none."""
     if evidence is None or not evidence.episodes:
         return None
-    content = scored(Evaluation("ok", evidence.episodes, 0), task, horizon=horizon) or {}
+    content = summarize_evaluation(Evaluation("ok", evidence.episodes, 0), task, horizon=horizon) or {}
     return content | {"standard_error": finite(evidence.standard_error)}
 
 
-def written_by(content: Json) -> str:
+def author_of(content: Json) -> str:
     """Who wrote the best policy of a result: who was asked, or its user."""
     best, model = content.get("best") or {}, str(content.get("model") or "")
     if best.get("origin") == "user":
@@ -110,7 +114,7 @@ def written_by(content: Json) -> str:
 
 
 def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: bool) -> dict[str, Any]:
-    """What ``result.json`` says of a search; all of it is documented in docs/reference/results.md.
+    """Build ``result.json`` of a search; docs/reference/results.md documents all of it.
 
     Args:
         state: Of the run.
@@ -121,8 +125,8 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
     config, ledger, best, evidence = state.config, state.ledger, outcome.best, outcome.evidence
     task, seeds, trained = config.task, Seeds(config.seed), best.evaluation if best else None
     validation = evidence and Evidence(tuple(e for e in evidence.episodes if seeds.is_validation(e.seed)))
-    test = scored(outcome.test, task, horizon=horizon, seeds=seeds.test)
-    beyond = scored(outcome.held_out, task, horizon=horizon, seeds=seeds.held_out)
+    test = summarize_evaluation(outcome.test, task, horizon=horizon, seeds=seeds.test)
+    beyond = summarize_evaluation(outcome.held_out, task, horizon=horizon, seeds=seeds.held_out)
     return {
         "format": FORMAT,
         "method": "promptpo" if language_model else "search",
@@ -139,9 +143,9 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
             "tuned": {name: list(change) for name, change in best.candidate.tuned.items()},
             "repairs": best.candidate.repairs,
         },
-        "train": scored(trained, horizon=horizon),
-        "validation": judged_by(validation, task, horizon=horizon),
-        "evidence": judged_by(evidence, task, horizon=horizon),
+        "train": summarize_evaluation(trained, horizon=horizon),
+        "validation": summarize_selection(validation, task, horizon=horizon),
+        "evidence": summarize_selection(evidence, task, horizon=horizon),
         "test": test and test | ({"held_out": beyond} if beyond else {}),
         "selection_gap": _gap(outcome.test, train=trained, validation=validation, evidence=evidence),
         "steps": {**ledger.steps, "total": sum(ledger.steps.values())},
@@ -151,14 +155,16 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
             **asdict(ledger.usage),
             "cost_usd": round(ledger.cost_usd, 6),
             "calls_of_unknown_price": ledger.unpriced_calls,
-            "models": brought(state),
+            "models": summarize_models(state),
         },
         "rounds": outcome.history.rounds,
         "candidates": len(outcome.history.attempts),
         "stop_reason": outcome.stop,
         "wall_seconds": round(ledger.seconds, 3),
         "versions": versions(),
-        "references": {name: scored(one) for name, one in outcome.references.items()},
+        "references": {
+            name: summarize_evaluation(evaluation) for name, evaluation in outcome.references.items()
+        },
         "changes": outcome.history.changes,
     }
 
@@ -168,13 +174,15 @@ def _gap(test: Evaluation | None, **selected: Evaluation | Evidence | None) -> d
     if test is None or not test.episodes:
         return None
     return {
-        f"{name}_minus_test": finite(one.mean_return - test.mean_return) if one is not None else None
-        for name, one in selected.items()
+        f"{name}_minus_test": finite(evaluation.mean_return - test.mean_return)
+        if evaluation is not None
+        else None
+        for name, evaluation in selected.items()
     }
 
 
-def refined_before(directory: Path, candidate: str | None) -> dict[str, Any]:
-    """What the result that is there already tells of a network that was trained from the same candidate."""
+def earlier_refinement(directory: Path, candidate: str | None) -> dict[str, Any]:
+    """Read what the existing result says of a network trained from the same candidate."""
     try:
         found = read_json(directory / RESULT).get(REFINED)
     except (OSError, ValueError, AttributeError):

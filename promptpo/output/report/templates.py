@@ -1,4 +1,4 @@
-"""What pages are rendered with: one set of templates, everything escaped, no script but ours; source as HTML."""
+"""Page rendering: one set of templates, everything escaped, only our own scripts; source code as HTML."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def templates() -> jinja2.Environment:
 
     assets = jinja2.PackageLoader("promptpo.output.report", "assets")
     environment = texts().overlay(loader=assets, autoescape=True)
-    environment.filters["highlighted"] = highlighted
+    environment.filters["highlighted"] = highlight
     environment.globals |= {"difference": difference, "outcome_words": OUTCOME_WORDS}
     return environment
 
 
-def rendered(template: str, script: str, **values: Any) -> str:
+def render_page(template: str, script: str, **values: Any) -> str:
     """A whole page.
 
     Args:
@@ -46,7 +46,7 @@ def rendered(template: str, script: str, **values: Any) -> str:
 
 
 @lru_cache(maxsize=1024)  # a page that is served is drawn again and again
-def highlighted(text: str, language: str = "python") -> Markup:
+def highlight(text: str, language: str = "python") -> Markup:
     """A text with a span for each part of it that the style sheet colours."""
     from pygments import highlight  # type: ignore[import-untyped]
     from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
@@ -59,4 +59,4 @@ def highlighted(text: str, language: str = "python") -> Markup:
 def difference(before: str, after: str) -> Markup:
     """A unified difference; empty when the texts are equal."""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))[2:]
-    return highlighted("\n".join(lines), "diff") if lines else Markup()
+    return highlight("\n".join(lines), "diff") if lines else Markup()

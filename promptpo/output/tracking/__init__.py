@@ -16,7 +16,7 @@ from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
 from promptpo.output.tracking.clients import MLflow, Monitor, TensorBoard, WandB
-from promptpo.output.tracking.events import Several, Tracker, parameters_of, tested
+from promptpo.output.tracking.events import Several, Tracker, parameters_of, test_metrics
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.config import CONFIG, load_config
 from promptpo.run.journal import JOURNAL, read_events
@@ -55,22 +55,22 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
         RunError: It is not a readable run, or it has no result yet.
     """
     if is_baseline(run):
-        for one in trackers:
-            _send_baseline(read_baseline(run), one)
+        for tracker in trackers:
+            _send_baseline(read_baseline(run), tracker)
         return
     result, config = load_run(run), load_config(run / CONFIG)
     check_size(run)
     events = read_events(run / JOURNAL)
-    for one in trackers:
+    for tracker in trackers:
         state = RunState(config)
-        one.begin(run, parameters_of(config), state)
+        tracker.begin(run, parameters_of(config), state)
         for event in events:
             state.add(event)
-            one.event(event)
-        one.finished(result)
+            tracker.event(event)
+        tracker.finished(result)
 
 
-def _send_baseline(run: BaselineRun, one: Tracker) -> None:
+def _send_baseline(run: BaselineRun, tracker: Tracker) -> None:
     """Its curve, its episodes as far as they are recorded, its test."""
     if not run.finished:
         raise NoSuchRunError(f"{run.directory} has no result yet; the command that began it goes on with it.")
@@ -82,14 +82,14 @@ def _send_baseline(run: BaselineRun, one: Tracker) -> None:
         "seed": told.get("seed"),
         "max_steps": run.settings.get("steps"),
     }
-    one.begin(run.directory, parameters)
+    tracker.begin(run.directory, parameters)
     for point in run.points:
         values = {"eval/mean_reward": point.mean_return, "rollout/ep_rew_mean": point.train_mean_return}
         known = {name: value for name, value in values.items() if value is not None}
-        one.log(known, round(point.steps), time.time())
+        tracker.log(known, round(point.steps), time.time())
     tests = [EpisodeRecord(seed, return_, 0) for seed, return_ in run.test_returns.items()]
     for purpose, episodes in (("train", run.episodes), ("test", tests)):
         for episode in episodes:
-            one.episode(purpose, episode, None)
-    one.log(tested(told.get("test")), told["steps"].get("train", 0), time.time())
-    one.close(None)
+            tracker.episode(purpose, episode, None)
+    tracker.log(test_metrics(told.get("test")), told["steps"].get("train", 0), time.time())
+    tracker.close(None)

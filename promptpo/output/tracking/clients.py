@@ -16,7 +16,7 @@ from promptpo.files import Json
 from promptpo.output.tracking.events import Tracker
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.journal import Event
-from promptpo.run.origin import made_here
+from promptpo.run.origin import is_made_here
 
 
 def _client(name: str, module: str, package: str) -> Any:
@@ -72,7 +72,9 @@ class WandB(Tracker):
         self._run: Any = self._wandb.init(
             project=self._project,
             name=directory.resolve().name,
-            dir=str(directory) if made_here(directory) else None,  # nothing is written into a stranger's run
+            dir=str(directory)
+            if is_made_here(directory)
+            else None,  # nothing is written into a stranger's run
             config=dict(parameters),
         )
 

@@ -1,4 +1,4 @@
-"""What every tracker does with the events of a run."""
+"""Base of all trackers: turns the events of a run into metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from promptpo.rollouts.results import record_of
 from promptpo.run.artifacts import inflate
 from promptpo.run.config import Config
 from promptpo.run.journal import Event, evaluation_in
-from promptpo.run.origin import made_here
+from promptpo.run.origin import is_made_here
 from promptpo.run.state import RunState
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Tracker(Observer):
             UsageError: It cannot be opened, or may be in a run that was not made here.
         """
         self._state = state
-        if not made_here(directory) and Path.cwd().is_relative_to(directory.resolve()):
+        if not is_made_here(directory) and Path.cwd().is_relative_to(directory.resolve()):
             raise UsageError(
                 f"{directory} was not made here, so nothing is written into it; do this in another folder."
             )
@@ -63,7 +63,7 @@ class Tracker(Observer):
 
     def finished(self, run: RunResult) -> None:
         """Send the result and close."""
-        final = tested(run.data["test"])
+        final = test_metrics(run.data["test"])
         if final:
             self.log(final, self._state.spent.steps if self._state else 0, time.time())
         policy = run.policy_path  # never what a link in a stranger's run leads to
@@ -89,7 +89,7 @@ class Tracker(Observer):
 
 
 def parameters_of(config: Config) -> Json:
-    """What decided a run, as dashboards show it."""
+    """Settings of a run, as dashboards show them."""
     names = ("model", "recipe", "candidates", "episodes", "seed")
     told = {name: getattr(config, name) for name in names} | {"reveal": config.reveals}
     told |= {"env_id": config.task.env_id, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
@@ -114,19 +114,21 @@ class Several(Observer):
         tell = partial(getattr(self._display, hook), *given)
         if hook != "finished":  # its sentence comes last
             tell()
-        for one in list(self._trackers):
+        for tracker in list(self._trackers):
             try:
-                getattr(one, hook)(*given)
+                getattr(tracker, hook)(*given)
             except Exception as error:
                 if hook == "started":
                     raise
-                self._trackers.remove(one)  # a foreign client must not end a paid run
-                self._display.warn(f"{type(one).__name__} stopped tracking: {type(error).__name__}: {error}")
+                self._trackers.remove(tracker)  # a foreign client must not end a paid run
+                self._display.warn(
+                    f"{type(tracker).__name__} stopped tracking: {type(error).__name__}: {error}"
+                )
         if hook == "finished":
             tell()
 
 
-def tested(test: Json | None) -> dict[str, float]:
+def test_metrics(test: Json | None) -> dict[str, float]:
     """The metrics of a result's test, and of that on held-out variants; empty where nothing was tested."""
     final: dict[str, float] = {}
     for name, part in (("test", test or {}), ("held_out", (test or {}).get("held_out") or {})):
@@ -139,7 +141,7 @@ def tested(test: Json | None) -> dict[str, float]:
 
 
 def _metrics(event: Event, state: RunState) -> dict[str, float]:
-    """What one event adds, once the state holds it."""
+    """Metrics that one event adds, once the state holds it."""
     if event.kind == "completion":
         spent = {"calls": state.ledger.calls, "tokens": state.spent.tokens, "cost_usd": state.spent.usd}
         return {f"llm/{name}": value for name, value in (spent | {"seconds": event.data["seconds"]}).items()}

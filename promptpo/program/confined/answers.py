@@ -23,7 +23,7 @@ from promptpo.program.confined.markup import (
 )
 from promptpo.program.confined.modules import HEAD, ModuleText, Scanner
 from promptpo.program.confined.tree import MAX_SOURCE_BYTES, bound_here, parse
-from promptpo.program.confined.variants import unescaped, variants
+from promptpo.program.confined.variants import unescape_json, variants
 from promptpo_sandbox.text import clean_answer
 
 _BARE = re.compile(rf"^(?={HEAD}).*^[ \t)\]}}][^\n]*$", re.MULTILINE | re.DOTALL)
@@ -55,7 +55,7 @@ class _Read:
         self.class_name = class_name
         self._take_apart(_with_json_code(text, class_name))
         if not self.modules and "\\n" in text and class_name in text and not _JSON_KEY.search(text):
-            plain = unescaped(text)
+            plain = unescape_json(text)
             self._take_apart(plain)
             if not self.modules:
                 self._take_apart(text)
@@ -64,11 +64,11 @@ class _Read:
         scanner = Scanner(text, self.class_name)
         found = scanner.modules()
         self.text = text
-        programs = merge([*scanner.other_code, *((one.start, one.end) for one in found)])
+        programs = merge([*scanner.other_code, *((module.start, module.end) for module in found)])
         self.reasoning, self._asides = reasoning_and_asides(text, programs)
-        self.modules = [one for one in found if not inside(one.start, self.reasoning)]
+        self.modules = [module for module in found if not inside(module.start, self.reasoning)]
         self.visible = without(text, self.reasoning)
-        taken = [*self.reasoning, *((one.start, one.end) for one in self.modules)]
+        taken = [*self.reasoning, *((module.start, module.end) for module in self.modules)]
         rest = BLOCK.sub("", _LEFT_OF_BLOCKS.sub("", without(text, taken)))
         self.prose = re.sub(r"\n{3,}", "\n\n", rest).strip()[:MOST_PROSE]
 
@@ -84,9 +84,9 @@ class _Read:
 
         return max(self.modules, key=place, default=None)
 
-    def broken(self) -> list[tuple[int, str]]:
-        """What was to define the class and does not parse, with its place; too long ones too."""
-        spans = [(one.start, one.end) for one in self.modules]
+    def find_broken(self) -> list[tuple[int, str]]:
+        """Find code that was to define the class and does not parse, or is too long, with its position."""
+        spans = [(module.start, module.end) for module in self.modules]
         named = f"class {self.class_name}"
         blocks = [
             (block.start("code"), block["code"])
@@ -130,7 +130,7 @@ def extract(text: str, class_name: str, cut: bool) -> tuple[str, str | None, str
     read = _Read(clean_answer(text), class_name)
     if not read.visible.strip():
         return "", "cut" if cut else "empty", ""
-    best, broken = read.best(), read.broken()
+    best, broken = read.best(), read.find_broken()
     if cut and (
         (broken and (best is None or broken[-1][0] > best.start))
         or (best is not None and best.end >= len(read.text.rstrip()))
@@ -147,8 +147,8 @@ def extract(text: str, class_name: str, cut: bool) -> tuple[str, str | None, str
 def every(text: str, class_name: str) -> tuple[str, ...]:
     """All modules of an answer that define a class, or were to define it, in their order."""
     read = _Read(clean_answer(text), class_name)
-    broken = [(at, code) for at, code in read.broken() if len(code) <= MAX_SOURCE_BYTES]
-    codes = sorted([*((one.start, one.code) for one in read.modules), *broken])
+    broken = [(at, code) for at, code in read.find_broken() if len(code) <= MAX_SOURCE_BYTES]
+    codes = sorted([*((module.start, module.code) for module in read.modules), *broken])
     return tuple(dict.fromkeys(f"{code}\n" for _, code in codes))
 
 
@@ -186,9 +186,9 @@ def _with_json_code(text: str, class_name: str) -> str:
         except (ValueError, RecursionError):
             continue
         texts = [
-            one
-            for one in _texts(value)
-            if f"class {class_name}" in one and Scanner(one, class_name).modules()
+            text
+            for text in _texts(value)
+            if f"class {class_name}" in text and Scanner(text, class_name).modules()
         ]
         if texts:
             parts += [text[done : start.end()], f"\n{texts[-1]}\n"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from promptpo.program.confined.tree import Module, assigned, bound_here
+from promptpo.program.confined.tree import Module, assigned_value, bound_here
 
 
 def contract(module: Module) -> tuple[bool | None, bool | None]:
@@ -32,13 +32,13 @@ def lacks(module: Module, class_name: str, *methods: str) -> tuple[str, ...]:
 def arguments(module: Module, class_name: str, method: str) -> tuple[str, ...]:
     """Names of the positional arguments of a method of a top-level class; empty where it is not there."""
     found = _method(module, class_name, method)
-    return tuple(one.arg for one in found.args.args) if isinstance(found, ast.FunctionDef) else ()
+    return tuple(argument.arg for argument in found.args.args) if isinstance(found, ast.FunctionDef) else ()
 
 
 def _class(module: Module, name: str) -> ast.ClassDef | None:
     """The top-level class of a name; None where that is nothing plain."""
     classes = {node.name: node for node in module.tree.body if isinstance(node, ast.ClassDef)}
-    return classes.get(name) if assigned(module.tree, name) is None else None
+    return classes.get(name) if assigned_value(module.tree, name) is None else None
 
 
 def _method(module: Module, class_name: str, name: str) -> ast.FunctionDef | bool | None:

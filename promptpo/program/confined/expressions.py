@@ -17,7 +17,7 @@ _CALLED = frozenset(
 def is_plain_expression(text: str) -> bool:
     """Whether a text makes a space, an array or a number, and does nothing else."""
     try:
-        nodes = list(ast.walk(ast.parse(text, mode="eval"))) if len(text) < LONGEST else []
+        nodes = list(ast.walk(ast.parse(text, mode="eval"))) if len(text) < MAX_CHARACTERS else []
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
         return False
     return bool(nodes) and all(
@@ -28,5 +28,5 @@ def is_plain_expression(text: str) -> bool:
     )
 
 
-LONGEST = 1 << 24
+MAX_CHARACTERS = 1 << 24
 """Characters of an expression."""

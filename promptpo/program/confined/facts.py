@@ -1,4 +1,4 @@
-"""What a module is made of, without running it."""
+"""Facts about a module, found without running it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def text(module: Module, name: str) -> str:
     body = module.tree.body
     bodies = (body, *(node.body for node in body if isinstance(node, ast.ClassDef)))
     values = (value for part in bodies for target, value in assignments(part) if target == name)
-    texts = (one.value for one in values if isinstance(one, ast.Constant) and isinstance(one.value, str))
+    texts = (node.value for node in values if isinstance(node, ast.Constant) and isinstance(node.value, str))
     return next(filter(None, map(str.strip, texts)), "")
 
 
@@ -57,14 +57,14 @@ def without_docstring(module: Module) -> str:
     rest = after.lstrip(b" \t\f")
     if rest[:1] == b";":
         end += len(after) - len(rest[1:].lstrip(b" \t\f"))
-    return module.replaced([(start, end, "")])
+    return module.replace_spans([(start, end, "")])
 
 
 POSTPONED = "from __future__ import annotations"
 """What keeps annotations from being evaluated, as guests do, so that what runs is what the gate has seen."""
 
 
-def postponed(module: Module) -> str:
+def postpone_annotations(module: Module) -> str:
     """The source with `POSTPONED` first, behind the docstring, unless it says so itself."""
     if _is_postponed(module):
         return module.source
@@ -73,7 +73,7 @@ def postponed(module: Module) -> str:
         return f"{POSTPONED}\n\n{module.source}"
     place = module.end(statement)
     behind = module.data[place:].lstrip(b" \t\f")[:1] == b";"
-    return module.replaced([(place, place, f"; {POSTPONED}" if behind else f"\n\n{POSTPONED}")])
+    return module.replace_spans([(place, place, f"; {POSTPONED}" if behind else f"\n\n{POSTPONED}")])
 
 
 def body(module: Module) -> str:

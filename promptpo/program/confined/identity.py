@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from promptpo.program.confined.tree import Module, parse
-from promptpo.program.confined.tunables import declared_in
+from promptpo.program.confined.tunables import read_declarations
 from promptpo.program.tunables import text_digest
 
 
@@ -28,10 +28,10 @@ def skeleton(module: Module) -> str:
     """A name for a program without its numbers: equal for those that differ in nothing else."""
     tree = parse(module.source) or module.tree  # one of its own, as above
     values: dict[ast.AST, ast.expr] = {}
-    for one in declared_in(tree).values():
-        value = ast.Constant(f"{one.shape}" if one.shape else 0)
+    for declaration in read_declarations(tree).values():
+        value = ast.Constant(f"{declaration.shape}" if declaration.shape else 0)
         both = [ast.Constant(0), ast.Constant(0)]
-        values[one.node] = ast.Tuple([value, *both], ast.Load()) if one.whole else value
+        values[declaration.node] = ast.Tuple([value, *both], ast.Load()) if declaration.whole else value
     try:
         plain = ast.unparse(ast.fix_missing_locations(_WithoutNumbers(values).visit(tree)))
     except (RecursionError, MemoryError):

@@ -14,7 +14,7 @@ MODULE = "looking"
 _Import = ast.Import | ast.ImportFrom
 
 
-def inlined(module: Module) -> str:
+def inline_looking(module: Module) -> str:
     """The same policy with the pieces of ``looking`` that it uses in the place of their imports.
 
     They have names that nothing else in the policy has; what was imported is set to them where the import stood.
@@ -31,7 +31,7 @@ def inlined(module: Module) -> str:
     wanted = _with_needed(set(_PIECES) if whole else chosen)
     place = _beginning(module)  # what they are set to has to stand behind the pieces
     edits = [(module.start(node), module.end(node), _assignments(node, prefix)) for node in found]
-    return module.replaced([*edits, (place, place, f"{_block(wanted, prefix, whole=whole)}\n\n\n")])
+    return module.replace_spans([*edits, (place, place, f"{_block(wanted, prefix, whole=whole)}\n\n\n")])
 
 
 def _ours(node: _Import) -> bool:
@@ -42,7 +42,7 @@ def _ours(node: _Import) -> bool:
 
 
 def _assignments(node: _Import, prefix: str) -> str:
-    """What stands in an import's place."""
+    """Assignments that replace an import."""
     if isinstance(node, ast.ImportFrom):
         return "; ".join(f"{alias.asname or alias.name} = {prefix}{alias.name}" for alias in node.names)
     others = [ast.unparse(ast.Import([alias])) for alias in node.names if alias.name != MODULE]

@@ -142,7 +142,7 @@ class Scanner:
         for end in self._ends(mark, anchor):
             column = start - len(mark) - (self._text.rfind("\n", 0, start) + 1)
             code = self._text[first:end]
-            source = self._parse(code) or (self._parse(_outdented(code, column)) if column else "")
+            source = self._parse(code) or (self._parse(_outdent(code, column)) if column else "")
             if source:
                 return ModuleText(first, end, _without_trailing_words(source, self._name))
         return self._bare(first)
@@ -234,7 +234,7 @@ def _comment_in(line: str) -> bool:
     return any(token.type == tokenize.COMMENT for token in tokens)
 
 
-def _outdented(code: str, columns: int) -> str:
+def _outdent(code: str, columns: int) -> str:
     """The code without that many spaces at the beginning of each line, where there are so many."""
     return re.sub(rf"^ {{1,{min(columns, 80)}}}", "", code, flags=re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""What the reader is asked for: all that is parsed of texts which models, guests and strangers wrote.
+"""Functions of the reader: everything that is parsed of texts by models, guests and strangers.
 
 Everything in this folder runs in the reader, a confined process, and nowhere else.
 """
@@ -19,11 +19,11 @@ _FACTS = {
     fact.__name__: fact
     for fact in (
         facts.is_python, facts.names, facts.reads, facts.docstring, facts.class_docstrings,
-        facts.text, facts.without_docstring, facts.postponed, facts.body, facts.option_defaults, identity.digest, identity.skeleton,
+        facts.text, facts.without_docstring, facts.postpone_annotations, facts.body, facts.option_defaults, identity.digest, identity.skeleton,
         classes.contract, classes.reward, classes.lacks, classes.arguments, tree.constant,
         tunables.params, tunables.arrays, tunables.given, tunables.table, tunables.actions,
         tunables.with_values, tunables.with_literal,
-        renaming.renamed, renaming.named, inlining.inlined,
+        renaming.rename_to_unused, renaming.rename, inlining.inline_looking,
     )
 }  # fmt: skip
 

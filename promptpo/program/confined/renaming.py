@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from promptpo.program.confined.tree import Module, bound_by, bound_here, parse
 
 
-def renamed(module: Module, name: str) -> str:
+def rename_to_unused(module: Module, name: str) -> str:
     """The same module with a top-level name changed to one that is not in use."""
     taken, new = set(re.findall(r"\w+", module.source)), f"{name}_"
     while new in taken:
         new += "_"
-    return named(module, name, new)
+    return rename(module, name, new)
 
 
-def named(module: Module, old: str, new: str) -> str:
+def rename(module: Module, old: str, new: str) -> str:
     """The same module with a top-level name changed to another, which occurs nowhere in it; local variables of it change too.
 
     Layout and comments stay, except where a name stands in a place whose position Python does not tell
@@ -25,7 +25,9 @@ def named(module: Module, old: str, new: str) -> str:
     """
     tree = parse(module.source) or module.tree  # one of its own, since renaming changes it
     nodes = list(_meant(tree, old))
-    text = module.replaced([edit for node in nodes if (edit := _edit(module, node, old, new)) is not None])
+    text = module.replace_spans(
+        [edit for node in nodes if (edit := _edit(module, node, old, new)) is not None]
+    )
     for node in nodes:
         _apply(node, old, new)
     again = parse(text)
@@ -65,12 +67,12 @@ def _parts(node: ast.AST, name: str) -> tuple[list[ast.AST], list[ast.AST]]:
     """The children of a node: those in the scope around it, and those in its own where the name is no argument there."""
     children = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.ClassDef):
-        return [one for one in children if one not in node.body], list(node.body)
+        return [child for child in children if child not in node.body], list(node.body)
     if not isinstance(node, ast.FunctionDef | ast.Lambda):
         return children, []
     own = {child.arg for child in ast.walk(node.args) if isinstance(child, ast.arg)}
     body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
-    return [one for one in children if one not in body], [] if name in own else body
+    return [child for child in children if child not in body], [] if name in own else body
 
 
 def _edit(text: Module, node: ast.AST, old: str, new: str) -> tuple[int, int, str] | None:

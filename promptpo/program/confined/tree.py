@@ -61,7 +61,7 @@ def assignments(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]
                 yield target.id, statement.value
 
 
-def assigned(tree: ast.Module, name: str) -> ast.expr | None:
+def assigned_value(tree: ast.Module, name: str) -> ast.expr | None:
     """The expression last assigned to a top-level name."""
     return dict(assignments(tree.body)).get(name)
 
@@ -69,7 +69,7 @@ def assigned(tree: ast.Module, name: str) -> ast.expr | None:
 def constant(module: Module, name: str) -> Any:
     """The literal that a module binds to a name at its top level; None where there is none."""
     try:
-        return literal(assigned(module.tree, name))
+        return literal(assigned_value(module.tree, name))
     except ValueError:
         return None
 
@@ -136,7 +136,7 @@ class Module:
         line = min(node.end_lineno or node.lineno, len(self._starts))
         return self._starts[line - 1] + (node.end_col_offset or 0)
 
-    def replaced(self, edits: Iterable[tuple[int, int, str]]) -> str:
+    def replace_spans(self, edits: Iterable[tuple[int, int, str]]) -> str:
         """The text with spans, which do not overlap, replaced by other texts."""
         data = self.data
         for start, end, text in sorted(edits, reverse=True):
@@ -145,4 +145,4 @@ class Module:
 
     def with_nodes(self, edits: Iterable[tuple[ast.expr, str]]) -> str:
         """The text with that of some expressions replaced."""
-        return self.replaced((self.start(node), self.end(node), new) for node, new in edits)
+        return self.replace_spans((self.start(node), self.end(node), new) for node, new in edits)

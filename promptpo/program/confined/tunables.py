@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.program.confined.tree import Module, assigned, constant
-from promptpo.program.tunables import Range, rounded
+from promptpo.program.confined.tree import Module, assigned_value, constant
+from promptpo.program.tunables import Range, round_value
 from promptpo_sandbox.arrays import Shape, as_text, element_names, read_array
 from promptpo_sandbox.entries import MOST_IN_ALL, TRIPLE, Constants, entries_of
 
@@ -57,15 +57,15 @@ class Declared:
         made = self.node.func if isinstance(self.node, ast.Call) and not self.whole else None
         module = made.value if isinstance(made, ast.Attribute) else None
         before, after = (f"{module.id}.array(", ")") if isinstance(module, ast.Name) else ("", "")
-        text = repr(rounded(values[0]))
+        text = repr(round_value(values[0]))
         if self.shape:
             indent = " " * (self.node.col_offset + len(before) + 1)
-            rows = as_text(self.shape, [rounded(value) for value in values])
+            rows = as_text(self.shape, [round_value(value) for value in values])
             text = before + rows.replace(NEW_LINE, NEW_LINE + indent) + after
-        return f"({text}, {rounded(self.low)!r}, {rounded(self.high)!r})" if self.whole else text
+        return f"({text}, {round_value(self.low)!r}, {round_value(self.high)!r})" if self.whole else text
 
 
-def declared_in(tree: ast.Module) -> dict[str, Declared]:
+def read_declarations(tree: ast.Module) -> dict[str, Declared]:
     """Each declared parameter.
 
     A bare number instead of (value, low, high) gets bounds of its own size; a value outside its bounds
@@ -79,15 +79,15 @@ def declared_in(tree: ast.Module) -> dict[str, Declared]:
         numbers += constants.size(entry)
         if numbers > MOST_IN_ALL:  # the gate refuses such a module
             return {}
-        one = _declared(entry.name, entry.value, constants)
-        if one is not None and entry.node is not entry.value:
-            one = replace(one, node=entry.node, whole=one.node is not entry.value)
-        if one is not None:
-            found[entry.name] = one
+        parameter = _read_parameter(entry.name, entry.value, constants)
+        if parameter is not None and entry.node is not entry.value:
+            parameter = replace(parameter, node=entry.node, whole=parameter.node is not entry.value)
+        if parameter is not None:
+            found[entry.name] = parameter
     taken: set[str] = set()
-    for name, one in list(found.items()):
-        if taken.isdisjoint(one.names):
-            taken.update(one.names)
+    for name, parameter in list(found.items()):
+        if taken.isdisjoint(parameter.names):
+            taken.update(parameter.names)
         else:
             del found[name]
     return found
@@ -96,30 +96,32 @@ def declared_in(tree: ast.Module) -> dict[str, Declared]:
 def params(module: Module) -> dict[str, Range]:
     """Value and bounds of every declared number by its name, those of arrays one by one."""
     return {
-        name: (value, one.low, one.high)
-        for one in declared_in(module.tree).values()
-        for name, value in zip(one.names, one.values, strict=True)
+        name: (value, parameter.low, parameter.high)
+        for parameter in read_declarations(module.tree).values()
+        for name, value in zip(parameter.names, parameter.values, strict=True)
     }
 
 
 def arrays(module: Module) -> dict[str, Shape]:
     """The shape of each declared parameter that is an array."""
-    return {name: one.shape for name, one in declared_in(module.tree).items() if one.shape}
+    return {
+        name: parameter.shape for name, parameter in read_declarations(module.tree).items() if parameter.shape
+    }
 
 
 def given(module: Module, called: str = "PARAMS") -> str:
     """An expression of what its constructor is to be given; see `Program.given`."""
-    declared, node = declared_in(module.tree).values(), assigned(module.tree, "PARAMS")
+    declared, node = read_declarations(module.tree).values(), assigned_value(module.tree, "PARAMS")
     entries = node.values if isinstance(node, ast.Dict) else []
     triples = len(entries) == len(declared) and all(isinstance(e, ast.Tuple | ast.List) for e in entries)
     if declared and triples:
         value = "np.array(value[0], dtype=float) if np.ndim(value[0]) else value[0]"
         return f"{{name: {value if arrays(module) else 'value[0]'} for name, value in {called}.items()}}"
     written = (
-        f"{one.name!r}: np.array({list(one.values)!r}).reshape({one.shape!r})"
-        if one.shape
-        else f"{one.name!r}: {one.values[0]!r}"
-        for one in declared
+        f"{parameter.name!r}: np.array({list(parameter.values)!r}).reshape({parameter.shape!r})"
+        if parameter.shape
+        else f"{parameter.name!r}: {parameter.values[0]!r}"
+        for parameter in declared
     )
     return f"{{{', '.join(written)}}}"
 
@@ -131,7 +133,7 @@ def table(module: Module) -> list[tuple[Hashable, Any]] | None:
 
 
 def actions(module: Module) -> tuple[Any, ...]:
-    """What a table may choose from: the ``ACTIONS`` literal, or else the values the table has."""
+    """Actions a table may choose from: the ``ACTIONS`` literal, or else the values in the table."""
     found = constant(module, "ACTIONS")
     try:
         listed = found if isinstance(found, Iterable) else ()
@@ -144,25 +146,25 @@ def with_values(module: Module, values: Mapping[str, float]) -> str:
     """The same module with other parameter values; see `Program.with_values`."""
     finite = {name: value for name, value in values.items() if abs(value) < math.inf}
     edits = []
-    for one in declared_in(module.tree).values():
-        if not finite.keys().isdisjoint(one.names):
-            new = [finite.get(name, old) for name, old in zip(one.names, one.values, strict=True)]
-            edits.append((one.node, one.text(new)))
+    for parameter in read_declarations(module.tree).values():
+        if not finite.keys().isdisjoint(parameter.names):
+            new = [finite.get(name, old) for name, old in zip(parameter.names, parameter.values, strict=True)]
+            edits.append((parameter.node, parameter.text(new)))
     return module.with_nodes(edits)
 
 
 def with_literal(module: Module, name: str, text: str) -> str:
     """The same module with another expression assigned to a top-level name, if it has one."""
-    node = assigned(module.tree, name)
+    node = assigned_value(module.tree, name)
     return module.source if node is None else module.with_nodes([(node, text)])
 
 
-def _declared(name: str, item: ast.expr, constants: Constants) -> Declared | None:
+def _read_parameter(name: str, item: ast.expr, constants: Constants) -> Declared | None:
     """The parameter that an entry is; None where it is neither a number nor an array with bounds."""
     several = item.elts if isinstance(item, ast.Tuple | ast.List) else [item]
-    array = read_array(constants.resolved(several[0])) if len(several) == TRIPLE else None
+    array = read_array(constants.resolve(several[0])) if len(several) == TRIPLE else None
     try:
-        bounds = [constants.value(one) for one in several[1:]]
+        bounds = [constants.value(bound) for bound in several[1:]]
         shape, numbers = array or ((), (constants.value(several[0]),))
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
@@ -176,5 +178,5 @@ def default_bounds(value: float) -> tuple[float, float]:
     """Bounds for a number that came without: the same sign, up to `SPREAD` times smaller or larger."""
     if value == 0.0:
         return -1.0, 1.0
-    low, high = sorted((rounded(value / SPREAD), rounded(value * SPREAD)))
+    low, high = sorted((round_value(value / SPREAD), round_value(value * SPREAD)))
     return low, high

@@ -57,7 +57,7 @@ def _with_spaces(text: str, width: int) -> str:
     return _SPACES.sub(" ", text).replace(_WIDE_SPACE, " " * width)
 
 
-def unescaped(text: str) -> str:
+def unescape_json(text: str) -> str:
     """The text of an answer that came as the inside of a JSON string."""
 
     def meant(escape: re.Match[str]) -> str:

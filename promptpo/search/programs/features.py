@@ -31,7 +31,7 @@ NARROW, WIDE = 2.0, 100.0
 """Where only signs count, entries are scaled where their bounds are closer than the first or no nearer than the second; between
 the two bounds are often far from what occurs."""
 
-LARGE = 5.0
+MAX_UNSCALED = 5.0
 """Other entries are divided by the largest that was seen, where that is more: sums of large numbers are all or nothing."""
 
 LEAST_SPREAD = 0.1
@@ -124,19 +124,29 @@ def _parts(
 ) -> Iterator[_Part]:
     if isinstance(space, spaces.Dict):
         for key, sub in space.spaces.items():
-            yield from _parts(sub, f"{path}[{key!r}]", _joined(name, key), [one[key] for one in seen], spread)
+            yield from _parts(
+                sub,
+                f"{path}[{key!r}]",
+                _join_name(name, key),
+                [observation[key] for observation in seen],
+                spread,
+            )
     elif isinstance(space, spaces.Tuple):
         for i, sub in enumerate(space.spaces):
-            yield from _parts(sub, f"{path}[{i}]", _joined(name, i), [one[i] for one in seen], spread)
+            yield from _parts(
+                sub, f"{path}[{i}]", _join_name(name, i), [observation[i] for observation in seen], spread
+            )
     elif isinstance(space, spaces.Discrete):
         yield _discrete(space, path, name)
     elif isinstance(space, spaces.Box):
         yield _box(space, path, name, seen, spread)
     elif isinstance(space, spaces.MultiDiscrete):
         top = [max(1, int(n) - 1) for n in np.ravel(space.nvec)]
-        yield _Part(_numbered(name, len(top)), f"(np.ravel({path}) / {_array(top)}).tolist()")
+        yield _Part(_number_names(name, len(top)), f"(np.ravel({path}) / {_array(top)}).tolist()")
     elif isinstance(space, spaces.MultiBinary):
-        yield _Part(_numbered(name, int(np.prod(space.shape))), f"np.ravel({path}).astype(float).tolist()")
+        yield _Part(
+            _number_names(name, int(np.prod(space.shape))), f"np.ravel({path}).astype(float).tolist()"
+        )
     elif not isinstance(space, spaces.Text):
         raise UnsupportedSpaceError(
             f"program search cannot read a {type(space).__name__} observation space; use a language model."
@@ -156,7 +166,7 @@ def _discrete(space: Any, path: str, name: str) -> _Part:
     n, start = int(space.n), int(space.start)
     index = f"int({path})" if start == 0 else f"(int({path}) - {start})"
     if n <= ONE_HOT:
-        return _Part(_numbered(name, n), f"[float({index} == i) for i in range({n})]")
+        return _Part(_number_names(name, n), f"[float({index} == i) for i in range({n})]")
     return _Part((name,), f"[{index} / {n - 1}]")
 
 
@@ -168,14 +178,14 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any], spread: bool) ->
     known = (np.abs(low) < WIDEST) & (np.abs(high) < WIDEST) & (high > low)
     low, high = np.where(known, low, -1.0), np.where(known, high, 1.0)
     middle, half = (low + high) / 2, (high - low) / 2
-    values = np.array([np.ravel(one) for one in seen], float)
+    values = np.array([np.ravel(observation) for observation in seen], float)
     if not spread:
         width = np.where(known, high - low, np.inf)
         scaled = (width < NARROW) | ((width >= WIDE) & (width < WIDEST))
         most = np.abs(values).max(axis=0) if len(seen) else np.zeros(size)
         middle, half = (
             np.where(scaled, middle, 0.0),
-            np.where(scaled, half, np.where(most > LARGE, most, 1.0)),
+            np.where(scaled, half, np.where(most > MAX_UNSCALED, most, 1.0)),
         )
     elif len(seen) > 1:
         moves = values.max(axis=0) > values.min(axis=0)
@@ -188,7 +198,7 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any], spread: bool) ->
         expression = f"({expression} - {_array(middle)})"
     if np.any(half != 1.0):
         expression = f"({expression} / {_array(half)})"
-    return _Part(_numbered(name, size), f"{expression}.tolist()", path=path)
+    return _Part(_number_names(name, size), f"{expression}.tolist()", path=path)
 
 
 POOL = '''def pool(image, n):
@@ -209,15 +219,15 @@ def _image(space: Any, path: str, name: str) -> _Part:
     expression = (
         f"pool({path}, {n})" if scale == 1.0 else f"[value / {scale:g} for value in pool({path}, {n})]"
     )
-    return _Part(_numbered(name, n * n), expression, (POOL,))
+    return _Part(_number_names(name, n * n), expression, (POOL,))
 
 
-def _joined(name: str, key: object) -> str:
+def _join_name(name: str, key: object) -> str:
     word = "".join(c if c.isascii() and c.isalnum() else "_" for c in str(key)).strip("_") or "part"
     return f"x_{word}" if name == "x" else f"{name}_{word}"
 
 
-def _numbered(name: str, n: int) -> tuple[str, ...]:
+def _number_names(name: str, n: int) -> tuple[str, ...]:
     return (name,) if n == 1 and name != "x" else tuple(f"{name}{i}" for i in range(n))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from promptpo.program import Program
-from promptpo.program.tunables import Range, rounded
+from promptpo.program.tunables import Range, round_value
 from promptpo.search.programs.actions import count_actions, write_action
 from promptpo.search.programs.features import Features, count_states, key_function, read_observation
 from promptpo.search.programs.writer import Genome, Writer
@@ -131,7 +131,7 @@ def _module(
         .render(
             strategy=STRATEGIES[genome.structure],
             genome=genome,
-            params={name: tuple(map(rounded, range_)) for name, range_ in params.items()},
+            params={name: tuple(map(round_value, range_)) for name, range_ in params.items()},
             helpers=tuple(dict.fromkeys((*(features.helpers if features else ()), *helpers))),
             features=features,
             body=body.strip(),
@@ -181,7 +181,7 @@ def propose(situation: Situation) -> str:
         return write_program(Genome("table", (), situation.round - 1), observation, action)
     parent = _best(situation) if situation.round > 1 else None
     if parent is None or situation.slot > 1:
-        fresh = _untried(situation, library, first=parent is None)
+        fresh = _next_structure(situation, library, first=parent is None)
         return write_program(fresh, observation, action, None, situation.seen, situation.names)
     genome, tuned = parent
     if situation.slot == 1:
@@ -195,11 +195,11 @@ def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:
     for tried in sorted(ran, key=lambda tried: tried.score, reverse=True):
         genome = read_genome(tried.source)
         if genome is not None:
-            return genome, narrowed(Program.parse(tried.source).params)
+            return genome, narrow_ranges(Program.parse(tried.source).params)
     return None
 
 
-def narrowed(params: Mapping[str, Range]) -> dict[str, Range]:
+def narrow_ranges(params: Mapping[str, Range]) -> dict[str, Range]:
     """Ranges around tuned values; a value at its bound moves its range along instead."""
     result = {}
     for name, (value, low, high) in params.items():
@@ -223,7 +223,7 @@ def strongest(params: Mapping[str, Range]) -> dict[str, Range]:
     return {name: range_ for name, range_ in params.items() if name not in weak}
 
 
-def _untried(situation: Situation, library: list[Genome], *, first: bool) -> Genome:
+def _next_structure(situation: Situation, library: list[Genome], *, first: bool) -> Genome:
     """The next structure of the library that no earlier round used, else another variant of one."""
     if first and not situation.tried:  # the more structures race, the later the first has its numbers
         usual = [genome for genome in library if "rates" not in genome.terms]

@@ -1,4 +1,4 @@
-"""What goes into tuning, what it asks for, and what comes out."""
+"""Inputs, requests and results of tuning."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ Score: TypeAlias = tuple[float, float]
 WORST: Score = (-math.inf, -math.inf)
 
 
-def failed(episode: Episode | None) -> bool:
+def is_failed(episode: Episode | None) -> bool:
     """Whether an episode is missing, failed or has no finite return."""
     return episode is None or episode.failure is not None or not math.isfinite(episode.return_)
 
 
 def score(episodes: Episodes) -> Score:
     """Of some episodes with the same numbers; the worst where one failed."""
-    ran = [episode for episode in episodes if episode is not None and not failed(episode)]
+    ran = [episode for episode in episodes if episode is not None and not is_failed(episode)]
     if not ran or len(ran) < len(episodes):
         return WORST
     return (

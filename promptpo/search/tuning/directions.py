@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from promptpo.search.tuning.space import Vector
 
-LEAST = 16
+MIN_GENERATION = 16
 """Vectors in a generation: eight directions."""
 SIGMA = 0.03
 """How far a vector lies from the middle in each number, as a share of its range."""
@@ -49,7 +49,7 @@ class MirroredDirections:
     def __init__(self, mean: Vector, width: float, population: int, rng: np.random.Generator) -> None:
         self._mean, self._sigma, self._rng = np.asarray(mean, float), SIGMA * width, rng
         self._directions = np.zeros((0, len(self._mean)))
-        self.popsize = max(LEAST, population + population % 2)
+        self.popsize = max(MIN_GENERATION, population + population % 2)
         self.stds = np.full(len(self._mean), self._sigma)
 
     @property

@@ -9,8 +9,8 @@ import numpy as np
 
 from promptpo.cma_es import evolution_strategy
 from promptpo.run.records import Tuned
-from promptpo.search.tuning.batches import WORST, Batch, Finalist, failed, score
-from promptpo.search.tuning.sensitivity import Trials, moved
+from promptpo.search.tuning.batches import WORST, Batch, Finalist, is_failed, score
+from promptpo.search.tuning.sensitivity import Trials, sensitivities
 from promptpo.search.tuning.space import ParamSpace
 from promptpo_sandbox import Trial
 
@@ -34,7 +34,7 @@ FIRST_STEP, LATER_STEP = 0.3, 0.1
 SMALLEST_STEP, FLAT = 1e-3, 3
 """A search narrower than this in every number has converged; so many generations in which all score alike tell nothing."""
 
-MANY = 100
+MAX_COVARIANCE_NUMBERS = 100
 """With more numbers no covariance matrix can be learnt in our budgets: these are searched along random directions."""
 
 
@@ -89,11 +89,11 @@ class NumberSearch:
             self.length = min(self._whole, 2 * self.length)
         if purse.cost(self.population + 1, self.length) > purse.left:
             return []
-        self._asked = [np.asarray(one) for one in self._es.ask()]
+        self._asked = [np.asarray(vector) for vector in self._es.ask()]
         (seed,) = self._seeds(FIRST_SEED + self._generation, 1)
         self._generation += 1
         given = Trial(seed, self.space.defaults, self.length)
-        trials = (Trial(seed, self.space.decode(one), self.length) for one in self._asked)
+        trials = (Trial(seed, self.space.decode(vector), self.length) for vector in self._asked)
         return [Batch(self.start.program, (given, *trials))]
 
     def tell(self, episodes: Episodes) -> None:
@@ -102,10 +102,10 @@ class NumberSearch:
         Generations play other starts, so vectors of several are ranked by what they return more than the given numbers do.
         """
         given, episodes = score(episodes[:1]), episodes[1:]
-        self._ran = self._ran or not all(map(failed, episodes))
+        self._ran = self._ran or not all(map(is_failed, episodes))
         self._tells[self._far] += len(episodes)
-        scores = [score([one]) for one in episodes]
-        costs = [float(sum(other > one for other in scores)) for one in scores]
+        scores = [score([episode]) for episode in episodes]
+        costs = [float(sum(other > value for other in scores)) for value in scores]
         self._es.tell(self._asked, costs)
         self._tried.add(self._asked, costs)
         self._flat = 0 if any(costs) else self._flat + 1
@@ -122,7 +122,7 @@ class NumberSearch:
     def hopeful(self, target: float) -> Finalist | None:
         """The best vector of the latest generation, where at its rate a whole episode reaches a target."""
         episode, vector = self._latest
-        if episode is None or failed(episode):
+        if episode is None or is_failed(episode):
             return None
         rate = 1.0 if episode.terminated else self._whole / max(1, episode.steps)
         return self._finalist(vector) if max(1.0, rate) * episode.return_ >= target else None
@@ -151,7 +151,7 @@ class NumberSearch:
             self._largest *= 2
             self._begin(self.space.encode(front.params), FIRST_STEP, self._largest)
 
-    def tuned(self, finalist: Finalist, mean: float) -> Tuned:
+    def tuned_result(self, finalist: Finalist, mean: float) -> Tuned:
         """The candidate with other numbers."""
         values, before = finalist.params, self.space.defaults
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
@@ -159,7 +159,7 @@ class NumberSearch:
         known = self._sensitivity(values)
         return Tuned(self.start.id, program, changes, mean, self.steps, (), known, self.evaluations, "better")
 
-    def unchanged(self) -> Tuned:
+    def unchanged_result(self) -> Tuned:
         """The candidate as it was."""
         start, known = self.start, self._sensitivity(self.space.defaults)
         outcome: TuningOutcome = "nothing ran" if not self._ran else "none" if self._differed else "alike"
@@ -172,7 +172,7 @@ class NumberSearch:
         )
 
     def _sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:
-        return moved(self.start.program, self.space, self._tried.shares(), values, self.evaluations)
+        return sensitivities(self.start.program, self.space, self._tried.shares(), values, self.evaluations)
 
     def _finalist(self, vector: Vector) -> Finalist:
         return Finalist(self.start.program, self.space.decode(vector))
@@ -185,7 +185,7 @@ class NumberSearch:
         self._top, self._flat = WORST, 0
         self._best = None
         usual = 4 + int(3 * math.log(max(2, self.size)))
-        if self.size > MANY:
+        if self.size > MAX_COVARIANCE_NUMBERS:
             from promptpo.search.tuning.directions import MirroredDirections
 
             self._es = MirroredDirections(place, width / FIRST_STEP, population or usual, self._rng)

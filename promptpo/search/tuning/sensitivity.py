@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from promptpo.program import Program
     from promptpo.search.tuning.space import ParamSpace, Vector
 
-CLEAR = 3.0
+CLEAR_STDERR = 3.0
 """Standard errors by which a coefficient must differ from nothing; some of many always reach two."""
 
 FEWEST = 6
@@ -59,12 +59,12 @@ class Trials:
         inverse = np.linalg.inv(features.T @ features + np.eye(features.shape[1]))
         weights = inverse @ (features.T @ ranks)
         noise = float(np.sum((ranks - features @ weights) ** 2)) / (n - features.shape[1])
-        clear = np.abs(weights) > CLEAR * np.sqrt(max(noise, 1e-12) * np.diag(inverse))
+        clear = np.abs(weights) > CLEAR_STDERR * np.sqrt(max(noise, 1e-12) * np.diag(inverse))
         share = (weights**2 * features.var(axis=0) * clear).reshape(2, self._size).sum(axis=0)
         return (share / max(1.0, float(share.sum()))).tolist()  # type: ignore[no-any-return]
 
 
-def moved(
+def sensitivities(
     program: Program, space: ParamSpace, shares: Iterable[float], values: Mapping[str, float], episodes: int
 ) -> dict[str, Sensitivity]:
     """How much each parameter, an array as a whole, moved the return.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.program.tunables import Range, rounded
+from promptpo.program.tunables import Range, round_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ class ParamSpace:
         )
         return {
             **self.defaults,
-            **{name: rounded(v) for name, v in zip(self.names, raw.tolist(), strict=True)},
+            **{name: round_value(v) for name, v in zip(self.names, raw.tolist(), strict=True)},
         }
 
     def bounds_of(self, values: Mapping[str, float]) -> dict[str, str]:

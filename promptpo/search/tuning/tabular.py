@@ -10,7 +10,7 @@ import numpy as np
 
 from promptpo.program import Program
 from promptpo.run.records import Tuned
-from promptpo.search.tuning.batches import Batch, Finalist, failed
+from promptpo.search.tuning.batches import Batch, Finalist, is_failed
 from promptpo.search.tuning.model import TableModel, key_of
 from promptpo_sandbox import Trial
 
@@ -75,14 +75,14 @@ class TableSearch:
 
     def tell(self, episodes: Episodes) -> None:
         """Learn from the transitions of a batch."""
-        known = self._known_pairs()
+        known = self._count_known_pairs()
         for episode in episodes:
-            if episode is not None and not failed(episode):
+            if episode is not None and not is_failed(episode):
                 self._learn(episode)
         self._typical = max(
             1.0, float(np.mean([episode.steps for episode in episodes if episode is not None] or [1]))
         )
-        if self._batches > 1 and self._known_pairs() <= known:
+        if self._batches > 1 and self._count_known_pairs() <= known:
             self._known *= 2
             enough = DETERMINISTIC_VISITS if self.model.deterministic() else ENOUGH_VISITS
             self.finished = self._known > enough
@@ -101,7 +101,7 @@ class TableSearch:
     def go_on(self, front: Finalist, *, gained: bool) -> None:
         """Explore on: whether the greedy table gains says nothing of what is unknown."""
 
-    def tuned(self, finalist: Finalist, mean: float) -> Tuned:
+    def tuned_result(self, finalist: Finalist, mean: float) -> Tuned:
         """The candidate with some table."""
         before, after = self.start.program.table or {}, finalist.program.table or {}
         changed = sum(before.get(state) != action for state, action in after.items())
@@ -110,13 +110,13 @@ class TableSearch:
             self.start.id, finalist.program, {}, mean, self.steps, (note,), {}, self.evaluations, "better"
         )
 
-    def unchanged(self) -> Tuned:
+    def unchanged_result(self) -> Tuned:
         """The candidate as it was."""
         start = self.start
         return Tuned(start.id, start.program, {}, start.score, self.steps, evaluations=self.evaluations)
 
     def _wishes(self) -> dict[Hashable, tuple[Any, ...]]:
-        """What to do in each state: the unknown actions in turn, or the way to them."""
+        """Return the action for each state: its unknown actions in turn, or the way to them."""
         q = self.model.values(self._known, optimistic=True)
         actions = range(len(self.model.actions))
         wishes = {}
@@ -125,7 +125,7 @@ class TableSearch:
             wishes[state] = tuple(self.model.actions[a] for a in unknown or [int(np.argmax(q[i]))])
         return wishes
 
-    def _known_pairs(self) -> int:
+    def _count_known_pairs(self) -> int:
         """Pairs of state and action that are known."""
         return sum(n >= self._known for n in self.model.visits.values())
 

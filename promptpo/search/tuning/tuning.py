@@ -10,7 +10,7 @@ from promptpo.rollouts.results import record_of
 from promptpo.run.evidence import Evidence
 from promptpo.run.records import Tuned
 from promptpo.run.returns import Returns, worth
-from promptpo.search.tuning.batches import WORST, Batch, Finalist, Purse, failed, score
+from promptpo.search.tuning.batches import WORST, Batch, Finalist, Purse, is_failed, score
 from promptpo.search.tuning.numbers import NumberSearch
 from promptpo_sandbox import Trial
 
@@ -32,7 +32,7 @@ SEARCH, RACE = 0.88, 0.5
 LOOK, BLOCK, FINALISTS, LAST = 4, 3, 5, 20
 """Whole episodes of a look, of a step of the final choice, those that meet in it, and the most episodes of each."""
 
-SMALL = 0.001
+MIN_GAIN_SHARE = 0.001
 """Expected gain of more episodes, as a share of the best's returns, below which the final choice is made."""
 
 PROOF, PROOF_SHARE = (1, 2, 3, 4, 5), 0.1
@@ -153,33 +153,39 @@ class Tuning:
         return tuple(self._result(start) for start in self._starts)
 
     def _result(self, start: Start) -> Tuned:
-        one = next((one for one in self._racing if one.arm.start is start), None)
-        if one is None:
+        contestant = next((contestant for contestant in self._racing if contestant.arm.start is start), None)
+        if contestant is None:
             return Tuned(start.id, start.program, score=start.score)
-        if one is not self._alive[0]:
-            return replace(one.arm.unchanged(), outcome="given up")
-        finalist, mean = self._found or self._so_far(one)
-        return one.arm.unchanged() if finalist == one.original else one.arm.tuned(finalist, mean)
+        if contestant is not self._alive[0]:
+            return replace(contestant.arm.unchanged_result(), outcome="given up")
+        finalist, mean = self._found or self._so_far(contestant)
+        return (
+            contestant.arm.unchanged_result()
+            if finalist == contestant.original
+            else contestant.arm.tuned_result(finalist, mean)
+        )
 
     @staticmethod
-    def _so_far(one: Contestant) -> tuple[Finalist, float]:
-        """What a search that was cut short believes in."""
-        believed = [] if one.front != one.original else one.arm.finalists()
-        return (believed[0], math.nan) if believed else (one.front, one.score[1])
+    def _so_far(contestant: Contestant) -> tuple[Finalist, float]:
+        """Return what an interrupted search believes in."""
+        believed = [] if contestant.front != contestant.original else contestant.arm.finalists()
+        return (believed[0], math.nan) if believed else (contestant.front, contestant.score[1])
 
     def _run(self) -> Steps[None]:
         """The search, and the final choice where there is something to choose from."""
         purse, alive = self._purse, self._alive
         if not alive:
             return
-        yield from self._whole([(one, one.front) for one in alive], 1)  # to know how long episodes are
+        yield from self._whole(
+            [(contestant, contestant.front) for contestant in alive], 1
+        )  # to know how long episodes are
         purse.kept = max(round((1 - SEARCH) * purse.steps), min(purse.cost(2 * BLOCK), purse.steps // 2))
         rungs = math.ceil(math.log2(len(alive)))
-        while not self._closing and any(self._goes_on(one) for one in alive):
+        while not self._closing and any(self._goes_on(contestant) for contestant in alive):
             share = RACE * SEARCH * purse.steps / (rungs * len(alive)) if len(alive) > 1 else math.inf
             paid, before = True, purse.spent
-            for one in alive:
-                paid = yield from self._leg(one, share)
+            for contestant in alive:
+                paid = yield from self._leg(contestant, share)
             if self._found or (len(alive) == 1 and not paid):
                 break
             leg, look = purse.spent - before, purse.cost(2 * LOOK * len(alive))
@@ -189,71 +195,90 @@ class Tuning:
             if late:
                 continue
             yield from self._look()
-            alive.sort(key=lambda one: one.score, reverse=True)
+            alive.sort(key=lambda contestant: contestant.score, reverse=True)
             del alive[math.ceil(len(alive) / 2) :]
         if not self._found:
             yield from self._choose(alive[0])
 
-    def _goes_on(self, one: Contestant) -> bool:
+    def _goes_on(self, contestant: Contestant) -> bool:
         """Whether a search is worth more steps."""
-        patience = one.arm.patience
-        return not one.arm.finished if patience is None else self._thorough or one.idle < patience
+        patience = contestant.arm.patience
+        return (
+            not contestant.arm.finished if patience is None else self._thorough or contestant.idle < patience
+        )
 
-    def _leg(self, one: Contestant, share: float) -> Steps[bool]:
+    def _leg(self, contestant: Contestant, share: float) -> Steps[bool]:
         """Some generations of one structure; returns whether the steps paid for them."""
         end = self._purse.spent + share
-        for _ in range(one.arm.leg):
-            if self._closing or one.arm.finished or self._purse.spent >= end:
+        for _ in range(contestant.arm.leg):
+            if self._closing or contestant.arm.finished or self._purse.spent >= end:
                 break
-            batches = one.arm.ask(self._purse)
+            batches = contestant.arm.ask(self._purse)
             if not batches:
                 return False
-            one.arm.tell(
-                [episode for part in (yield from self._roll([(one, b) for b in batches])) for episode in part]
+            contestant.arm.tell(
+                [
+                    episode
+                    for part in (yield from self._roll([(contestant, b) for b in batches]))
+                    for episode in part
+                ]
             )
-            if self._target is not None and (yield from self._prove(one, self._target)):
+            if self._target is not None and (yield from self._prove(contestant, self._target)):
                 break
         return True
 
     def _look(self) -> Steps[None]:
         """Whole episodes of what is in front and of what the searches believe in, all on the same starts."""
-        pairs = [(one, finalist) for one in self._alive for finalist in (one.front, one.arm.finalists()[0])]
+        pairs = [
+            (contestant, finalist)
+            for contestant in self._alive
+            for finalist in (contestant.front, contestant.arm.finalists()[0])
+        ]
         played = yield from self._whole(pairs, LOOK)
-        for i, one in enumerate(self._alive):
+        for i, contestant in enumerate(self._alive):
             (old, old_score), (new, new_score) = played[2 * i : 2 * i + 2]
             gained = new_score > WORST and (old_score == WORST or _gain(new, old))
-            one.front, one.score = (pairs[2 * i + 1][1], new_score) if gained else (one.front, old_score)
-            one.idle = 0 if gained else one.idle + 1
-            one.arm.go_on(one.front, gained=gained)
+            contestant.front, contestant.score = (
+                (pairs[2 * i + 1][1], new_score) if gained else (contestant.front, old_score)
+            )
+            contestant.idle = 0 if gained else contestant.idle + 1
+            contestant.arm.go_on(contestant.front, gained=gained)
 
-    def _choose(self, one: Contestant) -> Steps[None]:
+    def _choose(self, contestant: Contestant) -> Steps[None]:
         """The final choice: the original stays unless another is better beyond noise; a library's has no such right."""
         purse = self._purse
         purse.kept = 0
-        stays = one.original, one.score[1]
-        if one.front == one.original and one.idle >= (one.arm.patience or math.inf):
+        stays = contestant.original, contestant.score[1]
+        if contestant.front == contestant.original and contestant.idle >= (
+            contestant.arm.patience or math.inf
+        ):
             self._found = stays
             return
-        found = [one.original, *(f for f in (one.front, *one.arm.finalists()) if f != one.original)]
+        found = [
+            contestant.original,
+            *(f for f in (contestant.front, *contestant.arm.finalists()) if f != contestant.original),
+        ]
         paid = purse.left // purse.cost(BLOCK)
         finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(FINALISTS, paid)]
         if len(finalists) < 2:  # noqa: PLR2004 - nothing shows that others are better
-            self._found = self._so_far(one) if self._thorough and len(found) > 1 else stays
+            self._found = self._so_far(contestant) if self._thorough and len(found) > 1 else stays
             return
         played: dict[str, list[EpisodeRecord]] = {str(n): [] for n in range(len(finalists))}
         alive, best, used = list(played), "0", 0
         while used < LAST and purse.cost(BLOCK * len(alive)) <= purse.left and len(alive) > 1:
             seeds = self._seeds(CHOICE_SEED + used, BLOCK)
             used += BLOCK
-            rolled = yield from self._roll([(one, self._whole_of(finalists[int(n)], seeds)) for n in alive])
+            rolled = yield from self._roll(
+                [(contestant, self._whole_of(finalists[int(n)], seeds)) for n in alive]
+            )
             for n, episodes in zip(alive, rolled, strict=True):
-                if any(map(failed, episodes)):
+                if any(map(is_failed, episodes)):
                     del played[n]
                 else:
                     played[n] += [record_of(e) for e in episodes if e is not None]
             model = Returns(worth(played))
             best = max(model.programs, key=lambda n: model.of(n).mean, default="0")
-            size = SMALL * max((abs(e.return_) for e in played.get(best, ())), default=0.0)
+            size = MIN_GAIN_SHARE * max((abs(e.return_) for e in played.get(best, ())), default=0.0)
             open_ = [n for n in played if n != best and model.difference(n, best).gain > size]
             unproven = best != "0" and "0" in played and not model.difference(best, "0").verdict
             alive = [n for n in played if n == best or n in open_ or (n == "0" and unproven)]
@@ -262,9 +287,9 @@ class Tuning:
         )
         self._found = (finalists[int(best)], Evidence.of(played[best]).mean_return) if better else stays
 
-    def _prove(self, one: Contestant, target: float) -> Steps[bool]:
+    def _prove(self, contestant: Contestant, target: float) -> Steps[bool]:
         """Whole episodes of what may have reached the target; returns whether it has."""
-        finalist = one.arm.hopeful(target)
+        finalist = contestant.arm.hopeful(target)
         if finalist is None or finalist in self._tried:
             return False
         self._tried.append(finalist)
@@ -273,14 +298,14 @@ class Tuning:
             if self._proven > PROOF_SHARE * self._purse.steps or self._purse.cost(n) > self._purse.left:
                 return False
             before = self._purse.spent
-            ((more, score),) = yield from self._whole([(one, finalist)], n)
+            ((more, score),) = yield from self._whole([(contestant, finalist)], n)
             self._proven += self._purse.spent - before
             evidence = Evidence.of(evidence.episodes, more.episodes)
             if score == WORST or evidence.mean_return < target:
                 return False
         if not evidence.holds(target):
             return False
-        self._alive.sort(key=lambda other: other is not one)
+        self._alive.sort(key=lambda other: other is not contestant)
         self._found = finalist, evidence.mean_return
         return True
 
@@ -290,7 +315,9 @@ class Tuning:
         """Whole episodes of several on the same starts, which nobody has played."""
         seeds = self._seeds(LOOK_SEED + self._used, n)
         self._used += n
-        rolled = yield from self._roll([(one, self._whole_of(f, seeds)) for one, f in finalists])
+        rolled = yield from self._roll(
+            [(contestant, self._whole_of(f, seeds)) for contestant, f in finalists]
+        )
         return [(Evidence.of(record_of(e) for e in part if e is not None), score(part)) for part in rolled]
 
     def _whole_of(self, finalist: Finalist, seeds: Sequence[int]) -> Batch:

@@ -20,11 +20,11 @@ DEEPEST = 4
 GAIN = 1e-3
 """A product that lowers the error by less than this share is none that is needed."""
 
-PATIENCE = 4
+MAX_STALLED_TERMS = 4
 SIMPLER = 0.7
 """Products of more numbers are taken where they leave less than this share of what simpler ones leave."""
 
-ENOUGH = 1e-7
+NEGLIGIBLE_VARIANCE_SHARE = 1e-7
 """A formula that leaves less of the variance unexplained is not improved upon."""
 
 NOTHING, NEGLIGIBLE = 1e-9, 1e-6
@@ -122,16 +122,16 @@ class TermLibrary:
         best: SparseFormula | None = None
         for degree in range(1, 1 + max(map(len, self.terms))):
             places = np.array([i for i, term in enumerate(self.terms) if len(term) <= degree])
-            found = self._pursued(target, rows, places)
+            found = self._pursue(target, rows, places)
             left = 1.0 - found.explained
             if best is None or left < SIMPLER * (1.0 - best.explained):
                 best = found
-            if 1.0 - best.explained < ENOUGH:
+            if 1.0 - best.explained < NEGLIGIBLE_VARIANCE_SHARE:
                 break
         assert best is not None  # noqa: S101 - there is a first degree
         return best
 
-    def _pursued(self, target: Floats, rows: Any, places: Any) -> SparseFormula:
+    def _pursue(self, target: Floats, rows: Any, places: Any) -> SparseFormula:
         """Products of some places, one after the other while they help (orthogonal matching pursuit)."""
         judged, used = self._judged & rows, ~self._judged & rows
         table = self._values[:, places]
@@ -156,7 +156,7 @@ class TermLibrary:
             idle += 1
             if error < (1 - GAIN) * best[0]:
                 best, idle = (error, list(chosen)), 0
-            elif idle >= PATIENCE:
+            elif idle >= MAX_STALLED_TERMS:
                 break
         return self._final(target, rows, [int(places[place]) for place in best[1]], 1.0 - best[0] / variance)
 

@@ -80,12 +80,12 @@ def write_formulas(
     after = [f"y{i}" for i in range(len(names.seen))]
     rules = [rule.code(after) for rule in find_endings(rows.after, rows.ended)]
     lines = [
-        f"{_listed(names.seen)} = self.x.T",
+        f"{_list_names(names.seen)} = self.x.T",
         *_read_actions(action_space, names),
         *_moves(rows, names, observation_space, chosen),
         f"terminated = {' | '.join(rules) or 'nought > 0'}",
         *_reward(rows, names, chosen),
-        f"self.x = np.stack([{_listed(after)}], axis=1)",
+        f"self.x = np.stack([{_list_names(after)}], axis=1)",
     ]
     starts = np.stack([episode.observations[0] for episode in episodes[:MAX_STARTS]]).astype(float)
     return _MODULE.format(
@@ -100,7 +100,7 @@ def _read_actions(space: Any, names: NumberNames) -> list[str]:
     if not isinstance(space, spaces.Box):
         pairs = zip(names.actions, choices(space), strict=True)
         return [f"{name} = (actions == {value}).astype(float)" for name, value in pairs]
-    return [f"{_listed(names.actions)} = actions.reshape(len(actions), -1).T.astype(float)"]
+    return [f"{_list_names(names.actions)} = actions.reshape(len(actions), -1).T.astype(float)"]
 
 
 def _moves(rows: StepRows, names: NumberNames, space: Any, chosen: Any) -> Iterator[str]:
@@ -152,6 +152,6 @@ def _reward(rows: StepRows, names: NumberNames, chosen: Any) -> list[str]:
     return lines
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     """Names with a comma behind each."""
     return "".join(f"{name}, " for name in names).strip()

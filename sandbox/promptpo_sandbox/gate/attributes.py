@@ -75,7 +75,7 @@ TAKEN = (
 """Names that no attribute may have, not even a program's own."""
 
 
-def defined_names(nodes: list[ast.AST]) -> frozenset[str]:
+def attribute_names_of(nodes: list[ast.AST]) -> frozenset[str]:
     """Every name by which the module creates an attribute: in the body of a class, by a store or by a form that takes its text."""
     return frozenset(name for node in nodes for name in _creates(node))
 
@@ -143,5 +143,5 @@ _INSTEAD = {
 
 
 def hint(name: str) -> str:
-    """What to use instead, to be put at the end of a sentence."""
+    """Say what to use instead, for the end of a sentence."""
     return f"; {names.HINTS[name]}" if name in names.HINTS else ""

@@ -1,4 +1,4 @@
-"""What the names of a module stand for: imported modules and members, own classes, variables, builtins."""
+"""Bindings of a module's names: imported modules and members, own classes, variables, builtins."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Bindings:
         others: set[str] = set()
         made: dict[str, set[str]] = {}
         for node in nodes:
-            for name, path in imported(node):
+            for name, path in import_bindings(node):
                 if self.imports.setdefault(name, path) != path:
                     self.rebound.setdefault(name, node)
                 self.statements[name] = node
@@ -61,7 +61,7 @@ class Bindings:
         binds = (
             name
             for part in inner
-            for name in (bound(part), *dict(imported(part)), *getattr(part, "names", ()))
+            for name in (bound(part), *dict(import_bindings(part)), *getattr(part, "names", ()))
         )
         if (
             {"staticmethod"}.isdisjoint(map(ast.unparse, node.decorator_list))
@@ -103,7 +103,7 @@ def _maker(node: ast.AST) -> str:
     return ""
 
 
-def imported(node: ast.AST) -> Iterator[tuple[str, str]]:
+def import_bindings(node: ast.AST) -> Iterator[tuple[str, str]]:
     """Names that an import statement binds, and what they stand for."""
     if isinstance(node, ast.Import):
         for alias in node.names:

@@ -68,7 +68,7 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
 
 
 def size_problem(source: str, source_bytes: int) -> str:
-    """Why a text is not even parsed; empty where it is."""
+    """Find what could exhaust the parser itself, by looking at characters alone."""
     try:
         size = len(source.encode())
     except UnicodeEncodeError:

@@ -22,7 +22,7 @@ def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and reason of what PARAMS is to hold, as the policy's constructor asks for it, and cannot be read off the source."""
     constants = Constants(tree)
     entries, unread = entries_of(tree)
-    asked = _asked_for(tree)
+    asked = _requested_keys(tree)
     missing = asked - {entry.name for entry in entries}
     numbers = 0
     for entry in entries:
@@ -55,7 +55,7 @@ def _text(node: ast.expr) -> str:
         return "..."
 
 
-def _asked_for(tree: ast.Module) -> set[str]:
+def _requested_keys(tree: ast.Module) -> set[str]:
     """The keys by which the constructor of Policy asks for its parameters; empty text for one that is computed."""
     found: set[str] = set()
     for node in tree.body:
@@ -85,7 +85,7 @@ def _is_unread_array(entry: Entry, constants: Constants) -> bool:
     if not isinstance(item, ast.Tuple | ast.List) or len(item.elts) != TRIPLE:
         return False
     value, *bounds = item.elts
-    value = constants.resolved(value)
+    value = constants.resolve(value)
     return all(map(_is_number, bounds)) and is_meant_as_array(value) and read_array(value) is None
 
 

@@ -1,4 +1,4 @@
-"""What may be written in certain forms only, and is never a value: what builds classes or memory, and what could be patched."""
+"""Names allowed in certain forms only and never as values: what builds classes or memory, and what could be patched."""
 
 from __future__ import annotations
 

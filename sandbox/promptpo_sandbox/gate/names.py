@@ -1,4 +1,4 @@
-"""What a program may use: modules and their members, builtins, special methods, attributes.
+"""Names that a program may use: modules and their members, builtins, special methods, attributes.
 
 The lists are positive. They hold what programs were seen to use, and what stands beside it in every textbook: pure
 functions of numbers, arrays and containers. Left out is all that reads files, evaluates text, touches raw memory,

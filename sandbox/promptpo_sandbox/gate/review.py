@@ -16,12 +16,12 @@ from promptpo_sandbox.gate import names
 from promptpo_sandbox.gate.attributes import (
     DEFINED,
     SURE_SELF_ONLY,
-    defined_names,
+    attribute_names_of,
     hint,
     read_problem,
     store_problem,
 )
-from promptpo_sandbox.gate.bindings import Bindings, imported, is_alias, names_in_scopes
+from promptpo_sandbox.gate.bindings import Bindings, import_bindings, is_alias, names_in_scopes
 from promptpo_sandbox.gate.forms import MEMBERS, Forms, is_plain_template
 
 Problem = tuple[int, str]
@@ -68,7 +68,7 @@ class Review:
         self._nodes = nodes
         self.bindings = Bindings(nodes)
         self._parents = self.bindings.parents
-        self._defined = defined_names(nodes)
+        self._defined = attribute_names_of(nodes)
         self._annotations: set[ast.AST] = set()
         self._aliased: set[ast.AST] = set()
         for node in nodes:
@@ -88,7 +88,10 @@ class Review:
 
     def problems(self) -> list[Problem]:
         """Line and sentence of each thing that is refused; SyntaxError where only the scopes make no sense."""
-        found = [*(problem for node in self._nodes for problem in self._problems_at(node)), *self._taken()]
+        found = [
+            *(problem for node in self._nodes for problem in self._problems_at(node)),
+            *self._find_shadowed(),
+        ]
         if self._wrong is not None and not found:
             raise self._wrong
         return found
@@ -124,7 +127,7 @@ class Review:
             node = self._parents[node]
         return getattr(node, "lineno", 0)
 
-    def _taken(self) -> Iterator[Problem]:
+    def _find_shadowed(self) -> Iterator[Problem]:
         """Names that stand for two things, one of them with rules of its own."""
         known = self.bindings
         for name, node in {**known.statements, **known.rebound}.items():
@@ -295,7 +298,7 @@ class Review:
         elif module not in names.MODULES:
             yield _unavailable(module)
         else:
-            for alias, (_, path) in zip(node.names, imported(node), strict=True):
+            for alias, (_, path) in zip(node.names, import_bindings(node), strict=True):
                 if alias.name == "*":
                     yield f"import * is not allowed; import {module} and use {module}.name"
                 elif alias.name not in names.MODULES[module] and path not in names.MODULES:

@@ -1,1 +1,1 @@
-"""What runs inside the confinement, or in the clean process that guests are forked from."""
+"""Code that runs confined, or in the clean process that guests are forked from."""

@@ -19,10 +19,12 @@ MAX_SAMPLE = 200
 MAX_SEQUENCE = 4096
 """Items of an action of a Sequence space."""
 
-_SHORT = reprlib.Repr()
-_SHORT.maxlevel = 4
-_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxarray = 20
-_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 2 * MAX_SAMPLE
+_SHORT_REPR = reprlib.Repr()
+_SHORT_REPR.maxlevel = 4
+_SHORT_REPR.maxlist = _SHORT_REPR.maxtuple = _SHORT_REPR.maxdict = _SHORT_REPR.maxset = (
+    _SHORT_REPR.maxarray
+) = 20
+_SHORT_REPR.maxstring = _SHORT_REPR.maxother = _SHORT_REPR.maxlong = 2 * MAX_SAMPLE
 
 
 class InvalidActionError(ValueError):
@@ -36,14 +38,14 @@ def sample(value: Any) -> str:
             head = np.array2string(value.ravel()[:12], precision=4, separator=", ", threshold=12)
             text = f"array of shape {value.shape} and dtype {value.dtype} starting {head}"
         else:
-            text = _SHORT.repr(value)
+            text = _SHORT_REPR.repr(value)
     except BaseException as error:  # noqa: BLE001 - the object's own repr is untrusted
         text = f"an object of type {type(value).__name__} whose repr raises {type(error).__name__}"
     return text if len(text) <= MAX_SAMPLE else text[:MAX_SAMPLE] + "…"
 
 
 def describe(layout: Layout) -> str:
-    """What a layout wants, in words."""
+    """Describe the actions that a layout requires, in words."""
     kind = layout[0]
     if kind == "discrete":
         _, n, start = layout
@@ -161,7 +163,7 @@ def _box(layout: Layout, value: Any, bounds: bool) -> np.ndarray[Any, Any]:
 
 
 def box_problem(array: np.ndarray[Any, Any], low: Any, high: Any) -> str:
-    """What is wrong with the numbers of an array of the right shape; nothing if empty."""
+    """Say what is wrong with the numbers of an array of the right shape; empty if nothing is."""
     if array.dtype.kind == "f" and not bool(np.isfinite(array).all()):
         return "it contains NaN or infinity"
     outside = (array < low) | (array > high)

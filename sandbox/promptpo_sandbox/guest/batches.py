@@ -43,10 +43,10 @@ class ActionBatch:
     def send(self) -> None:
         """Send what is pending, if anything."""
         if self.pending:
-            self.outbox.account(wire.ACTIONS, self._encoded(), len(self.pending))
+            self.outbox.account(wire.ACTIONS, self._encode(), len(self.pending))
             self.pending.clear()
 
-    def _encoded(self) -> bytes:
+    def _encode(self) -> bytes:
         raise NotImplementedError
 
 
@@ -55,7 +55,7 @@ class DiscreteBatch(ActionBatch):
 
     fast_type = int
 
-    def _encoded(self) -> bytes:
+    def _encode(self) -> bytes:
         try:
             return struct.pack(f"<{len(self.pending)}q", *self.pending)
         except struct.error:  # an int that needs more than 64 bits: out of bounds in any case
@@ -80,14 +80,14 @@ class BoxBatch(ActionBatch):
         else:
             self.pending.append(coerce(self.layout, value, bounds=False).tobytes())
 
-    def _encoded(self) -> bytes:
+    def _encode(self) -> bytes:
         return b"".join(self.pending)
 
 
 class PlainBatch(ActionBatch):
     """Whatever has no fixed layout."""
 
-    def _encoded(self) -> bytes:
+    def _encode(self) -> bytes:
         return encode(self.pending)
 
 

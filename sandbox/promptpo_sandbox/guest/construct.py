@@ -6,12 +6,12 @@ import __future__
 from types import CodeType
 from typing import Any
 
-from promptpo_sandbox.arrays import assembled
+from promptpo_sandbox.arrays import assemble
 from promptpo_sandbox.gate.check import Rejected, admit
 from promptpo_sandbox.guest.errors import POLICY_FILE, ContractError
 
 
-def compiled(source: str, source_bytes: int, *, gate: bool) -> CodeType | Rejected:
+def compile_source(source: str, source_bytes: int, *, gate: bool) -> CodeType | Rejected:
     """The code of a source; see `promptpo_sandbox.gate.check.admit`.
 
     No annotation is evaluated, as in an exported file, which says ``from __future__ import annotations``.
@@ -38,7 +38,7 @@ def construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:
     if not callable(getattr(policy_class, "act", None)):
         raise ContractError("the class Policy has no method act; define act(self, obs)")
     takes_params = _takes_params(policy_class)
-    policy = policy_class(assembled(params, module.get("PARAMS"))) if takes_params else policy_class()
+    policy = policy_class(assemble(params, module.get("PARAMS"))) if takes_params else policy_class()
     reset = getattr(policy, "reset", None)
     if callable(reset) and getattr(getattr(reset, "__code__", None), "co_argcount", 0) == 1:
         reset()

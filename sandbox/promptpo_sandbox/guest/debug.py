@@ -1,4 +1,4 @@
-"""What a policy keeps in ``self.debug`` for whoever reads its episodes: a few numbers and short words.
+"""The contents of ``self.debug``, for readers of a policy's episodes: a few numbers and short texts.
 
 Host and guest run the same code: the guest to take what there is, the host because the guest may lie.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from promptpo_sandbox.guest.plain import encode
-from promptpo_sandbox.guest.seen import kept
+from promptpo_sandbox.guest.seen import select_plain
 from promptpo_sandbox.guest.wire import MAX_DEBUG_BYTES
 
 MAX_ITEMS = 8
@@ -36,7 +36,7 @@ def encode_kept(policy: Any) -> bytes:
 
 def plain(value: Any) -> dict[str, Any]:
     """The entries of a dict that are numbers or texts, the first few of them; nothing for any other value."""
-    found = {name[:MAX_NAME]: _single(item) for name, item in kept(value).items()}
+    found = {name[:MAX_NAME]: _single(item) for name, item in select_plain(value).items()}
     return dict(islice(((name, item) for name, item in found.items() if item is not None), MAX_ITEMS))
 
 

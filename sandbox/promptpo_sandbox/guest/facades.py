@@ -1,4 +1,4 @@
-"""What ``import`` gives a policy: stand-ins that hold the members it names, and nothing that could be changed.
+"""Facades: what ``import`` gives a policy. They hold the members it names, and nothing that could be changed.
 
 A member is the library's own function where nobody can set its attributes; else it is the function's call, which
 has none. So nothing within reach keeps what one episode leaves for another.
@@ -51,7 +51,7 @@ class Facade:
         return "<module>"
 
 
-def facade(members: dict[str, Any]) -> Facade:
+def make_facade(members: dict[str, Any]) -> Facade:
     """A stand-in with these members, each read as fast as an attribute of a plain object."""
     return _maker(frozenset(members))(members)
 
@@ -101,7 +101,7 @@ def frozen(value: Any) -> Any:
     return value.__call__ if callable(value) and hasattr(value, "__dict__") else value
 
 
-def _indexed(target: Any) -> Any:
+def _index_maker(target: Any) -> Any:
     """``np.s_`` and the like: something to put brackets behind."""
     kind = type("index", (), {"__slots__": (), "__getitem__": lambda _, key: target[key]})
     return kind()
@@ -112,7 +112,7 @@ def _numbers(kind: Callable[[Any], Any], *members: str) -> Any:
 
     def info(dtype: Any) -> Facade:
         found = kind(dtype)
-        return facade({name: getattr(found, name) for name in members})
+        return make_facade({name: getattr(found, name) for name in members})
 
     return frozen(info)
 
@@ -165,7 +165,7 @@ _OWN: dict[str, dict[str, Any]] = {
         "errstate": _errstate,
         "finfo": _numbers(np.finfo, "eps", "max", "min", "tiny", "resolution", "smallest_normal", "bits"),
         "iinfo": _numbers(np.iinfo, "max", "min", "bits"),
-        **{name: _indexed(getattr(np, name)) for name in ("s_", "r_", "c_", "mgrid", "ogrid")},
+        **{name: _index_maker(getattr(np, name)) for name in ("s_", "r_", "c_", "mgrid", "ogrid")},
     },
     "numpy.linalg": {"LinAlgError": ValueError},
     "json": {"loads": _loads},
@@ -192,7 +192,7 @@ class Modules:
             }
 
     def episodes(self, code: types.CodeType) -> Callable[[bytes], EpisodeModules]:
-        """What makes the modules of one episode after another, from the bytes that decide its random numbers.
+        """Return a factory for the modules of each episode, given the bytes that decide its random numbers.
 
         Args:
             code: The program: the modules have the members that it names.
@@ -247,12 +247,12 @@ class EpisodeModules:
                 for outer, _, part in (path.rpartition(".") for path in MODULES)
                 if outer == name and part in self._named
             }
-            own = self._made_for_the_episode(name)
-            found = facade(self._members[name] | inner | own)
+            own = self._make_stateful_members(name)
+            found = make_facade(self._members[name] | inner | own)
             (self._own if own or "random" in inner else self._shared)[name] = found
         return found
 
-    def _made_for_the_episode(self, name: str) -> dict[str, Any]:
+    def _make_stateful_members(self, name: str) -> dict[str, Any]:
         """Members that keep a state: random generators, and classes that can be written to."""
         if name == "random":
             members = _random_members(self._digest)

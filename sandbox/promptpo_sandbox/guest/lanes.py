@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from promptpo_sandbox.arrays import assembled
+from promptpo_sandbox.arrays import assemble
 from promptpo_sandbox.guest.actions import Layout, sample
 from promptpo_sandbox.guest.errors import ContractError
 from promptpo_sandbox.guest.facades import MODULE_NAME
@@ -105,10 +105,10 @@ class LaneSimulator:
 
     def tile(self, copies: int) -> Array:
         """Repeat all lanes, so that several candidates meet the same states; which of the old lanes each one was."""
-        fixed, parts, at = self._fixed(), zip(self.parts, self._sizes, strict=True), 0
+        fixed, parts, at = self._find_fixed(), zip(self.parts, self._sizes, strict=True), 0
         order: list[Array] = []
         for part, size in parts:
-            rewrite(part, partial(_tiled, fixed, size, copies))
+            rewrite(part, partial(_tile, fixed, size, copies))
             order.append(np.tile(np.arange(at, at + size), copies))
             at += size
         self._sizes = [size * copies for size in self._sizes]
@@ -125,7 +125,7 @@ class LaneSimulator:
 
     def step(self, actions: Array) -> Lanes:
         """Move all lanes; those that break end and keep their last observation."""
-        found = [self._checked(part.step(rows), len(rows)) for part, rows in self._split(actions)]
+        found = [self._check(part.step(rows), len(rows)) for part, rows in self._split(actions)]
         obs, reward, ended = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
         self.steps += len(reward)
         good = np.abs(reward) <= MAX_REWARD
@@ -147,7 +147,7 @@ class LaneSimulator:
             yield part, rows[at : at + size]
             at += size
 
-    def _checked(self, answer: Any, n: int) -> Lanes:
+    def _check(self, answer: Any, n: int) -> Lanes:
         if not isinstance(answer, (tuple, list)) or len(answer) != 3:  # noqa: PLR2004
             raise ContractError(f"Simulator.step returned {sample(answer)}; return (obs, reward, terminated)")
         obs, reward, ended = answer
@@ -179,12 +179,12 @@ class LaneSimulator:
             lanes: One truth value for each.
         """
         parts, sizes, at = [], [], 0
-        fixed = self._fixed()
+        fixed = self._find_fixed()
         for part, size in zip(self.parts, self._sizes, strict=True):
             mask = lanes[at : at + size]
             at += size
             if mask.any():
-                rewrite(part, partial(kept, fixed, size, mask, 0))
+                rewrite(part, partial(keep_lanes, fixed, size, mask, 0))
                 parts.append(part)
                 sizes.append(int(mask.sum()))
         self.parts, self._sizes = parts, sizes
@@ -193,17 +193,17 @@ class LaneSimulator:
     def restart(self, lanes: Array) -> Array:
         """Start some lanes anew and return the observations of all."""
         old, sizes, last = self.parts, self._sizes, self._last
-        fresh, at, fixed = self.reset(len(last)), 0, self._fixed()
+        fresh, at, fixed = self.reset(len(last)), 0, self._find_fixed()
         for part, other, size in zip(old, self.parts, sizes, strict=True):
             mask = lanes[at : at + size]
             at += size
             if mask.any():
-                rewrite(part, partial(_overwritten, fixed, size, mask), other)
+                rewrite(part, partial(_overwrite, fixed, size, mask), other)
         self.parts, self._sizes = old, sizes
         self._last = np.where(lanes.reshape(-1, *[1] * (last.ndim - 1)), fresh, last)
         return self._last.copy()
 
-    def _fixed(self) -> frozenset[Place]:
+    def _find_fixed(self) -> frozenset[Place]:
         """Places of the simulator's arrays that hold no lanes."""
         if self._constants is None:
             pair = [self._make(self._vectors[0], np.random.default_rng(0)) for _ in range(2)]
@@ -215,13 +215,13 @@ class LaneSimulator:
         return self._constants
 
 
-def _tiled(fixed: frozenset[Place], n: int, copies: int, place: Place, array: Array, _: Any) -> Array:
+def _tile(fixed: frozenset[Place], n: int, copies: int, place: Place, array: Array, _: Any) -> Array:
     if place in fixed or not array.ndim or len(array) != n:
         return array
     return np.tile(array, (copies, *[1] * (array.ndim - 1)))
 
 
-def kept(
+def keep_lanes(
     fixed: frozenset[Place], n: int, mask: Array, axis: int, place: Place, array: Array, _: Any
 ) -> Array:
     """The lanes of an array that stay; the array itself where it holds none."""
@@ -230,9 +230,7 @@ def kept(
     return array[mask] if axis == 0 else array[..., mask]
 
 
-def _overwritten(
-    fixed: frozenset[Place], n: int, mask: Array, place: Place, array: Array, other: Any
-) -> Array:
+def _overwrite(fixed: frozenset[Place], n: int, mask: Array, place: Place, array: Array, other: Any) -> Array:
     if place in fixed or not array.ndim or len(array) != n:
         return array
     if isinstance(other, np.ndarray) and other.shape == array.shape:
@@ -261,7 +259,7 @@ def maker(module: Mapping[str, Any]) -> Callable[[Any, np.random.Generator], Any
     declared = module.get("PARAMS")
 
     def make(params: Any, rng: np.random.Generator) -> Any:
-        return simulator(assembled(params, declared) if params else {}, rng)
+        return simulator(assemble(params, declared) if params else {}, rng)
 
     return make
 
@@ -293,10 +291,10 @@ def rewrite(owner: Any, change: Change, other: Any = None) -> None:
     """
     names, others = vars(owner), vars(other) if other is not None else {}
     for name, value in list(names.items()):
-        names[name] = _rewritten(value, (name,), change, others.get(name))
+        names[name] = _rewrite(value, (name,), change, others.get(name))
 
 
-def _rewritten(value: Any, place: Place, change: Change, other: Any) -> Any:
+def _rewrite(value: Any, place: Place, change: Change, other: Any) -> Any:
     if isinstance(value, np.ndarray):
         return change(place, value, other)
     if len(place) > MAX_DEPTH:
@@ -304,16 +302,14 @@ def _rewritten(value: Any, place: Place, change: Change, other: Any) -> Any:
     if type(value) in {list, tuple}:
         others = other if type(other) is type(value) and len(other) == len(value) else [None] * len(value)
         pairs = zip(value, others, strict=True)
-        return type(value)(
-            [_rewritten(item, (*place, i), change, its) for i, (item, its) in enumerate(pairs)]
-        )
+        return type(value)([_rewrite(item, (*place, i), change, its) for i, (item, its) in enumerate(pairs)])
     if type(value) is dict:
         others = other if type(other) is dict else {}
-        return {key: _rewritten(item, (*place, key), change, others.get(key)) for key, item in value.items()}
+        return {key: _rewrite(item, (*place, key), change, others.get(key)) for key, item in value.items()}
     if is_own(value):
         inner, others = vars(value), vars(other) if is_own(other) else {}
         for name, item in list(inner.items()):
-            inner[name] = _rewritten(item, (*place, name), change, others.get(name))
+            inner[name] = _rewrite(item, (*place, name), change, others.get(name))
     return value
 
 
@@ -343,7 +339,7 @@ def constants(few: Any, many: Any, axis: int) -> frozenset[Place]:
     )
 
 
-def shared_numbers(owner: Any) -> dict[str, float]:
+def find_shared_numbers(owner: Any) -> dict[str, float]:
     """Numbers that an object holds beside its arrays: they belong to all lanes at once."""
     return {
         name: float(value)

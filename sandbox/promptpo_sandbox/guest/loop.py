@@ -15,11 +15,11 @@ from promptpo_sandbox.gate.check import Rejected
 from promptpo_sandbox.guest import rewards, wire
 from promptpo_sandbox.guest.actions import sample
 from promptpo_sandbox.guest.batches import ActionBatch, PlainBatch, batch_of
-from promptpo_sandbox.guest.construct import compiled, construct
+from promptpo_sandbox.guest.construct import compile_source, construct
 from promptpo_sandbox.guest.debug import encode_kept
 from promptpo_sandbox.guest.errors import ContractError, describe_failure, remember_source
 from promptpo_sandbox.guest.facades import EpisodeModules, Modules
-from promptpo_sandbox.guest.namespace import Output, restricted, unrestricted
+from promptpo_sandbox.guest.namespace import Output, restricted_globals, unrestricted_globals
 from promptpo_sandbox.guest.outbox import Outbox
 from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.rows import Rows
@@ -174,7 +174,7 @@ class GuestLoop:
         self.seen = request["seen"]
         self._batch = batch_of(request["layout"], self._outbox)
         source = request["source"]
-        code = compiled(source, request["source_bytes"], gate=self.gate and not request["admitted"])
+        code = compile_source(source, request["source_bytes"], gate=self.gate and not request["admitted"])
         if isinstance(code, Rejected):
             self._outbox.fail("rejected", code.message, code.detail)
             return
@@ -192,9 +192,9 @@ class GuestLoop:
             episodes = self._modules_of.get(code)
             if episodes is None:
                 episodes = self._modules_of[code] = self.modules.episodes(code)
-            namespace = restricted(episodes(digest), output)
+            namespace = restricted_globals(episodes(digest), output)
         else:
-            namespace = unrestricted()
+            namespace = unrestricted_globals()
             sys.stderr = sys.stdout
         exec(code, namespace)  # noqa: S102 - this process exists to do this
         return namespace
@@ -254,7 +254,7 @@ class GuestLoop:
         self._step_watchfully(observations, error)
 
     def _step_quickly(self, observations: Sequence[Any]) -> BaseException | None:
-        """What the first lane has raised that failed. This loop is what a rollout's speed hangs on."""
+        """Return the exception of the first lane that fails. A rollout's speed hangs on this loop."""
         batch = self._batch
         add, append, fast_type = batch.add, batch.pending.append, batch.fast_type
         began = perf_counter()
@@ -338,14 +338,14 @@ class GuestLoop:
     def _answer(self, what: str, request: Any) -> None:
         """Answer with plain data, or with a failure."""
         try:
-            data = encode(getattr(self, f"_asked_to_{what}")(request))
+            data = encode(getattr(self, f"_answer_{what}")(request))
         except BaseException as error:  # noqa: BLE001 - reported to the host
             self._fail(error)
         else:
             self._flush_output()
             self._outbox.account(wire.ANSWER, data)
 
-    def _asked_to_call(self, request: dict[str, Any]) -> str:
+    def _answer_call(self, request: dict[str, Any]) -> str:
         output = self._running = Output(self.output_limit, self.printed, 0)
         module = self._module(request["digest"], output)
         owner, _, method = request["target"].partition(".")
@@ -360,16 +360,16 @@ class GuestLoop:
             raise ContractError(f"{request['target']} returned {size} bytes of text; return at most {most}")
         return str(result)
 
-    def _asked_to_score(self, request: dict[str, Any]) -> Any:
+    def _answer_score(self, request: dict[str, Any]) -> Any:
         return self._rewards.score(request)
 
-    def _asked_to_simulate(self, request: tuple[str, dict[str, Any]]) -> Any:
+    def _answer_simulate(self, request: tuple[str, dict[str, Any]]) -> Any:
         if self._simulators is None:
             self._simulators = SimulatorService(self._unheard)
         self._simulators.gate = self.gate
         return self._simulators.answer(*request)
 
-    def _asked_to_read(self, request: tuple[str, str, Sequence[Any]]) -> Any:
+    def _answer_read(self, request: tuple[str, str, Sequence[Any]]) -> Any:
         """What a function of a module of ours says about texts that nobody trusts."""
         module, function, arguments = request
         return getattr(sys.modules[module], function)(*arguments)

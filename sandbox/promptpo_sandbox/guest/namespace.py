@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from promptpo_sandbox.gate.names import BUILTINS, MODULES
-from promptpo_sandbox.guest.facades import MODULE_NAME, EpisodeModules, Facade, facade
+from promptpo_sandbox.guest.facades import MODULE_NAME, EpisodeModules, Facade, make_facade
 
 
 class Output:
@@ -45,7 +45,7 @@ class Output:
 _FIXED: dict[str, Any] = {name: getattr(builtins, name) for name in BUILTINS} | {
     "__build_class__": builtins.__build_class__
 }
-_INERT = facade({})
+_INERT = make_facade({})
 
 
 def importer(modules: EpisodeModules) -> Callable[..., Facade]:
@@ -67,7 +67,7 @@ def importer(modules: EpisodeModules) -> Callable[..., Facade]:
     return import_
 
 
-def restricted(modules: EpisodeModules, output: Output) -> dict[str, Any]:
+def restricted_globals(modules: EpisodeModules, output: Output) -> dict[str, Any]:
     """Globals for one episode's copy of the module."""
 
     def print_(*values: Any, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
@@ -80,6 +80,6 @@ def restricted(modules: EpisodeModules, output: Output) -> dict[str, Any]:
     }
 
 
-def unrestricted() -> dict[str, Any]:
+def unrestricted_globals() -> dict[str, Any]:
     """Globals for a module that did not pass the gate: everything the interpreter has, under the kernel's rules."""
     return {"__name__": MODULE_NAME, "__builtins__": builtins}

@@ -8,10 +8,10 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from promptpo_sandbox.arrays import assembled
+from promptpo_sandbox.arrays import assemble
 from promptpo_sandbox.guest.actions import InvalidActionError, Layout, coerce, sample
 from promptpo_sandbox.guest.construct import construct
-from promptpo_sandbox.guest.lanes import Array, Form, Place, constants, kept, rewrite
+from promptpo_sandbox.guest.lanes import Array, Form, Place, constants, keep_lanes, rewrite
 
 Vectors: TypeAlias = Sequence[dict[str, float] | None]
 Namespaces: TypeAlias = Callable[[int], dict[str, Any]]
@@ -82,7 +82,7 @@ class LanePlayer:
             for policy, n in zip(pair, (3, 7), strict=True):
                 policy.act(_lanes_last(np.resize(self._last, (n, *self._last.shape[1:]))))
             self._fixed = constants(pair[0], pair[1], -1)
-        rewrite(self._policy, partial(kept, self._fixed or frozenset(), self._n, lanes, -1))
+        rewrite(self._policy, partial(keep_lanes, self._fixed or frozenset(), self._n, lanes, -1))
         self._n = int(lanes.sum())
 
 
@@ -95,7 +95,7 @@ def _lane_policy(module: Namespaces, vectors: Vectors, n: int) -> Any:
     namespace = module(0)
     if vectors[0] is None:
         return construct(namespace, None)
-    each = [assembled(vectors[i % len(vectors)], namespace.get("PARAMS")) or {} for i in range(n)]
+    each = [assemble(vectors[i % len(vectors)], namespace.get("PARAMS")) or {} for i in range(n)]
     stacked: Any = {
         key: np.stack([np.asarray(values[key], float) for values in each], axis=-1) for key in each[0]
     }

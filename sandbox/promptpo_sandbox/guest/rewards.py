@@ -52,18 +52,18 @@ class RunningReward:
     def step(
         self, obs: Any, action: Any, next_obs: Any, env_reward: float, info: dict[str, float]
     ) -> tuple[float, dict[str, float]]:
-        """What a step earns, and its parts.
+        """Return the reward of a step and its components.
 
         Raises:
             InvalidRewardError: The program returned something else.
         """
         answer = self._step(obs, action, next_obs, env_reward, info)
-        earned = self._earned(answer)
+        earned = self._read_reward(answer)
         self.steps += 1
         return earned
 
     @staticmethod
-    def _earned(answer: Any) -> tuple[float, dict[str, float]]:
+    def _read_reward(answer: Any) -> tuple[float, dict[str, float]]:
         if not isinstance(answer, tuple):
             return number_of(answer, "Reward.step", "the reward", InvalidRewardError), {}
         if len(answer) != 2 or not isinstance(answer[1], dict):  # noqa: PLR2004
@@ -129,7 +129,7 @@ class Rewards:
                 raise InsideError from wrong
         reward = self._running[lane]
         sums: dict[str, float] = {}
-        earned = self._earned(reward, request, sums)
+        earned = self._score_steps(reward, request, sums)
         if not all(map(math.isfinite, sums.values())):
             raise InsideError(reward.steps) from InvalidRewardError(
                 "the parts of Reward.step add up to no finite number"
@@ -144,7 +144,7 @@ class Rewards:
         return np.array(earned, float), sums, success
 
     @staticmethod
-    def _earned(reward: RunningReward, request: dict[str, Any], sums: dict[str, float]) -> list[float]:
+    def _score_steps(reward: RunningReward, request: dict[str, Any], sums: dict[str, float]) -> list[float]:
         observations, actions, rewards = (request[name] for name in ("observations", "actions", "rewards"))
         names, table, infos = request["names"], request["table"], request["infos"]
         earned: list[float] = []
@@ -152,9 +152,9 @@ class Rewards:
             info = infos[i] if names is None else dict(zip(names, table[i].tolist(), strict=True))
             try:
                 value, parts = reward.step(
-                    _own(observations, i),
-                    _own(actions, i),
-                    _own(observations, i + 1),
+                    _writable_item(observations, i),
+                    _writable_item(actions, i),
+                    _writable_item(observations, i + 1),
                     env_reward,
                     info,
                 )
@@ -166,6 +166,6 @@ class Rewards:
         return earned
 
 
-def _own(values: Any, index: int) -> Any:
+def _writable_item(values: Any, index: int) -> Any:
     """One of several values, which may be written to."""
     return value_at(values, index) if isinstance(values, np.ndarray) else copied(values[index])

@@ -100,7 +100,7 @@ def program(architecture: Architecture) -> list[Instruction]:
 
 
 def _check(name: str) -> list[Instruction]:
-    """What to do about one call once its number has matched."""
+    """Instructions for one call once its number has matched."""
     if name in _DESCRIPTORS:
         known = _DESCRIPTORS[name]
         jumps = [(JUMP_EQUAL, len(known) - index, 0, number) for index, number in enumerate(known)]

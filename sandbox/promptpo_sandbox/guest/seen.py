@@ -1,4 +1,4 @@
-"""What a policy's ``perceive`` makes of an observation, for whoever reads its episodes in the observations' place.
+"""Results of a policy's ``perceive``, recorded in the place of observations.
 
 Host and guest run the same code: the guest to take what there is, the host because the guest may lie.
 """
@@ -34,7 +34,7 @@ MAX_NAME, MAX_WORD = 40, 80
 """Characters of a name, and of a text."""
 
 
-def kept(value: Any) -> dict[str, Any]:
+def select_plain(value: Any) -> dict[str, Any]:
     """The entries of a dict that are plain: numbers, texts, None, and small arrays, lists, tuples and dicts of them.
 
     Lists become tuples, as an observation has them. Nothing for any other value.
@@ -48,7 +48,7 @@ def encode_seen(value: Any) -> bytes:
     if value is None:
         return b""
     try:
-        data = encode(kept(value))
+        data = encode(select_plain(value))
     except BaseException:  # noqa: BLE001 - the value is the policy's own
         return b""
     return data if len(data) <= MAX_SEEN_BYTES else b""

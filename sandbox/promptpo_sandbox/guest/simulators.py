@@ -1,4 +1,4 @@
-"""What a guest that holds a simulator is asked: predictions, episodes of policies, batches of steps for a learner.
+"""Requests to a guest that holds a simulator: predictions, episodes of policies, batches of steps for a learner.
 
 Every question is about many lanes and many steps; what is asked never holds the answers, which stay with the host.
 """
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from promptpo_sandbox.gate.check import Rejected
-from promptpo_sandbox.guest.construct import compiled
+from promptpo_sandbox.guest.construct import compile_source
 from promptpo_sandbox.guest.errors import ContractError, InsideError, describe_failure
 from promptpo_sandbox.guest.lanes import Array, Form, LaneSimulator
 from promptpo_sandbox.guest.players import (
@@ -76,7 +76,7 @@ class SimulatorService:
         for vector in request["vectors"]:
             lanes = self._simulator(request | {"vectors": [vector]})
             lanes.set(starts)
-            answers.append(_predicted(lanes, request["actions"], ahead, repeat))
+            answers.append(_predict(lanes, request["actions"], ahead, repeat))
         return tuple(map(np.stack, zip(*answers, strict=True)))
 
     def _examine(self, request: dict[str, Any]) -> Any:
@@ -135,7 +135,7 @@ class SimulatorService:
         if code is None:
             if len(self._codes) > 8:  # noqa: PLR2004 - structures come and go
                 self._codes.clear()
-            code = self._codes[source] = compiled(source, source_bytes, gate=self.gate)
+            code = self._codes[source] = compile_source(source, source_bytes, gate=self.gate)
         if isinstance(code, Rejected):
             raise ContractError(f"{code.message} {code.detail}".strip())
         return lambda lane: self._run(digest[:-4] + lane.to_bytes(4, "little"), code)
@@ -166,7 +166,7 @@ class SimulatorService:
         return obs, after, reward, terminated, truncated
 
 
-def _predicted(lanes: LaneSimulator, actions: Array, ahead: list[int], repeat: int) -> tuple[Array, ...]:
+def _predict(lanes: LaneSimulator, actions: Array, ahead: list[int], repeat: int) -> tuple[Array, ...]:
     n = len(lanes._last)  # noqa: SLF001 - of this package
     total, over = np.zeros(n), np.zeros(n, bool)
     found: list[tuple[Array, ...]] = []

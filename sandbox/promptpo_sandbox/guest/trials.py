@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from promptpo_sandbox.guest.lanes import Array, LaneSimulator, shared_numbers
+from promptpo_sandbox.guest.lanes import Array, LaneSimulator, find_shared_numbers
 
 LANES = 256
 """Lanes of a whole batch."""
@@ -44,7 +44,7 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
         "seconds_per_batch": seconds / len(actions),
         "broken": first.broken,
         "played": played.astype(float)[-1],
-        "shared": _shared(make, starts, actions),
+        "shared": _find_shared(make, starts, actions),
     }
     if not random:
         order = np.random.default_rng(0).permutation(len(starts))
@@ -52,7 +52,7 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
         facts["mixed"] = _differ(permuted, whole[:, order])
         alone = [_rows(make(), starts[i : i + 1], actions[:, i : i + 1]) for i in (0, len(starts) // 2)]
         facts["alone"] = any(
-            _differ(one, whole[:, i : i + 1]) for one, i in zip(alone, (0, len(starts) // 2), strict=True)
+            _differ(lone, whole[:, i : i + 1]) for lone, i in zip(alone, (0, len(starts) // 2), strict=True)
         )
         facts["dropped"] = _mixes_dropped(make(), starts, actions, whole)
         facts["restarted"] = _mixes_restarted(make(), starts, actions, whole)
@@ -98,14 +98,14 @@ def _mixes_restarted(lanes: LaneSimulator, starts: Array, actions: Array, whole:
     return _differ(rows[:, ~anew], whole[half:, ~anew])
 
 
-def _shared(make: Callable[[], LaneSimulator], starts: Array, actions: Array) -> list[str]:
+def _find_shared(make: Callable[[], LaneSimulator], starts: Array, actions: Array) -> list[str]:
     """Numbers of all lanes at once that steps change."""
     lanes = make()
     lanes.set(starts)
-    before = shared_numbers(lanes.parts[0])
+    before = find_shared_numbers(lanes.parts[0])
     for row in actions[:3]:
         lanes.step(row)
-    after = shared_numbers(lanes.parts[0])
+    after = find_shared_numbers(lanes.parts[0])
     return sorted(name for name, value in after.items() if before.get(name, value) != value)
 
 

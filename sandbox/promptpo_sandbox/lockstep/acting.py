@@ -76,9 +76,9 @@ class ActionDecoder:
         if not isinstance(values, list) or len(values) != count:
             raise GuestGoneError("the guest sent a malformed action")
         self.clean = False
-        return [self._checked(value) for value in values]
+        return [self._check(value) for value in values]
 
-    def _checked(self, value: Any) -> Any:
+    def _check(self, value: Any) -> Any:
         try:
             return gym_action(self.space, self.layout, value)
         except InvalidActionError as error:
@@ -108,9 +108,9 @@ class ActionDecoder:
         if bool(((batch >= self._row_low) & (batch <= self._row_high)).all()):
             return list(batch) if self._shape else [np.array(number) for number in batch]
         self.clean = False
-        return [self._checked_box(row) for row in batch]
+        return [self._check_box(row) for row in batch]
 
-    def _checked_box(self, row: Any) -> Any:
+    def _check_box(self, row: Any) -> Any:
         problem = box_problem(row, self._row_low, self._row_high)
         if not problem:
             return row

@@ -15,7 +15,7 @@ from promptpo_sandbox.lockstep.acting import ActionDecoder, Clipped
 from promptpo_sandbox.lockstep.lane import order
 from promptpo_sandbox.lockstep.observing import ObservationEncoder
 from promptpo_sandbox.lockstep.rollout import Runner
-from promptpo_sandbox.lockstep.roundtrip import NoAction, decoded
+from promptpo_sandbox.lockstep.roundtrip import NoAction, decode_chunk
 from promptpo_sandbox.pipes import Guest, GuestGoneError, GuestTimeoutError, refuse
 from promptpo_sandbox.results import Failure, Trial
 from promptpo_sandbox.spaces import layout_of
@@ -114,10 +114,12 @@ class AskedPolicies:
                 self._encoder.message([observations[lane] for lane in waiting]), self._limits.step_seconds
             )
             came = self._guest.answers(len(waiting), wire.ACTIONS, self._limits.step_seconds, _unread)
-            actions = [one for count, payload in came for one in decoded(self._decoder, payload, count)]
+            actions = [
+                action for count, payload in came for action in decode_chunk(self._decoder, payload, count)
+            ]
         except (GuestTimeoutError, GuestGoneError) as error:
             return dict.fromkeys(observations, self._lost(error))
-        answers = dict(zip(waiting, map(_explained, actions), strict=True))
+        answers = dict(zip(waiting, map(_explain, actions), strict=True))
         self.stop([lane for lane, answer in answers.items() if isinstance(answer, Failure)])
         return answers
 
@@ -147,7 +149,7 @@ class AskedPolicies:
         self._end()
 
 
-def _explained(action: Any) -> Any:
+def _explain(action: Any) -> Any:
     """The action, clipped where it had to be, or what is wrong with it."""
     if type(action) is Clipped:
         return action.action

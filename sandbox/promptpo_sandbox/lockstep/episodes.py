@@ -109,7 +109,7 @@ class GuestEpisodes:
         starting: list[Lane] = []
         while pending and self._idle and not self.progress.exhausted:
             position = pending.popleft()
-            if self.progress.cancelled(position):
+            if self.progress.is_cancelled(position):
                 continue
             index, env = self._idle.popleft()
             taken = self.progress.taken.get(position, ())
@@ -175,7 +175,7 @@ class GuestEpisodes:
             if kind == wire.DEBUG:
                 lane.debug = plain(decode(payload, max_values=1 + 2 * MAX_ITEMS))
             else:
-                lane.seen = seen.kept(decode(payload, max_values=seen.MAX_VALUES))
+                lane.seen = seen.select_plain(decode(payload, max_values=seen.MAX_VALUES))
         except PlainDataError as error:
             raise GuestGoneError("the guest sent a malformed message") from error
 
@@ -212,7 +212,7 @@ class GuestEpisodes:
         self._idle.append((lane.index, lane.env))
 
     def _drop_cancelled(self) -> None:
-        for lane in [lane for lane in self.lanes if self.progress.cancelled(lane.position)]:
+        for lane in [lane for lane in self.lanes if self.progress.is_cancelled(lane.position)]:
             self._release(lane)
 
     def give_up(self) -> None:
@@ -358,7 +358,7 @@ class GuestEpisodes:
 
 
 def _binding(lane: Lane, action: Any) -> Any:
-    """What a lane does: what it did when this episode was tried before, if it came this far."""
+    """Return the action a lane takes: that of an earlier attempt at this episode, as far as it went."""
     if lane.steps >= len(lane.taken) or isinstance(action, NoAction):
         return action
     return copy.deepcopy(lane.taken[lane.steps])

@@ -20,7 +20,7 @@ Tape: TypeAlias = tuple[list[Any], list[Any], list[float], list[Mapping[str, Any
 
 
 def order(index: int, trial: Trial) -> tuple[int, bytes, dict[str, float] | None]:
-    """What a guest is told about the policy of a lane."""
+    """Order for a guest: the lane, the seed's digest and the parameters of its policy."""
     return index, digest_of(trial.seed), None if trial.params is None else dict(trial.params)
 
 
@@ -100,11 +100,11 @@ class Lane:
             failure=failure,
             extremes=(self.least, self.most) if self.least <= self.most else (),
         )
-        return episode if self.rewarded is None or self.obs is None else self._scored(episode, self.rewarded)
+        return episode if self.rewarded is None or self.obs is None else self._rescore(episode, self.rewarded)
 
     @staticmethod
-    def _scored(episode: Episode, rewarded: RewardedEpisode) -> Episode:
-        """The episode by what the reward program says of it."""
+    def _rescore(episode: Episode, rewarded: RewardedEpisode) -> Episode:
+        """Return the episode with the reward program's returns."""
         scored = rewarded.end()
         seen = episode.trajectory
         return replace(

@@ -57,14 +57,14 @@ class Meter:
     def late(self, lanes: Sequence[Lane]) -> list[Lane]:
         """The lanes that have used up their episode's time."""
         self.overdue = False
-        worked = self._worked()
+        worked = self._processor_share()
         return [
             lane
             for lane in lanes
             if (seconds := self.seconds(lane)) * worked > self._limit or seconds > self._wall_limit
         ]
 
-    def _worked(self) -> float:
+    def _processor_share(self) -> float:
         """The part of the time charged in which the guest had a processor."""
         cpu = self._guest.cpu_seconds()
         if cpu is None or self._cpu_before is None or self._charged <= 0:

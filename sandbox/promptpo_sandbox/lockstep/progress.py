@@ -1,4 +1,4 @@
-"""What a rollout has so far, and how the episodes of one guest can end early."""
+"""Progress of a rollout, and the errors that end the episodes of one guest early."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Progress:
         if episode.failure is not None and (self.first_failure is None or position < self.first_failure):
             self.first_failure = position
 
-    def cancelled(self, position: int) -> bool:
+    def is_cancelled(self, position: int) -> bool:
         """Whether a failure before it makes this trial pointless."""
         return self.stop_on_failure and self.first_failure is not None and position > self.first_failure
 

@@ -35,7 +35,7 @@ def play_episode(box: Sandbox, source: str, env: gymnasium.Env[Any, Any], trial:
     """
     total, steps, success = 0.0, 0, None
     terminated, truncated = False, False
-    policies = box.asked(source, env.observation_space, env.action_space)
+    policies = box.open_policies(source, env.observation_space, env.action_space)
     failure: Failure | None = policies.start({LANE: trial}).get(LANE)
     if failure is None:
         obs, _ = env.reset(seed=trial.seed)

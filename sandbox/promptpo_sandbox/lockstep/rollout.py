@@ -24,7 +24,7 @@ from promptpo_sandbox.lockstep.episodes import GuestEpisodes, Options
 from promptpo_sandbox.lockstep.progress import LaneTimeoutError, MemoryShortError, Progress
 from promptpo_sandbox.pipes import Guest, GuestGoneError, GuestTimeoutError, refuse
 from promptpo_sandbox.process import GuestUsage
-from promptpo_sandbox.results import Failure, FailureKind, Limits, Record, Rollout, unstarted
+from promptpo_sandbox.results import Failure, FailureKind, Limits, Record, Rollout, unstarted_episode
 from promptpo_sandbox.spaces import layout_of
 from promptpo_sandbox.text import clean
 
@@ -98,7 +98,7 @@ class Runner:
         except GuestGoneError:
             return guest, Failure("rejected", "the source brings the compiler down; write a simpler one")
 
-    def asked(self, name: str, instead: str, error: type[AskFailedError]) -> Asked:
+    def open_asked(self, name: str, instead: str, error: type[AskFailedError]) -> Asked:
         """A fresh guest with the source, to be asked for plain data; see `Asked`.
 
         Raises:
@@ -141,7 +141,7 @@ class Runner:
             episodes = GuestEpisodes(guest, envs[:1] if options.alone else envs, progress, decoder, options)
             options = self._run_guest(episodes, batch)
             again = {lane.position for lane in episodes.lanes} | {*batch, *pending}
-            pending = deque(sorted(position for position in again if not progress.cancelled(position)))
+            pending = deque(sorted(position for position in again if not progress.is_cancelled(position)))
         self.end()
         return self._result(progress, failure)
 
@@ -169,9 +169,9 @@ class Runner:
         if failure is not None and not progress.stop_on_failure:
             for position, trial in enumerate(progress.trials):
                 if position not in progress.episodes:
-                    progress.add(position, unstarted(trial, failure))
+                    progress.add(position, unstarted_episode(trial, failure))
         episodes = progress.episodes
-        kept = [position for position in sorted(episodes) if not progress.cancelled(position)]
+        kept = [position for position in sorted(episodes) if not progress.is_cancelled(position)]
         if failure is None and progress.first_failure is not None:
             failure = episodes[progress.first_failure].failure
         output = "".join(progress.outputs.get(position, "") for position in kept)

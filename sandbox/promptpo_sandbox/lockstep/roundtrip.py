@@ -31,7 +31,7 @@ class NoAction:
         self.failure = failure
 
 
-def decoded(decoder: ActionDecoder, payload: bytes | Failed, count: int) -> list[Any]:
+def decode_chunk(decoder: ActionDecoder, payload: bytes | Failed, count: int) -> list[Any]:
     """The actions of a chunk; a failure is a `NoAction` in its place.
 
     Raises:
@@ -106,7 +106,7 @@ class RoundTrip:
         else:
             self._guest.push_back(data)
             actions = self._slowly(began)
-        actions = [self._explained(lane, action) for lane, action in zip(lanes, actions, strict=True)]
+        actions = [self._explain(lane, action) for lane, action in zip(lanes, actions, strict=True)]
         return actions, any(type(action) in _SPECIAL for action in actions)
 
     def _slowly(self, began: float) -> list[Any]:
@@ -121,7 +121,7 @@ class RoundTrip:
                 self._meter.charge(lanes[len(actions) : len(actions) + count], now - began)
                 began = now
                 chunks.append((count, payload))
-                actions += decoded(self._decoder, payload, count)
+                actions += decode_chunk(self._decoder, payload, count)
         except GuestTimeoutError:
             raise self._timeout(len(actions), began) from None
         return actions
@@ -135,7 +135,7 @@ class RoundTrip:
         return LaneTimeoutError(waiting[0], text)
 
     @staticmethod
-    def _explained(lane: Lane, action: Any) -> Any:
+    def _explain(lane: Lane, action: Any) -> Any:
         if type(action) is not InvalidActionError:
             return action
         return NoAction(("invalid_action", str(action), f"obs was {sample(lane.obs)}"))
@@ -154,6 +154,6 @@ def action_in(answer: Answer, index: int, lanes: int, decoder: ActionDecoder) ->
         return decoder.decode(memoryview(answer)[HEADER.size :], lanes)[index]
     for count, payload in answer:
         if index < count:
-            return decoded(decoder, payload, count)[index]
+            return decode_chunk(decoder, payload, count)[index]
         index -= count
     raise IndexError

@@ -18,7 +18,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.policy_file import file_and_task
 from promptpo.run.control import obey_interrupts
-from promptpo.run.origin import made_here
+from promptpo.run.origin import is_made_here
 from promptpo_baselines.hyperparameters import resolve
 from promptpo_baselines.refine.checking import describe_gain
 from promptpo_baselines.refine.cli import app
@@ -151,13 +151,13 @@ def test_the_run_of_a_baseline_is_signed(tmp_path: Path) -> None:
     """Its own environment is built without being asked about it, until somebody changes its settings."""
     task = Task("mine:Own-v0")
     save_settings(TrainingSettings("ppo", task, steps=600), tmp_path)
-    assert made_here(tmp_path)
+    assert is_made_here(tmp_path)
     (tmp_path / "best.py").write_text(BALANCE)
     assert file_and_task(tmp_path, None) == file_and_task(tmp_path / "best.py", None)
     assert file_and_task(tmp_path, None)[1] == task
     path = tmp_path / "config.json"
     path.write_text(path.read_text().replace("mine", "other"))
-    assert not made_here(tmp_path)
+    assert not is_made_here(tmp_path)
     with pytest.raises(UsageError, match="--trust"):
         file_and_task(tmp_path, None)
 

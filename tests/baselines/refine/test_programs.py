@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.output.exporting import Provenance, exported, policy_part
+from promptpo.output.exporting import Provenance, export_text, policy_part
 from promptpo.program import Program
 from promptpo_baselines.environments import make_playable, training_envs
 from promptpo_baselines.refine.environments import GUIDED, Flat, ProgramEnvs
@@ -87,14 +87,14 @@ def silent(size: int) -> Network:
 def test_a_program_acts_beside_a_network_as_it_does_alone(source: str, prior_box: Sandbox) -> None:
     """In training and in the file, whatever names it has and however it is made."""
     prior = Prior(source, OBSERVED, ACTIONS)
-    asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
+    asked = prior_box.open_policies(prior.training_source, prior.asked_space, prior.answer_space)
     assert asked.start({0: Trial(0, prior.program.values)}) == {}
     answer = asked.act({0: (1, np.array([1.5, 0.0]))})[0]
     np.testing.assert_allclose(answer, [0.75])
     text = build_refined_source(prior, silent(2), scale=1.0)
     assert check_source(text) is None
     assert Program.parse(text).contract.takes_params
-    whole = prior_box.asked(text, OBSERVED, ACTIONS)
+    whole = prior_box.open_policies(text, OBSERVED, ACTIONS)
     whole.start({0: Trial(0, Program.parse(text).values)})
     np.testing.assert_allclose(whole.act({0: np.array([1.5, 0.0])})[0], [1.5])
 
@@ -103,7 +103,7 @@ def test_a_program_rests_where_it_is_not_asked(prior_box: Sandbox) -> None:
     """It gives its last answer again, and its memory does not move."""
     counting = "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n = self.n + 1\n        return [self.n]\n"
     prior = Prior(counting, OBSERVED, ACTIONS)
-    asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
+    asked = prior_box.open_policies(prior.training_source, prior.asked_space, prior.answer_space)
     asked.start({0: Trial(0)})
     given = np.zeros(2)
     answers = [asked.act({0: (act, given)})[0][0] for act in (1, 0, 0, 1)]
@@ -117,7 +117,7 @@ def test_other_observations_than_vectors_reach_the_program_as_they_are(prior_box
         "class Policy:\n    def act(self, obs):\n        return [obs['n'] if obs['says'] == 'go' else -1]\n"
     )
     prior = Prior(source, space, ACTIONS)
-    asked = prior_box.asked(prior.training_source, prior.asked_space, prior.answer_space)
+    asked = prior_box.open_policies(prior.training_source, prior.asked_space, prior.answer_space)
     asked.start({0: Trial(0)})
     assert asked.act({0: (1, {"n": 1, "says": "go"})})[0][0] == 0.5
 
@@ -172,10 +172,10 @@ def test_the_header_of_an_exported_program_stays_behind() -> None:
     told = '"""Push \\\\ along."""\n' + PLAIN
     task = Task("Pendulum-v1")
     provenance = Provenance(task, "someone", "run", "r1c1")
-    bare = without_header(policy_part(exported(told, provenance, action_space=ACTIONS)))
+    bare = without_header(policy_part(export_text(told, provenance, action_space=ACTIONS)))
     assert Program.parse(bare).docstring == Program.parse(told).docstring
     assert Program.parse(bare).without_docstring.strip() == PLAIN.strip()
     assert without_header(told) == told
-    silent_one = without_header(policy_part(exported(PLAIN, provenance, action_space=ACTIONS)))
+    silent_one = without_header(policy_part(export_text(PLAIN, provenance, action_space=ACTIONS)))
     assert "someone" not in silent_one
     assert Program.parse(silent_one).digest == Program.parse(PLAIN).digest

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from promptpo.cli.groups import grouped
+from promptpo.cli.groups import expand_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ def command() -> Any:
     app, seen = typer.Typer(), []
 
     @app.command()
-    @grouped
+    @expand_groups
     def go(
         where: Annotated[str, typer.Argument()], speed: Speed, loud: Annotated[bool, typer.Option()] = False
     ) -> None:
@@ -51,4 +51,4 @@ def test_two_flags_of_one_name_are_refused() -> None:
         """Go."""
 
     with pytest.raises(TypeError, match="same name"):
-        grouped(go)
+        expand_groups(go)

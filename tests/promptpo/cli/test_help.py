@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from promptpo.cli.app import app, run
-from promptpo.cli.groups import FIRST, GROUPS, group_of
+from promptpo.cli.groups import FIRST_RUN_OPTIONS, GROUPS, group_of
 
 
 @pytest.mark.parametrize("command", ["optimize", "resume"])
@@ -27,6 +27,6 @@ def test_the_first_help_is_short(capsys: pytest.CaptureFixture[str]) -> None:
     """At most fifteen options, and where the others are."""
     assert run(["optimize", "--help"]) == 0
     shown = capsys.readouterr().out
-    assert len(FIRST) <= 15
-    assert len(re.findall(r"^  (?:-n, )?--(?!help)", shown, re.MULTILINE)) == len(FIRST)
+    assert len(FIRST_RUN_OPTIONS) <= 15
+    assert len(re.findall(r"^  (?:-n, )?--(?!help)", shown, re.MULTILINE)) == len(FIRST_RUN_OPTIONS)
     assert "more options: promptpo optimize --help-all" in shown

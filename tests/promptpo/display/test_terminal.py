@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.display.saying import wrapped
+from promptpo.display.saying import wrap
 from tests.promptpo.cli.test_command_line import QUICK
 from tests.promptpo.commands import MAIN, begun
 
@@ -65,7 +65,7 @@ def test_long_lines_break_between_words() -> None:
     """Indented ones go on further in; paths and commands that one copies stay whole, short lines as they are."""
     path = "/a/very/long/path/of/a/run"
     text = f"  Steps: of 600 at most 240 try four\nshort  line\ngo on with: promptpo resume {path} --json\n\n{path}"
-    assert wrapped(text, 20).splitlines() == [
+    assert wrap(text, 20).splitlines() == [
         "  Steps: of 600 at",
         "    most 240 try",
         "    four",
@@ -75,7 +75,7 @@ def test_long_lines_break_between_words() -> None:
         "",
         path,
     ]
-    assert wrapped(text, 200) == text
+    assert wrap(text, 200) == text
 
 
 @pytest.mark.parametrize(

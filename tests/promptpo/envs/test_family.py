@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.envs.building import make_env
-from promptpo.envs.family import united
+from promptpo.envs.family import union_of
 from promptpo.envs.task import HELD_OUT_SEEDS, Task, Variant
 from promptpo.envs.task_file import read_tasks
 from promptpo.errors import UsageError
@@ -79,12 +79,12 @@ def test_one_policy_cannot_play_variants_of_different_spaces() -> None:
 
 def test_spaces_are_united_where_their_values_are_of_one_kind() -> None:
     """Boxes and discrete values take the wider bounds, containers by part; other kinds have nothing in common."""
-    assert united(spaces.Discrete(3), spaces.Discrete(5, start=1)) == spaces.Discrete(6)
+    assert union_of(spaces.Discrete(3), spaces.Discrete(5, start=1)) == spaces.Discrete(6)
     one, two = (spaces.Dict({"a": spaces.Box(0, high, (1,))}) for high in (1, 2))
-    assert united(one, two) == two
-    assert united(spaces.Tuple([spaces.Discrete(2)]), spaces.Tuple([spaces.Discrete(3)])) is not None
-    assert united(spaces.Discrete(2), spaces.Box(0, 1)) is None
-    assert united(one, spaces.Dict({"a": spaces.Discrete(2)})) is None
+    assert union_of(one, two) == two
+    assert union_of(spaces.Tuple([spaces.Discrete(2)]), spaces.Tuple([spaces.Discrete(3)])) is not None
+    assert union_of(spaces.Discrete(2), spaces.Box(0, 1)) is None
+    assert union_of(one, spaces.Dict({"a": spaces.Discrete(2)})) is None
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_spaces_are_united_where_their_values_are_of_one_kind() -> None:
 def test_variants_that_do_not_fit_each_other_are_told(task: Any, says: str) -> None:
     """Before anything is built."""
     with pytest.raises(UsageError, match=says):
-        task.checked()
+        task.validate()
 
 
 def test_the_spec_lists_variants_and_says_that_nothing_shows_which() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from promptpo.envs.building import make_env
 from promptpo.envs.foreign import as_gymnasium
-from promptpo.envs.objects import named, task_of
+from promptpo.envs.objects import register_object, task_of
 from promptpo.envs.task import OBJECTS, Task, Wrapping
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.spec.describe import describe
@@ -147,9 +147,9 @@ def test_what_is_no_environment_is_not_called(name: str, tmp_path: Path) -> None
 
 def test_objects_of_a_module_are_named_by_it() -> None:
     """So runs with them can be resumed and played anywhere the module is."""
-    assert named(Lift) == f"{HERE}:Lift"
-    assert named(short_lift) == f"{HERE}:short_lift()"
-    assert named("CartPole-v1") == "CartPole-v1"
+    assert register_object(Lift) == f"{HERE}:Lift"
+    assert register_object(short_lift) == f"{HERE}:short_lift()"
+    assert register_object("CartPole-v1") == "CartPole-v1"
 
 
 def test_other_objects_are_registered_and_copied() -> None:
@@ -175,10 +175,10 @@ def test_other_objects_are_registered_and_copied() -> None:
 def test_an_object_that_cannot_travel_is_told(env: Any, says: str | None) -> None:
     """A class can where its instance cannot."""
     if says is None:
-        assert named(env) == f"{HERE}:Locked"
+        assert register_object(env) == f"{HERE}:Locked"
         return
     with pytest.raises(UsageError, match=says):
-        named(env)
+        register_object(env)
 
 
 def test_an_object_that_another_process_gave_is_asked_for() -> None:

@@ -10,9 +10,9 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.envs.spaces import recorded
+from promptpo.envs.spaces import space_as_json
 from promptpo.envs.task import Task
-from promptpo.output.exporting import Provenance, exported
+from promptpo.output.exporting import Provenance, export_text
 
 POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
 ORIGIN = Provenance(Task("CartPole-v1"), "m", "r", "c")
@@ -34,17 +34,17 @@ SPACES = [
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_the_exported_file_is_the_same(space: Any) -> None:
     """With the recorded space as with the environment's own."""
-    again = json.loads(json.dumps(recorded(space)))
-    assert exported(POLICY, ORIGIN, action_space=again) == exported(POLICY, ORIGIN, action_space=space)
+    again = json.loads(json.dumps(space_as_json(space)))
+    assert export_text(POLICY, ORIGIN, action_space=again) == export_text(POLICY, ORIGIN, action_space=space)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.just("odd") | st.text(),
                     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["low", "high", "n"]), inner)),
-       st.sampled_from([recorded(space) for space in SPACES]), st.sampled_from(["kind", "dtype", "shape", "low", "high", "n", "start", "nvec"]))  # fmt: skip
+       st.sampled_from([space_as_json(space) for space in SPACES]), st.sampled_from(["kind", "dtype", "shape", "low", "high", "n", "start", "nvec"]))  # fmt: skip
 def test_a_record_from_anywhere_is_a_file_or_an_error(value: Any, record: Any, name: Any) -> None:
     """Nothing else comes out, and nothing that is no number gets into code."""
     try:
-        text = exported(POLICY, ORIGIN, action_space={**record, name: value})
+        text = export_text(POLICY, ORIGIN, action_space={**record, name: value})
     except (ValueError, TypeError, OverflowError, LookupError):
         return  # told as for any other damaged file
     compile(text, "policy.py", "exec")

@@ -9,7 +9,7 @@ import pytest
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import Message, Request
-from promptpo.llm.choose import make_models, one_or_several, public_name
+from promptpo.llm.choose import make_models, public_name, split_models
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.llm.conformance import check
@@ -112,6 +112,6 @@ def test_one_address_is_for_all_models_that_take_one(monkeypatch: pytest.MonkeyP
 
 def test_one_model_stays_one() -> None:
     """Given as a text or as a list of one."""
-    assert one_or_several(None) == (None, ())
-    assert one_or_several("exec:a=1") == one_or_several(["exec:a=1"]) == ("exec:a=1", ())
-    assert one_or_several(["exec:a", "exec:b"]) == (None, ("exec:a", "exec:b"))
+    assert split_models(None) == (None, ())
+    assert split_models("exec:a=1") == split_models(["exec:a=1"]) == ("exec:a=1", ())
+    assert split_models(["exec:a", "exec:b"]) == (None, ("exec:a", "exec:b"))

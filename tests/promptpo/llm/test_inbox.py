@@ -13,7 +13,7 @@ import pytest
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm import describe_choice, inbox, make_llm
 from promptpo.llm.base import Message
-from promptpo.llm.inbox import InboxLLM, put_answer, questions, someone_asks, waiting
+from promptpo.llm.inbox import InboxLLM, has_live_run, put_answer, questions, waiting
 from promptpo.llm.prices import Price
 from tests.promptpo.llm.asking import REQUEST, ask
 from tests.promptpo.llm.conformance import check
@@ -123,14 +123,14 @@ def test_nothing_is_asked_twice(box: Path) -> None:
         llm = InboxLLM(box, run="a")
         tasks = [asyncio.ensure_future(llm.complete(call(f"r1.c{n}"))) for n in (1, 2)]
         await asyncio.to_thread(wait_until, lambda: box.exists() and len(waiting(box)) == 2)
-        assert someone_asks(box)
+        assert has_live_run(box)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await llm.aclose()
 
     asyncio.run(give_up())
-    assert not someone_asks(box)
+    assert not has_live_run(box)
     assert [(item.number, item.call) for item in waiting(box)] == [(1, "r1.c1"), (2, "r1.c2")]
     put_answer(box, 2, "came while nobody ran")
     put_answer(box, 1, "this too")
@@ -231,7 +231,7 @@ def test_boxes_in_subdirectories_are_listed(box: Path) -> None:
     for thread in threads:
         thread.start()
     wait_until(lambda: box.exists() and len(waiting(box)) == 2)
-    assert someone_asks(box)
+    assert has_live_run(box)
     assert [question.directory.name for question in waiting(box)] == ["a", "b"]
     with pytest.raises(UsageError, match="no question 1 waits"):
         put_answer(box, 1, "for whom?")

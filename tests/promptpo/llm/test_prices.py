@@ -12,7 +12,7 @@ import pytest
 from promptpo.errors import UsageError
 from promptpo.llm.base import Usage
 from promptpo.llm.choose import DEFAULT_MODELS, KEY_VARIABLES
-from promptpo.llm.prices import Price, list_price, price_in, price_of, stated_price, user_prices
+from promptpo.llm.prices import Price, list_price, parse_price, price_in, price_of, user_prices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,15 +140,15 @@ def test_list_prices_need_no_network() -> None:
 
 def test_stated_price() -> None:
     """--price IN,OUT."""
-    assert stated_price(None) is None
-    assert stated_price("2.5, 10") == (2.5, 10.0)
+    assert parse_price(None) is None
+    assert parse_price("2.5, 10") == (2.5, 10.0)
 
 
 @pytest.mark.parametrize("text", ["", "1", "1,2,3", "a,b", "-1,2", "1,inf", "nan,1", "1;2"])
 def test_stated_price_that_is_none(text: str) -> None:
     """One sentence says how to write it."""
     with pytest.raises(UsageError, match="--price takes IN,OUT"):
-        stated_price(text)
+        parse_price(text)
 
 
 def test_users_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

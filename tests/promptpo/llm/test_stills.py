@@ -14,12 +14,12 @@ import pytest
 from PIL import Image
 
 from promptpo.errors import RunError
-from promptpo.llm.base import Message, Still, estimated_usage, known_to_see
+from promptpo.llm.base import Message, Still, accepts_images, estimate_usage
 from promptpo.llm.command import CommandLLM, as_text
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.run.artifacts import PICTURES, written
+from promptpo.run.artifacts import PICTURES, write_picture
 from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
 
@@ -145,12 +145,12 @@ def test_a_server_without_eyes_is_asked_in_words(
 )
 def test_who_sees_is_known_or_not(provider: str, model: str, sees: bool | None) -> None:
     """By the names of models; of others nothing is claimed."""
-    assert known_to_see(provider, model) is sees
+    assert accepts_images(provider, model) is sees
 
 
 def test_a_command_gets_the_files(tmp_path: Path) -> None:
     """Each path stands behind its caption, and the file is the picture."""
-    still = written(STILL, tmp_path / PICTURES)
+    still = write_picture(STILL, tmp_path / PICTURES)
     request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
     [completion] = ask(CommandLLM("cat"), request)
     lines = completion.text.rstrip().splitlines()
@@ -160,7 +160,7 @@ def test_a_command_gets_the_files(tmp_path: Path) -> None:
 
 def test_an_inbox_gets_the_files(tmp_path: Path) -> None:
     """They stand in the question's file; the same question after a kill is the same one."""
-    still = written(STILL, tmp_path / PICTURES)
+    still = write_picture(STILL, tmp_path / PICTURES)
     request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
     inbox = InboxLLM(tmp_path / "in", run="a")
     first = inbox._question(request, as_text(request))
@@ -171,22 +171,22 @@ def test_an_inbox_gets_the_files(tmp_path: Path) -> None:
 def test_files_are_written_once_by_digest(tmp_path: Path) -> None:
     """The same picture under two captions is one file, which is never written anew."""
     folder = tmp_path / PICTURES
-    first = written(STILL, folder)
+    first = write_picture(STILL, folder)
     stamp = Path(first.path).stat().st_mtime_ns
-    again = written(replace(STILL, caption="other"), folder)
+    again = write_picture(replace(STILL, caption="other"), folder)
     assert again.path == first.path
     assert Path(first.path).stat().st_mtime_ns == stamp
     assert [path.name for path in folder.iterdir()] == [f"{STILL.digest}.png"]
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(RunError, match="cannot write"):
-        written(STILL, blocked / PICTURES)
+        write_picture(STILL, blocked / PICTURES)
 
 
 def test_pictures_count_where_nobody_counts() -> None:
     """An estimate has the tokens of their pixels."""
-    in_words = estimated_usage(SHOWN.without_stills(), "")
-    assert estimated_usage(SHOWN, "").input_tokens - in_words.input_tokens == 2
+    in_words = estimate_usage(SHOWN.without_stills(), "")
+    assert estimate_usage(SHOWN, "").input_tokens - in_words.input_tokens == 2
     assert Still("", png(0, 1000, 750)).tokens == 1000
     assert Still("", b"nothing").tokens == 0
 

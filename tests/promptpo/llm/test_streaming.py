@@ -16,7 +16,7 @@ from promptpo.llm.base import Message, Usage
 from promptpo.run.config import Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.spender import Spender
+from promptpo.run.spender import RecordedWork
 from tests.promptpo.llm.asking import REQUEST, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
 
@@ -92,7 +92,7 @@ def test_an_answer_without_an_end_is_cut(
     provider: Provider, server: WireServer, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What had come by then is an answer that was cut off."""
-    monkeypatch.setattr("promptpo.llm.sdk.LONGEST", 40)
+    monkeypatch.setattr("promptpo.llm.sdk.MAX_ANSWER_CHARACTERS", 40)
     server.script(Reply(TEXT * 100, whole=whole))
     [completion] = ask(provider.make())
     assert (completion.finish, completion.text) == ("length", TEXT[:40])
@@ -117,7 +117,7 @@ def test_a_run_hears_what_arrives(provider: Provider, server: WireServer, tmp_pa
     server.script(Reply(TEXT, pause=0.05))
     with Journal(tmp_path) as journal:
         ledger = Ledger(config.budget)
-        spender = Spender(provider.make(), None, config, journal, ledger)
+        spender = RecordedWork(provider.make(), None, config, journal, ledger)
 
         async def run() -> None:
             call = asyncio.ensure_future(

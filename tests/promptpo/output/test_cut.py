@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.output.report.result import scored
+from promptpo.output.report.result import summarize_evaluation
 from promptpo.output.sentences import sentence
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.preflight import SOURCES
@@ -20,7 +20,7 @@ def content(*, cut: int, source: str, horizon: int = 600) -> dict[str, Any]:
     )
     return {
         "preflight": {"horizon": horizon, "horizon_source": SOURCES[source]},
-        "test": scored(Evaluation("ok", records, 2400), horizon=horizon),
+        "test": summarize_evaluation(Evaluation("ok", records, 2400), horizon=horizon),
     }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from promptpo.envs.task import Task
-from promptpo.output.exporting import Provenance, exported
+from promptpo.output.exporting import Provenance, export_text
 from promptpo.output.policy import SandboxedPolicy
 from promptpo_sandbox import Sandbox
 from tests.promptpo.output.every_space import ACTIONS, OBSERVATIONS, evaluated, policy_for
@@ -43,7 +43,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Any:
     for observation, action in KINDS:
         facts = Provenance(Task("Checked-v0"), "m", "run", "c")
         path = folder / f"{observation}_{action}.py"
-        path.write_text(exported(policy_for(observation, action), facts, action_space=ACTIONS[action]))
+        path.write_text(export_text(policy_for(observation, action), facts, action_space=ACTIONS[action]))
         paths[f"{observation} {action}"] = str(path)
     done = subprocess.run(
         [sys.executable, "-c", CHILD, json.dumps(paths)],

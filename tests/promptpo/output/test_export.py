@@ -18,7 +18,7 @@ from promptpo.envs.task import RewardProgram, Task
 from promptpo.output.exporting import (
     MARKER,
     Provenance,
-    exported,
+    export_text,
     policy_part,
     reward_of,
     task_of,
@@ -61,7 +61,7 @@ def write(tmp_path: Path, source: Any, env_id: Any) -> Any:
     """The exported file for an environment."""
     env = gymnasium.make(env_id)
     path = tmp_path / "policy.py"
-    path.write_text(exported(source, provenance(env_id), action_space=env.action_space))
+    path.write_text(export_text(source, provenance(env_id), action_space=env.action_space))
     return path
 
 
@@ -159,7 +159,7 @@ def test_a_docstring_with_quotes_and_backslashes_stays_valid(tmp_path: Path) -> 
 
 def test_the_header_tells_the_number_and_where_it_is_from() -> None:
     """Return, interval, episodes, seeds, model, version and run are in the header."""
-    text = exported(
+    text = export_text(
         BARE,
         provenance(
             "CartPole-v1",
@@ -185,7 +185,7 @@ def test_keyword_arguments_reach_the_player(tmp_path: Path) -> None:
     """The environment is made with the keyword arguments of the run."""
     task = Task("FrozenLake-v1", {"is_slippery": False})
     facts = Provenance(task, "m", "run", "c")
-    text = exported("class Policy:\n    def act(self, obs):\n        return 2\n", facts, action_space=None)
+    text = export_text("class Policy:\n    def act(self, obs):\n        return 2\n", facts, action_space=None)
     assert json.dumps({"is_slippery": False}) in text
 
 
@@ -247,11 +247,11 @@ def test_header_values_are_data(data: Any) -> None:
     )
     docstring = odd[8].encode("utf-8", "replace").decode()
     source = f"{docstring!r}\n{BARE}"
-    text = exported(source, facts, action_space=None, filename=odd[8])
+    text = export_text(source, facts, action_space=None, filename=odd[8])
     text.encode()
     compile(text, "policy.py", "exec")  # compiled only, never run
     tree = ast.parse(text)
-    plain = ast.parse(exported(BARE, provenance("E"), action_space=None))
+    plain = ast.parse(export_text(BARE, provenance("E"), action_space=None))
     assert [type(node) for node in tree.body] == [type(node) for node in plain.body]
     assert ast.dump(ast.parse(policy_part(text)).body[-1]) == ast.dump(ast.parse(BARE).body[0])
     assert task_of(text) == facts.task
@@ -263,7 +263,7 @@ def test_header_values_are_data(data: Any) -> None:
 )
 def test_the_header_names_no_local_paths(model: str) -> None:
     """Of a command only the program is shown, of a replayed run its name."""
-    text = exported(BARE, Provenance(Task("E"), model, "r", "c"), action_space=None)
+    text = export_text(BARE, Provenance(Task("E"), model, "r", "c"), action_space=None)
     compile(text, "policy.py", "exec")
     assert "/home/me" not in text
     assert "--key" not in text
@@ -272,7 +272,7 @@ def test_the_header_names_no_local_paths(model: str) -> None:
 def test_the_header_says_what_it_is_not() -> None:
     """Who wrote it; past the gate, confined only by `play` and `evaluate`."""
     header = " ".join(
-        ast.get_docstring(ast.parse(exported(BARE, provenance("E"), action_space=None))).split()
+        ast.get_docstring(ast.parse(export_text(BARE, provenance("E"), action_space=None))).split()
     )
     assert "written by test-model." in header
     assert "static gate" in header
@@ -284,7 +284,7 @@ def test_the_header_says_what_it_is_not() -> None:
 )
 def test_the_header_credits_no_model_with_what_none_wrote(author: str) -> None:
     """Search or the user."""
-    text = exported(BARE, Provenance(Task("E"), author, "r", "c"), action_space=None)
+    text = export_text(BARE, Provenance(Task("E"), author, "r", "c"), action_space=None)
     assert f"written by {author}." in text
     assert "a language model" not in text
 
@@ -314,7 +314,7 @@ def test_a_marker_in_a_policy_is_only_text(tmp_path: Path) -> None:
 def test_policies_are_made_as_in_the_sandbox(tmp_path: Path, source: str, expected: Any) -> None:
     """Bare numbers in PARAMS, inherited constructors, and classes that only running the module shows."""
     path = tmp_path / "policy.py"
-    path.write_text(exported(source, provenance("E"), action_space=None))
+    path.write_text(export_text(source, provenance("E"), action_space=None))
     assert load(path).predict(np.zeros(1))[0] == expected
 
 
@@ -334,7 +334,7 @@ def test_a_reward_comes_back_from_the_file(odd: str, special: str) -> None:
     source = REWARD + f"\nODD = {odd + special!r}\n# {special if special != chr(13) else ''}\n"
     task = replace(Task("CartPole-v1"), reward=RewardProgram(source, "x"))
     facts = replace(provenance("CartPole-v1"), task=task)
-    text = exported(BARE, facts, action_space=gymnasium.spaces.Discrete(2))
+    text = export_text(BARE, facts, action_space=gymnasium.spaces.Discrete(2))
     ast.parse(text)
     assert policy_part(text).rstrip().endswith(BARE.rstrip())
     assert task_of(text) == Task("CartPole-v1")
@@ -355,7 +355,7 @@ def test_a_reward_has_names_of_its_own(tmp_path: Path) -> None:
     task = replace(Task("CartPole-v1"), reward=reward_program(program))
     facts = replace(provenance("CartPole-v1"), task=task)
     path = tmp_path / "policy.py"
-    path.write_text(exported(policy, facts, action_space=gymnasium.spaces.Discrete(2)))
+    path.write_text(export_text(policy, facts, action_space=gymnasium.spaces.Discrete(2)))
     said = subprocess.run(
         [sys.executable, str(path), "--episodes", "1"], capture_output=True, text=True, check=False
     )

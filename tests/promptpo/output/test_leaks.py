@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from promptpo.errors import UsageError
-from promptpo.output.exporting import exported
+from promptpo.output.exporting import export_text
 from promptpo.output.run_result import load_run
 from promptpo.output.tracking.events import Tracker
 from promptpo.run.config import load_config
@@ -130,13 +130,13 @@ def test_what_is_exported_passes_the_gate_as_it_is_written() -> None:
     from tests.promptpo.output.test_export import provenance
 
     seen: list[str] = []
-    real = exporting.gated
+    real = exporting.check_gate
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exporting, "gated", lambda source: (seen.append(source), real(source)))
+        patch.setattr(exporting, "check_gate", lambda source: (seen.append(source), real(source)))
         source = "from looking import grey\n\n\nclass Policy:\n    def act(self, obs):\n        return 0 * len(grey(obs))\n"
         import gymnasium
 
-        text = exported(source, provenance("CartPole-v1"), action_space=gymnasium.spaces.Discrete(2))
+        text = export_text(source, provenance("CartPole-v1"), action_space=gymnasium.spaces.Discrete(2))
     assert seen[-1] in text
     assert "from looking" not in seen[-1]
 

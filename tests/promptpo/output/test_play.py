@@ -17,7 +17,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.film import RenderingError, film, record
 from promptpo.output.film.images import png, smaller
-from promptpo.output.film.renderer import explained
+from promptpo.output.film.renderer import explain_failure
 from promptpo.output.play import play
 from tests.promptpo.policies import CRASH, GOOD
 
@@ -102,7 +102,7 @@ def test_environments_without_pictures_are_named(tmp_path: Path) -> None:
 )
 def test_renderer_errors_have_their_cure(error: Any, words: str) -> None:
     """What comes out of foreign renderers becomes one sentence."""
-    assert words in explained(CARTPOLE, error)
+    assert words in explain_failure(CARTPOLE, error)
 
 
 def test_a_film_repeats_the_recorded_episode() -> None:

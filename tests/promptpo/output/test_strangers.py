@@ -20,7 +20,7 @@ from promptpo.cli.app import run
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import write_atomically
-from promptpo.output.exporting import gated, task_of
+from promptpo.output.exporting import check_gate, task_of
 from promptpo.program import Program
 from promptpo.run.artifacts import inflate
 from promptpo.run.config import load_config
@@ -54,9 +54,9 @@ def test_a_pipe_is_no_journal(tmp_path: Path) -> None:
 
 def test_what_the_gate_refuses_is_not_exported() -> None:
     """Neither a policy nor a reward becomes a file to be run."""
-    gated("class Policy:\n    def act(self, obs):\n        return 0\n")
+    check_gate("class Policy:\n    def act(self, obs):\n        return 0\n")
     with pytest.raises(RunError, match="the gate refuses it: line 1: the module os"):
-        gated("import os\nclass Policy:\n    def act(self, obs):\n        return 0\n")
+        check_gate("import os\nclass Policy:\n    def act(self, obs):\n        return 0\n")
 
 
 @pytest.mark.parametrize("name", ["../../x", "/tmp/x", "a/b", "", ".x", "x" * 200])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from promptpo.program import Program
 from promptpo.program.blocks import blocks, bound_of_block, label
 from promptpo_sandbox import Sandbox, Trial, check_source
-from promptpo_sandbox.arrays import assembled, element_names, read_array
+from promptpo_sandbox.arrays import assemble, element_names, read_array
 
 LINEAR = '''"""A linear map, ünïcödé included."""
 import numpy as np
@@ -104,7 +104,7 @@ def test_a_policy_is_given_its_arrays_whole(shapes: Any, data: Any) -> None:
     params = {f"{name}!": 0.5 for name in shapes}
     for name, shape in shapes.items():
         params |= {part: data.draw(st.floats(-1, 1)) for part in element_names(name, shape)}
-    given_ = assembled(params, {"W!": (0.5, 0, 1)})
+    given_ = assemble(params, {"W!": (0.5, 0, 1)})
     assert set(given_) == {*shapes, *(f"{name}!" for name in shapes)}
     for name, shape in shapes.items():
         assert given_[name].shape == shape
@@ -113,15 +113,15 @@ def test_a_policy_is_given_its_arrays_whole(shapes: Any, data: Any) -> None:
 
 def test_numbers_that_only_look_like_elements_stay_numbers() -> None:
     """A key of PARAMS may have brackets; a group with holes is no array."""
-    assert assembled({"k[0]": 1.0}, {"k[0]": (1.0, 0, 2)}) == {"k[0]": 1.0}
-    assert assembled({"k[1]": 1.0, "k[999]": 2.0}) == {"k[1]": 1.0, "k[999]": 2.0}
+    assert assemble({"k[0]": 1.0}, {"k[0]": (1.0, 0, 2)}) == {"k[0]": 1.0}
+    assert assemble({"k[1]": 1.0, "k[999]": 2.0}) == {"k[1]": 1.0, "k[999]": 2.0}
     both = Program("PARAMS = {'W': ([1.0, 2.0], 0, 3), 'W[0]': (1, 0, 2)}\n")
     assert list(both.params) == ["W[0]", "W[1]"]
 
 
 def test_a_policy_with_arrays_runs_in_the_sandbox_and_in_its_file(tmp_path: Any) -> None:
     """Tuned values arrive in both, as arrays, and both act alike."""
-    from promptpo.output.exporting import exported
+    from promptpo.output.exporting import export_text
     from tests.promptpo.output.test_export import load, provenance
 
     program = Program.parse(LINEAR).with_values({"W[1,2]": 1.0, "W[1,3]": 0.75, "b[0]": 0.0, "b[1]": 0.0})
@@ -134,7 +134,7 @@ def test_a_policy_with_arrays_runs_in_the_sandbox_and_in_its_file(tmp_path: Any)
     assert episode.return_ == 60
     for source in (program.source, program.source.replace("(1.5, 0.0, 5.0)", "1.5")):
         path = tmp_path / "policy.py"
-        path.write_text(exported(source, provenance("CartPole-v1"), action_space=env.action_space))
+        path.write_text(export_text(source, provenance("CartPole-v1"), action_space=env.action_space))
         module = load(path)
         obs, _ = env.reset(seed=3)
         state, total = None, 0.0

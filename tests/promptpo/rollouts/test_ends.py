@@ -16,7 +16,7 @@ from promptpo.envs import building, closing, notes
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError, PromptPOError
 from promptpo.rollouts import Job, LocalExecutor, Settings, local
-from promptpo.run.control import together
+from promptpo.run.control import gather
 from promptpo_sandbox import Limits, Trial
 from tests.promptpo.ending_environments import CLOSES, HABITS, counts, running
 
@@ -37,7 +37,7 @@ def play(made: Settings, *, source: str = POLICY, jobs: int = 1, then: Any = Non
         executor = LocalExecutor(made, jobs)
         try:
             job = Job(source, tuple(Trial(seed, None, 20) for seed in range(2)))
-            task = asyncio.ensure_future(together(executor.run(job) for _ in range(jobs)))  # noqa: RUF006
+            task = asyncio.ensure_future(gather(executor.run(job) for _ in range(jobs)))  # noqa: RUF006
             if then is not None:
                 await then(executor, task)
             await task

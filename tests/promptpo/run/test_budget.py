@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
-from promptpo.run.budget import TABLE, Purpose, allotted, horizon_within, tuning_steps, units
+from promptpo.run.budget import TABLE, Purpose, horizon_within, step_allotment, tuning_steps, units
 from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Event, Kind
 from promptpo.run.ledger import ROWS, Ledger
@@ -48,7 +48,7 @@ def test_the_ledger_knows_what_a_purpose_may_still_take() -> None:
     assert Ledger(Budget(steps=10_000), [played("probe", 900)]).room("experiments") == 0
     assert Ledger(Budget(steps=10_000), [played("real", 900)]).room("experiments") == 500
     assert Ledger(Budget(steps=None)).room("tuning") is None
-    assert allotted("validation", 10_000) == 2_000
+    assert step_allotment("validation", 10_000) == 2_000
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpo
     ledger.limits = {purpose: 200}
 
     async def takes(payer: Purpose | None) -> int:
-        async with ledger.reserved(payer, 500) as granted:
+        async with ledger.reserve(payer, 500) as granted:
             return granted
 
     assert asyncio.run(takes(purpose)) == 500

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.api import configured
+from promptpo.api import make_config
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.run.checking import checked
+from promptpo.run.checking import check
 from promptpo.run.config import Budget, Config, config_text, load_config
 from promptpo.run.recipe import Recipe
 
@@ -46,7 +46,7 @@ CONFIG = Config(Task("CartPole-v1"))
 def test_what_cannot_work_is_one_sentence(settings: Any, words: Any) -> None:
     """It names the setting, what it may be, and what was given."""
     with pytest.raises(UsageError) as refused:
-        checked(replace(CONFIG, **settings))
+        check(replace(CONFIG, **settings))
     sentence = str(refused.value)
     assert "\n" not in sentence
     assert sentence.endswith((".", "?"))
@@ -57,14 +57,14 @@ def test_what_cannot_work_is_one_sentence(settings: Any, words: Any) -> None:
 def test_a_name_that_there_is_not_gets_the_nearest_one() -> None:
     """`candidatez=1` names `candidates`, not Python's constructor."""
     with pytest.raises(UsageError, match=r"there is no setting 'candidatez'; did you mean candidates\?"):
-        configured(Task("CartPole-v1"), {"candidatez": 1})
+        make_config(Task("CartPole-v1"), {"candidatez": 1})
 
 
 def test_what_works_stays_as_it_is() -> None:
     """Defaults pass unchanged; whole numbers written as text and paths become what they mean."""
-    assert checked(CONFIG) == CONFIG
+    assert check(CONFIG) == CONFIG
     given_ = replace(CONFIG, candidates="3", spec_file=Path("spec.py"), recipe_options={"racing": 0})
-    assert checked(given_) == replace(CONFIG, candidates=3, spec_file="spec.py", recipe_options={"racing": 0})
+    assert check(given_) == replace(CONFIG, candidates=3, spec_file="spec.py", recipe_options={"racing": 0})
 
 
 @given(
@@ -89,7 +89,7 @@ def test_a_checked_configuration_can_be_saved_and_read_again(settings: Any) -> N
     import tempfile
 
     try:
-        config = checked(replace(CONFIG, **settings))
+        config = check(replace(CONFIG, **settings))
     except UsageError:
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -20,12 +20,12 @@ def test_work_after_a_search_is_ended_with_it(monkeypatch: pytest.MonkeyPatch) -
 
     async def main() -> tuple[list[str | None], float]:
         ending = Control()
-        found = [await ending.finished(_slept(0.01))]
+        found = [await ending.finish(_slept(0.01))]
         asyncio.get_running_loop().call_later(0.05, ending.stop, "enough")
         begun = time.monotonic()
-        found.append(await ending.finished(_slept(30)))
-        found.append(await ending.finished(_slept(0)))
-        found.append(await ending.finished(_slept(30)))
+        found.append(await ending.finish(_slept(30)))
+        found.append(await ending.finish(_slept(0)))
+        found.append(await ending.finish(_slept(30)))
         return found, time.monotonic() - begun
 
     found, took = asyncio.run(main())
@@ -41,7 +41,7 @@ def test_a_failure_after_a_search_is_raised() -> None:
         raise ValueError("no such seed")
 
     with pytest.raises(ValueError, match="no such seed"):
-        asyncio.run(Control().finished(failing()))
+        asyncio.run(Control().finish(failing()))
 
 
 def test_asked_twice_the_run_is_left() -> None:
@@ -50,7 +50,7 @@ def test_asked_twice_the_run_is_left() -> None:
 
     async def main() -> None:
         ending, loop = Control("promptpo resume runs/a"), asyncio.get_running_loop()
-        with ending.interrupted():
+        with ending.handle_interrupts():
             loop.call_later(0.05, ending.stop, "enough")
             assert await ending.until_stopped(_slept(30)) is None
             over.append(ending.reason)

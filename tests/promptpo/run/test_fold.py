@@ -37,7 +37,7 @@ def facts(history: History) -> dict[str, Any]:
         "rounds": (history.rounds, history.stalled, history.leader_id, history.reflections),
         "ids": sorted(attempt.id for attempt in history.attempts),
         "episodes": {a.id: len(history.evidence(a).episodes) for a in history.attempts},
-        "ranked": [attempt.id for attempt in history.ranked()],
+        "ranked": [attempt.id for attempt in history.ranking()],
         "twins": {a.id: a.candidate.duplicate_of for a in history.attempts if a.candidate.duplicate_of},
         "changes": list(history.changes),
     }

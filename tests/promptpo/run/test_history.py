@@ -11,7 +11,7 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config import Config
-from promptpo.run.history import History, twins
+from promptpo.run.history import History, duplicate_remarks
 from promptpo.run.journal import Event, Journal, to_json
 from promptpo.run.records import Attempt, Candidate, Remark
 from promptpo.run.state import RunState
@@ -62,7 +62,7 @@ def test_few_lucky_episodes_do_not_beat_many() -> None:
     assert statistics.fmean(past.evidence(often).returns) < statistics.fmean(past.evidence(once).returns)
     assert past.evidence(often).mean_return > past.evidence(once).mean_return
     assert past.best().id == "r1c1"
-    assert [a.id for a in past.ranked()] == ["r1c1", "r2c1"]
+    assert [a.id for a in past.ranking()] == ["r1c1", "r2c1"]
 
 
 def test_nan_never_wins() -> None:
@@ -70,7 +70,7 @@ def test_nan_never_wins() -> None:
     past = History([attempt("r1c1", math.nan), attempt("r1c2", -1000.0), attempt("r1c3", 10.0)])
     past.looks = {"# r1c3": [evaluation(math.nan, start=900)]}
     assert past.best().id == "r1c2"
-    assert [a.id for a in past.ranked()] == ["r1c2"]
+    assert [a.id for a in past.ranking()] == ["r1c2"]
 
 
 def test_ties_go_to_fewer_steps_and_then_to_shorter_code() -> None:
@@ -78,8 +78,8 @@ def test_ties_go_to_fewer_steps_and_then_to_shorter_code() -> None:
     slow = Attempt(Candidate("r1c1", "x" * 10, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 50),), 50))
     fast = Attempt(Candidate("r1c2", "x" * 90, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 5),), 5))
     short = replace(fast, candidate=Candidate("r1c3", "x", 1))
-    assert [a.id for a in History([slow, fast, short]).ranked()] == ["r1c3"]
-    assert [a.id for a in History([slow, fast]).ranked()] == ["r1c2"]
+    assert [a.id for a in History([slow, fast, short]).ranking()] == ["r1c3"]
+    assert [a.id for a in History([slow, fast]).ranking()] == ["r1c2"]
 
 
 def test_twins_are_ranked_once() -> None:
@@ -87,7 +87,7 @@ def test_twins_are_ranked_once() -> None:
     past = History(
         [attempt("r1c1", 2.0, source="same"), attempt("r1c2", 2.0, source="same"), attempt("r1c3", 1.0)]
     )
-    assert len(past.ranked()) == 2
+    assert len(past.ranking()) == 2
 
 
 def test_equal_programs_of_one_round_are_one() -> None:
@@ -95,12 +95,12 @@ def test_equal_programs_of_one_round_are_one() -> None:
     past = History()
     for id_ in ("r1c3", "r1c1"):
         past.add(event("attempt", id_, attempt(id_, 2.0, source="same")))
-    assert twins(past.of_round(1)) == [Remark("r1c3", duplicate_of="r1c1")]
+    assert duplicate_remarks(past.of_round(1)) == [Remark("r1c3", duplicate_of="r1c1")]
     past.add(event("remark", "r1c3.twin", Remark("r1c3", duplicate_of="r1c1")))
     first, second = past.of_round(1)
     assert (first.id, first.candidate.duplicate_of) == ("r1c1", None)
     assert (second.id, second.candidate.duplicate_of) == ("r1c3", "r1c1")
-    assert not twins([first, second])
+    assert not duplicate_remarks([first, second])
 
 
 def test_who_behaves_alike_is_found() -> None:
@@ -151,7 +151,7 @@ def test_what_fails_now_and_then_is_not_taken_for_a_middling_one() -> None:
     """One catastrophe in two episodes: large noise is no reason to believe in the mean of the others."""
     steady = [attempt(f"r1c{n}", 14.0 + n / 10, 15.0, 14.0) for n in range(1, 5)]
     past = History([attempt("r1c9", -100_009.0, 12.0), *steady])
-    assert past.ranked()[-1].id == "r1c9"
+    assert past.ranking()[-1].id == "r1c9"
 
 
 def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:

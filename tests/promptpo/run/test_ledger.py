@@ -76,14 +76,14 @@ def test_a_reservation_waits_for_what_others_give_back() -> None:
         order = []
 
         async def first() -> None:
-            async with ledger.reserved("training", 100):
+            async with ledger.reserve("training", 100):
                 await asyncio.sleep(0.01)
             ledger.add(spent(0, train=30))
             order.append("first")
 
         async def second() -> None:
             await asyncio.sleep(0.001)
-            async with ledger.reserved("training", 60) as granted:
+            async with ledger.reserve("training", 60) as granted:
                 order.append(granted)
 
         await asyncio.gather(first(), second())
@@ -97,7 +97,7 @@ def test_no_steps_left_is_told() -> None:
 
     async def work() -> None:
         ledger = Ledger(Budget(steps=10), [spent(0, train=10)])
-        async with ledger.reserved("training", 1):
+        async with ledger.reserve("training", 1):
             pass
 
     with pytest.raises(BudgetSpentError, match="10 environment steps"):
@@ -130,7 +130,7 @@ def test_reservations_never_wait_for_each_other(work: Any, limit: Any) -> None:
 
     async def piece(ledger: Any, wanted: int, used: int) -> None:
         with contextlib.suppress(BudgetSpentError):
-            async with ledger.reserved("training", wanted) as granted:
+            async with ledger.reserve("training", wanted) as granted:
                 await asyncio.sleep(0)
             ledger.add(spent(0, train=min(used, granted)))
 

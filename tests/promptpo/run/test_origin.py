@@ -17,13 +17,13 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run
-from promptpo.envs.spaces import recorded
+from promptpo.envs.spaces import space_as_json
 from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.files import write_atomically
 from promptpo.run.config import CONFIG, Config, load_config
 from promptpo.run.journal import JOURNAL
-from promptpo.run.origin import ORIGIN, asks, builds, built_in, key_path, made_here, modules_of, save_own
+from promptpo.run.origin import ORIGIN, asks, builds, is_builtin, is_made_here, key_path, modules_of, save_own
 from promptpo.run.state import read_state
 from tests.promptpo.cli.test_command_line import QUICK, environment
 from tests.promptpo.cli.test_command_line import promptpo as command
@@ -74,17 +74,17 @@ def test_what_is_made_here_is_known_and_what_is_changed_is_not(tmp_path: Path) -
     """The key is for its owner only; a changed configuration, or one without a signature, is not ours."""
     config = Config(Task("CartPole-v1"), model="search")
     assert save_own(config, tmp_path)
-    assert made_here(tmp_path)
+    assert is_made_here(tmp_path)
     assert stat.S_IMODE(key_path().stat().st_mode) == 0o600
     path = tmp_path / CONFIG
     before = path.read_text()
     path.write_text(before.replace("search", "exec:true"))
-    assert not made_here(tmp_path)
+    assert not is_made_here(tmp_path)
     path.write_text(before)
     (tmp_path / ORIGIN).write_text("00" * 32 + "\n")
-    assert not made_here(tmp_path)
+    assert not is_made_here(tmp_path)
     (tmp_path / ORIGIN).unlink()
-    assert not made_here(tmp_path)
+    assert not is_made_here(tmp_path)
 
 
 def test_a_kill_between_signature_and_configuration_loses_nothing(
@@ -101,7 +101,7 @@ def test_a_kill_between_signature_and_configuration_loses_nothing(
     monkeypatch.setattr("promptpo.run.origin.write_atomically", killed)
     with pytest.raises(KeyboardInterrupt):
         save_own(Config(Task("CartPole-v1"), seed=1), tmp_path)
-    assert made_here(tmp_path)
+    assert is_made_here(tmp_path)
 
 
 def test_a_machine_without_a_place_for_keys_says_so(
@@ -174,7 +174,7 @@ def test_resuming_wants_trust_and_says_what_it_does(foreign: Any) -> None:
     assert done.returncode == 0, done.stderr
     assert trace.exists()
     assert "imports the module their_env" in done.stderr
-    assert made_here(directory)
+    assert is_made_here(directory)
     assert not load_config(directory / CONFIG).allow_weaker_sandbox
     assert command("resume", ".", "--rounds", "3", "--no-film", cwd=directory).returncode == 0
 
@@ -327,9 +327,9 @@ def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> 
     plain = Task("CartPole-v1")
     wrapped = replace(plain, wrappers=(Wrapping("their_wrappers:Wrap"), Wrapping("ClipAction")))
     family = replace(plain, variants=(Variant(), Variant(env_id="other_env:Other-v0")))
-    assert built_in(plain)
-    assert not built_in(wrapped)
-    assert not built_in(family)
+    assert is_builtin(plain)
+    assert not is_builtin(wrapped)
+    assert not is_builtin(family)
     assert not modules_of(plain)
     assert "imports the module their_wrappers for" in builds(wrapped)
     assert modules_of(replace(family, wrappers=wrapped.wrappers)) == ("their_wrappers", "other_env")
@@ -348,7 +348,7 @@ def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> 
 def test_a_run_is_exported_without_its_environment(foreign: Any) -> None:
     """The recorded action space says what the environment would; what the file would build is trusted, or another is named."""
     directory, trace = foreign
-    assert read_state(directory).action_space == recorded(gymnasium.spaces.Discrete(2))
+    assert read_state(directory).action_space == space_as_json(gymnasium.spaces.Discrete(2))
     with pytest.raises(UsageError, match="was not made here"):
         promptpo.export(directory)
     for allowed in ({"trust": True}, {"env_id": "CartPole-v1"}):

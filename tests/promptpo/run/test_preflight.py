@@ -12,7 +12,7 @@ import pytest
 from gymnasium import spaces
 
 from promptpo import api
-from promptpo.api import begun
+from promptpo.api import new_session
 from promptpo.cli.app import run as command_line
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
@@ -21,7 +21,7 @@ from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Budget, Config
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
-from promptpo.session.opened import described
+from promptpo.session.opened import load_spec
 from promptpo.spec.gaps import gaps_in
 from promptpo.spec.task_spec import TaskSpec
 from tests.promptpo.optimizing import Model, optimize
@@ -39,7 +39,9 @@ class Priced(ScriptedLLM):
 def ahead(config: Any = CARTPOLE, **budget: Any) -> Any:
     """The estimate with this budget."""
     model = Model()
-    found = begun(replace(config, budget=replace(config.budget, **budget)), llm=Priced(model)).estimate()
+    found = new_session(
+        replace(config, budget=replace(config.budget, **budget)), llm=Priced(model)
+    ).estimate()
     assert not model.requests
     return found
 
@@ -125,7 +127,9 @@ def test_what_recorded_calls_took_is_told() -> None:
     assert f"${found.usd:.2f}" in line
     assert "--max-usd" in line
     assert "price is not known" in next(
-        line for line in begun(CARTPOLE, llm=ScriptedLLM([])).estimate().lines() if line.startswith("Model:")
+        line
+        for line in new_session(CARTPOLE, llm=ScriptedLLM([])).estimate().lines()
+        if line.startswith("Model:")
     )
 
 
@@ -148,7 +152,7 @@ def test_experiments_are_part_of_an_estimate() -> None:
 
     def of(**settings: Any) -> Any:
         llm = Priced(Model(), purposes=ALL_PURPOSES)
-        return begun(replace(CARTPOLE, **settings), llm=llm).estimate()
+        return new_session(replace(CARTPOLE, **settings), llm=llm).estimate()
 
     found = of()
     assert found.calls == 5 * 4 * 4 + 3 + 1 + 6
@@ -254,7 +258,7 @@ def test_looking_at_a_task_takes_a_tenth_of_the_steps(
     """Whatever its episodes are like, and who writes the policies."""
     (tmp_path / "long.py").write_text(LONG.format(limit=limit))
     config = Config(Task(f"{tmp_path / 'long.py'}:Env"), budget=Budget(steps=steps))
-    assert described(config, read=read).sample_steps <= max(100, 0.13 * steps)
+    assert load_spec(config, read=read).sample_steps <= max(100, 0.13 * steps)
 
 
 def test_no_model_is_asked_where_the_steps_pay_for_no_evaluation(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 import promptpo
-from promptpo.api import OTHERS, TASK_OPTIONS, asked_for, changed, configured
+from promptpo.api import OTHERS, TASK_OPTIONS, apply_changes, build_config, make_config
 from promptpo.cli.app import app
 from promptpo.cli.document import release
 from promptpo.cli.run_flags import ChangedSettings, NewSettings
@@ -55,7 +55,7 @@ def test_the_keywords_of_optimize_are_settings_with_their_defaults() -> None:
         name: defaults[name] for name in found if name not in own
     }
     assert all(f"{one.keyword}: " in (promptpo.optimize.__doc__ or "") for one in SETTINGS)
-    assert asked_for("CartPole-v1") == configured(Task("CartPole-v1"), {})
+    assert build_config("CartPole-v1") == make_config(Task("CartPole-v1"), {})
 
 
 def test_resume_takes_the_settings_that_may_change() -> None:
@@ -66,22 +66,22 @@ def test_resume_takes_the_settings_that_may_change() -> None:
     read = {name: value for name, value in given.read(named=True).items() if value}
     assert read == {"steps": 7, "price": (1.0, 2.0)}
     config = Config(Task("CartPole-v1"), allow_weaker_sandbox=True)
-    assert changed(config, read).budget.steps == 7
-    assert changed(config, {"allow_weaker_sandbox": False, "rounds": None}) == config
+    assert apply_changes(config, read).budget.steps == 7
+    assert apply_changes(config, {"allow_weaker_sandbox": False, "rounds": None}) == config
     with pytest.raises(UsageError, match="steps must be greater than 0"):
-        changed(config, {"steps": 0})
+        apply_changes(config, {"steps": 0})
 
 
 def test_flags_without_values_give_the_defaults() -> None:
     """A command line with nothing on it is the configuration with nothing said."""
     read = NewSettings(parsed("optimize", "CartPole-v1")).read()
-    assert configured(Task("CartPole-v1"), read) == Config(Task("CartPole-v1"))
+    assert make_config(Task("CartPole-v1"), read) == Config(Task("CartPole-v1"))
 
 
 def test_flags_are_read_as_fields(tmp_path: Path) -> None:
     """Negated, translated and repeated ones included."""
     words = "--no-clip --no-check --option validate=1 --price 1,2 --spec s.py --max-usd 3 -n 2 --no-frames"
-    config = configured(
+    config = make_config(
         Task("CartPole-v1"), NewSettings(parsed("optimize", "CartPole-v1", *words.split())).read()
     )
     assert not config.clip_actions
@@ -102,7 +102,7 @@ def test_bounds_hold_for_flags_and_keywords(one: RunSetting) -> None:
     with pytest.raises(TyperException, match="greater than or equal"):
         parsed("optimize", "CartPole-v1", flag, f"{less:g}")
     with pytest.raises(UsageError, match="greater than or equal"):
-        configured(Task("CartPole-v1"), {one.keyword: less})
+        make_config(Task("CartPole-v1"), {one.keyword: less})
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.kind == "optimize"])

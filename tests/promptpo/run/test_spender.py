@@ -19,7 +19,7 @@ from promptpo.run.config import Budget, Config
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Candidate
-from promptpo.run.spender import Spender
+from promptpo.run.spender import RecordedWork
 from promptpo_sandbox import Episode, Failure, Trajectory, Trial
 from tests.promptpo.rollouts.fake import FakeExecutor
 
@@ -42,7 +42,7 @@ class Work:
         self.journal.listen(self.ledger.add)
         self.llm = ScriptedLLM(answer)
         self.executor = FakeExecutor(play)
-        self.spender = Spender(self.llm, self.executor, config, self.journal, self.ledger)
+        self.spender = RecordedWork(self.llm, self.executor, config, self.journal, self.ledger)
 
     def ask(self, key: str = "r1.c1") -> Any:
         """One call."""
@@ -164,12 +164,12 @@ def test_trajectories_wait_for_their_feedback(tmp_path: Path) -> None:
     work = Work(tmp_path)
     asyncio.run(work.roll(record=True))
     assert [path.name for path in (tmp_path / UNTOLD).iterdir()] == ["a"]
-    again = asyncio.run(work.spender.again("a", PROGRAM, (1, 2, 3, 4), horizon=10))
+    again = asyncio.run(work.spender.replay_trajectories("a", PROGRAM, (1, 2, 3, 4), horizon=10))
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0, 3.0, 4.0]
     assert len(work.executor.asked) == 1
-    work.spender.told("a")
+    work.spender.drop_trajectories("a")
     assert not (tmp_path / UNTOLD).exists()
-    asyncio.run(work.spender.again("a", PROGRAM, (3,), horizon=10))
+    asyncio.run(work.spender.replay_trajectories("a", PROGRAM, (3,), horizon=10))
     assert len(work.executor.asked) == 2
     assert work.ledger.steps["train"] == 50  # rolled out once more, and counted
 
@@ -180,7 +180,7 @@ def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
     asyncio.run(work.roll(record=True))
     file = tmp_path / UNTOLD / "a"
     file.write_text(file.read_text()[:40])
-    again = asyncio.run(work.spender.again("a", PROGRAM, (1, 2), horizon=10))
+    again = asyncio.run(work.spender.replay_trajectories("a", PROGRAM, (1, 2), horizon=10))
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.api import configured
+from promptpo.api import make_config
 from promptpo.envs.task import Task
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
@@ -95,14 +95,14 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Begins a run whose rollouts are made up, and gives its result."""
     from promptpo.session import session
 
-    config = configured(
+    config = make_config(
         Task("CartPole-v1"),
         {"candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "stop_at": 501.0,
          "rounds": 2, "max_steps": 1_400},
     )  # fmt: skip
-    spec = session.described(config)
+    spec = session.load_spec(config)
     monkeypatch.setattr(session, "make_executor", lambda *_: FakeExecutor(play, call=lambda _: "told"))
-    monkeypatch.setattr(session, "described", lambda *_, **__: spec)
+    monkeypatch.setattr(session, "load_spec", lambda *_, **__: spec)
     monkeypatch.setattr(session, "write_page", lambda *_: None)
 
     def run(folder: Path, stopper: Stopper) -> Any:

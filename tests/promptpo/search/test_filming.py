@@ -18,7 +18,7 @@ import pytest
 from PIL import Image
 
 import promptpo
-from promptpo.api import configured
+from promptpo.api import make_config
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -31,7 +31,7 @@ from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate
-from promptpo.run.spender import Spender
+from promptpo.run.spender import RecordedWork
 from promptpo.search.context import PromptSection, SearchContext
 from promptpo.search.filming import Filming
 from promptpo.spec import TaskSpec
@@ -91,9 +91,9 @@ def spec_of_pictures() -> TaskSpec:
 
 def filming(journal: Journal, camera: Any) -> Filming:
     """For a run on pictures."""
-    config = configured(Task("Pictures-v0"), {})
+    config = make_config(Task("Pictures-v0"), {})
     llm = ScriptedLLM([], sees=True)
-    spender = Spender(llm, None, config, journal, Ledger(config.budget, journal.events))
+    spender = RecordedWork(llm, None, config, journal, Ledger(config.budget, journal.events))
     return Filming(SearchContext(spec_of_pictures(), config, spender, 100, camera), camera)
 
 
@@ -160,7 +160,7 @@ def test_equal_episodes_are_shown_once(journal: Journal) -> None:
 )
 def test_who_is_shown_pictures(sees: bool | None, frames: bool | None, pictures: bool) -> None:
     """By default models that are known to see; on demand those of which it is not known; never those that do not."""
-    config = configured(Task("Pictures-v0"), {"frames": frames})
+    config = make_config(Task("Pictures-v0"), {"frames": frames})
     assert config.shows_frames(ScriptedLLM([], sees=sees)) is pictures
 
 
@@ -264,7 +264,7 @@ def test_a_small_frame_is_enlarged() -> None:
 def test_frames_do_not_go_with_hidden_names() -> None:
     """What hides which environment it is refuses what shows it, in one sentence."""
     with pytest.raises(UsageError, match="--frames shows which environment it is"):
-        configured(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
+        make_config(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from promptpo.run.config import Budget, Config
 from promptpo.run.history import History
 from promptpo.run.records import Attempt, Candidate
 from promptpo.search.context import SearchContext
-from promptpo.search.planning import for_tuning, outlook
+from promptpo.search.planning import for_tuning, run_status
 
 CONFIG = Config(
     Task("CartPole-v1"),
@@ -40,14 +40,14 @@ def context(left: int) -> SearchContext:
 @pytest.mark.parametrize(("left", "asked"), [(1_300, 3), (900, 1), (300, 1)])
 def test_a_first_look_at_fresh_episodes_is_kept_back(left: int, asked: int) -> None:
     """For the leader and another, two of a hundred steps each: who is played and never looked at was paid for in vain."""
-    where = outlook(context(left), History([attempt("r1c1", 100)], rounds=1))
+    where = run_status(context(left), History([attempt("r1c1", 100)], rounds=1))
     assert where.candidates == asked
 
 
 def test_a_round_after_programs_that_never_ran_is_told_too() -> None:
     """Nothing is known of how long episodes last then."""
     failed = Attempt(Candidate("r1c1", "pass", 1, digest="r1c1"), Evaluation("crashed", (), 0))
-    where = outlook(context(45_000), History([failed], rounds=1))
+    where = run_status(context(45_000), History([failed], rounds=1))
     assert where.length == 500
 
 

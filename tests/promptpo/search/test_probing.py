@@ -24,7 +24,7 @@ from promptpo.run.config import Budget, Config
 from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
-from promptpo.run.spender import Spender
+from promptpo.run.spender import RecordedWork
 from promptpo.search.context import Feature, SearchContext
 from promptpo.search.probing import Experimenter
 from promptpo.search.programs import SearchLLM
@@ -190,7 +190,7 @@ class Bench(Feature):
             journal.listen(self.ledger.add)
             journal.follow(history.add)
             llm = ScriptedLLM(self.answer, purposes=ALL_PURPOSES)
-            spender = Spender(llm, self.executor, self.config, journal, self.ledger)
+            spender = RecordedWork(llm, self.executor, self.config, journal, self.ledger)
             context = SearchContext(self.spec, self.config, spender, self.horizon)
             if (allowed := allowance(self.config, llm)) is not None:
                 asyncio.run(Experimenter(context, allowed, self).before_round(0, history))

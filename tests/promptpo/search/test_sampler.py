@@ -14,7 +14,7 @@ from promptpo.run.history import History
 from promptpo.run.journal import Journal
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt
-from promptpo.run.spender import Spender
+from promptpo.run.spender import RecordedWork
 from promptpo.search.context import SearchContext
 from promptpo.search.planning import plan_round
 from promptpo.search.sampler import OutOfBudget, Sampler, Unanswered
@@ -50,7 +50,7 @@ class Bench:
         ledger = Ledger(self.config.budget, self.journal.events)
         self.journal.listen(ledger.add)
         self.executor = FakeExecutor(play)
-        spender = Spender(ScriptedLLM(model), self.executor, self.config, self.journal, ledger)
+        spender = RecordedWork(ScriptedLLM(model), self.executor, self.config, self.journal, ledger)
         self.context = SearchContext(spec, self.config, spender, horizon)
         self.sampler = Sampler(self.context)
         self.history = History()

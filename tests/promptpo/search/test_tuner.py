@@ -18,7 +18,7 @@ from promptpo.run.history import History
 from promptpo.run.journal import Journal, from_json
 from promptpo.run.ledger import Ledger
 from promptpo.run.records import Attempt, Candidate, Remark, Sensitivity, Tuned
-from promptpo.run.spender import Spender
+from promptpo.run.spender import RecordedWork
 from promptpo.run.state import read_state
 from promptpo.search.context import SearchContext
 from promptpo.search.tuner import Tuner
@@ -94,7 +94,7 @@ def test_a_sensitivity_is_kept_whatever_tuning_came_to(tmp_path: Path) -> None:
     history = History([attempt])
     with Journal(tmp_path) as journal:
         journal.follow(history.add)
-        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         in_vain = Tuned("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
         Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._remark([in_vain])
         written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
@@ -128,10 +128,10 @@ def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
 
     async def cut() -> None:
         executor: Any = HalfDone()
-        spender = Spender(ScriptedLLM([]), executor, config, journal, Ledger(config.budget))
+        spender = RecordedWork(ScriptedLLM([]), executor, config, journal, Ledger(config.budget))
         nobody: Any = None
         work = asyncio.ensure_future(
-            Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._rolled(
+            Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._roll_out(
                 "r1.t1", [batch, batch], []
             )
         )
@@ -167,13 +167,15 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
     for id_, source in (("r1c1", f"{numbers}    def act(self, obs):\n        return 0\n"), ("r1c2", idle)):
         candidate = Candidate(id_, Program.parse(source).source, 1, digest=id_)
         history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
-    tuner.spare(history, history.attempts)
+    tuner.note_tuning_skipped(history, history.attempts)
     assert history.tuning == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
-    assert tuner.untuned(history).startswith("not tuned, as one reached the threshold")
+    assert tuner.why_untuned(history).startswith("not tuned, as one reached the threshold")
     history.tuning = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
-    assert tuner.untuned(history) == "not tuned, as no policy declares PARAMS that can be read as literals"
+    assert (
+        tuner.why_untuned(history) == "not tuned, as no policy declares PARAMS that can be read as literals"
+    )
     history.tuning["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
-    assert tuner.untuned(history) == ""
+    assert tuner.why_untuned(history) == ""
 
 
 def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
@@ -253,7 +255,7 @@ def test_what_was_tuned_before_the_first_round_is_not_tuned_again(tmp_path: Path
         Attempt(Candidate("r1c1", source.replace("angle", "other"), 1, digest="r"), played),
     ]
     with Journal(tmp_path) as journal:
-        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         starts = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._starts(
             History(attempts), attempts, None
         )
@@ -272,8 +274,8 @@ def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: P
     history = History([best, new], rounds=1)
     better = Tuned("r1c2", Program.parse(TUNABLE).with_values({"angle": 1.0}), {"angle": (-1.0, 1.0)})
     with Journal(tmp_path) as journal:
-        spender = Spender(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         tuner = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)
-        tuned = asyncio.run(tuner._measured(better, history, 2))
+        tuned = asyncio.run(tuner._measure(better, history, 2))
     assert tuned is not None
     assert (tuned.id, tuned.candidate.round, tuned.candidate.parents) == ("r2c4t", 2, ("r1c2",))

@@ -17,7 +17,7 @@ from promptpo.rollouts.jobs import SandboxWork, Settings
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check
 from promptpo.simulator.contract import Simulation, supports
-from promptpo.simulator.data import cut_windows, held_random_policy, recorded_episodes
+from promptpo.simulator.data import cut_windows, held_random_policy, record_episodes
 from promptpo.simulator.export import environment_file
 from promptpo.simulator.finish import Prune, Round
 from promptpo.simulator.fit import Fit, ScoreSimulator
@@ -48,7 +48,7 @@ def played(box: Sandbox, env_id: str, steps: int) -> tuple[Recorded, ...]:
         policy = held_random_policy(env.action_space)
         rollout = box.rollout(policy, [env], [Trial(len(episodes))], record=True)
         assert rollout.failure is None
-        episodes += recorded_episodes(rollout, env.observation_space, env.action_space)
+        episodes += record_episodes(rollout, env.observation_space, env.action_space)
     return tuple(episodes)
 
 
@@ -79,7 +79,7 @@ def test_a_fit_finds_the_numbers_that_the_data_touch(box: Sandbox, real: tuple[R
     assert not numbers["unused"].touched
     assert numbers["unused"].value == 3.0
     assert len(found.vectors) == 3
-    assert found.after.explained(25) > 0.999 > found.before.explained(25)
+    assert found.after.explained_share(25) > 0.999 > found.before.explained_share(25)
     assert "obs[2] speed" in found.after.as_text(["cosine", "sine", "speed"])
 
 
@@ -196,8 +196,8 @@ def test_formulas_are_simulators(box: Sandbox, env_id: str, steps: int) -> None:
     simulation = Simulation.of(source, env.observation_space, env.action_space, 200)
     assert Check(simulation, episodes).run(box).ok
     table = ScoreSimulator(simulation, played(box, env_id, steps)).run(box)
-    assert table.explained(1) > 0.95
-    assert table.explained(25) > 0.9
+    assert table.explained_share(1) > 0.95
+    assert table.explained_share(25) > 0.9
 
 
 def test_the_exported_file_is_an_environment(tmp_path: Path) -> None:

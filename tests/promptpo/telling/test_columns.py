@@ -3,7 +3,7 @@
 import pytest
 
 from promptpo.spec.reading import names_of
-from promptpo.telling.columns import called
+from promptpo.telling.columns import component_name
 
 SPEC = """
 class State:
@@ -34,7 +34,7 @@ class Action:
 )
 def test_lines_are_called_what_the_spec_calls_them(label: str, name: str) -> None:
     """By the name of the field, or their place in one that has several numbers; else by their place."""
-    assert called(label, names_of(SPEC)) == name
+    assert component_name(label, names_of(SPEC)) == name
 
 
 def test_a_spec_that_is_no_python_names_nothing() -> None:

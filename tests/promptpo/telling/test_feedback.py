@@ -18,15 +18,15 @@ def episode(n: int = 30, return_: float = 12.0) -> Any:
 def test_the_episodes_that_are_told() -> None:
     """The worst, the median and the best; another low one where returns fall into two groups."""
     episodes = [episode(return_=value) for value in (5.0, 1.0, 9.0)]
-    assert [(role, e.return_) for role, e in feedback.chosen(episodes)] == [
+    assert [(role, e.return_) for role, e in feedback.select_episodes(episodes)] == [
         ("worst", 1.0),
         ("median", 5.0),
         ("best", 9.0),
     ]
     two_groups = [episode(return_=value) for value in (300.0, -2.0, 298.0, -9.0, 299.0)]
-    assert [role for role, _ in feedback.chosen(two_groups)] == ["worst", "low", "median", "best"]
-    assert [role for role, _ in feedback.chosen([episode(), episode()])] == ["typical"]
-    assert feedback.chosen([]) == []
+    assert [role for role, _ in feedback.select_episodes(two_groups)] == ["worst", "low", "median", "best"]
+    assert [role for role, _ in feedback.select_episodes([episode(), episode()])] == ["typical"]
+    assert feedback.select_episodes([]) == []
 
 
 def test_feedback_class_sees_what_the_recipe_says() -> None:

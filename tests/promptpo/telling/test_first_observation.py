@@ -10,7 +10,7 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe
 from promptpo.telling import prompting
-from promptpo.telling.first_observation import given_in_words, start_in_words
+from promptpo.telling.first_observation import missions_in_words, start_in_words
 from promptpo.telling.plan import Plan
 from tests.promptpo.telling.examples import known
 
@@ -62,10 +62,10 @@ def test_a_mission_that_differs_heads_its_episode() -> None:
         for text in ("go to the red ball", "go to the grey box " + "far away " * 20)
     ]
     names = {"obs['mission']": "mission"}
-    given = given_in_words(seen, [], names)
+    given = missions_in_words(seen, [], names)
     assert given[0] == 'mission "go to the red ball"'
     assert given[1].endswith(' …"')
     assert len(given[1]) < 120
-    assert given_in_words(seen[:1], [], names) == [""]
-    assert given_in_words(seen[:1], seen[1:], names) == given[:1]
-    assert given_in_words([np.zeros(2), np.ones(2)], [], {}) == ["", ""]
+    assert missions_in_words(seen[:1], [], names) == [""]
+    assert missions_in_words(seen[:1], seen[1:], names) == given[:1]
+    assert missions_in_words([np.zeros(2), np.ones(2)], [], {}) == ["", ""]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.telling.preferences import preferences_in, told, verdict_in
+from promptpo.telling.preferences import describe_episode, preferences_in, verdict_in
 from promptpo_sandbox import Episode, Trajectory
 
 
@@ -13,7 +13,9 @@ def test_an_episode_is_told_without_what_it_earned() -> None:
     heights = [np.array([1.0 - 0.001 * t, 7.0]) for t in range(201)]
     infos = [{"reward_forward": 1.0 * t, "x_position": 2.0 * t} for t in range(200)]
     trajectory = Trajectory(heights, [0] * 200, [1.5] * 200, infos=infos)
-    text = told(Episode(1, 300.0, 200, True, False, None, 0, 0.0, trajectory), {"obs[0]": "height"}, 500)
+    text = describe_episode(
+        Episode(1, 300.0, 200, True, False, None, 0, 0.0, trajectory), {"obs[0]": "height"}, 500
+    )
     head, steps = text.split("\n\n")
     assert head.splitlines()[0] == "200 steps; the environment ended it."
     assert "height|1|0.8|0.8|0.9|1" in head

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from promptpo.program.answers import extract
 from promptpo.telling.replies import ceiling, legend
-from promptpo.telling.shortening import between_words
+from promptpo.telling.shortening import cut_between_words
 
 CODE = "```python\nclass Policy:\n    def act(self, obs):\n        return 0  # CEILING: no\n```\n"
 
@@ -49,7 +49,7 @@ def test_a_legend_is_read_and_never_run(source: str, text: str) -> None:
 @given(st.text(), st.integers(8, 60))
 def test_texts_are_cut_between_words(text: Any, most: Any) -> None:
     """Never longer than asked, and a word is whole unless it is longer than all the room."""
-    short = between_words(text, most)
+    short = cut_between_words(text, most)
     assert len(short) <= most
     if short.endswith(" …") and len(text.strip()) > most and len(short[:-2].split()) > 1:
         assert set(short[:-2].split()[:-1]) <= set(text.split())

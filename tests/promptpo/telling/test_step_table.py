@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from promptpo.telling.columns import missing
 from promptpo.telling.limits import COLUMNS, IN_A_ROW, SECTIONS, SPREAD
-from promptpo.telling.step_table import cell, pictures, table, told_steps
+from promptpo.telling.step_table import cell, pictures, select_steps, table
 from promptpo_sandbox import Episode, Trajectory
 
 
@@ -110,6 +110,6 @@ def test_pictures_are_told_by_rows() -> None:
 def test_the_steps_in_a_row_stand_where_the_reward_changes() -> None:
     """A policy that rests from step 40 on is shown as it comes to rest; one that falls, as it falls."""
     rewards = [0.0] * 40 + [1.0] * 460
-    assert {38, 39, 40, 41} <= set(told_steps(rewards, ended=False))
-    assert set(range(494, 500)) <= set(told_steps(rewards, ended=True))
-    assert told_steps([1.0], ended=False) == [0]
+    assert {38, 39, 40, 41} <= set(select_steps(rewards, ended=False))
+    assert set(range(494, 500)) <= set(select_steps(rewards, ended=True))
+    assert select_steps([1.0], ended=False) == [0]

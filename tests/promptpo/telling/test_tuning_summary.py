@@ -8,7 +8,7 @@ from promptpo.program import Program
 from promptpo.run.records import Sensitivity, Tuned
 from promptpo.telling.plan import RunStatus
 from promptpo.telling.run_status import in_words
-from promptpo.telling.tuning_summary import NOT_PAID, moved_in_words, outcome_in_words
+from promptpo.telling.tuning_summary import NOT_PAID, outcome_in_words, sensitivity_in_words
 
 
 def tuned(**more: Any) -> Tuned:
@@ -51,12 +51,12 @@ def test_what_moved_the_return_is_told() -> None:
         "fold": Sensitivity(0.0),
         "sway": Sensitivity(0.0, "lower"),
     }
-    assert moved_in_words(sensitivity) == (
+    assert sensitivity_in_words(sensitivity) == (
         "the return was moved by gain (60%), lead (20%); 2 others made no clear difference; at a bound: gain (upper), "
         "sway (lower)"
     )
-    assert moved_in_words({}) == ""
-    assert outcome_in_words(tuned(sensitivity=sensitivity), 4).endswith(moved_in_words(sensitivity))
+    assert sensitivity_in_words({}) == ""
+    assert outcome_in_words(tuned(sensitivity=sensitivity), 4).endswith(sensitivity_in_words(sensitivity))
 
 
 def test_a_plan_of_few_steps_is_no_promise() -> None:

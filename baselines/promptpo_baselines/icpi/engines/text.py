@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from promptpo.llm.base import Request, Usage, counted
+from promptpo.llm.base import Request, Usage, read_count
 from promptpo.llm.embedded import Embedded
 from promptpo.llm.openai import OpenAILLM, first_tokens
 from promptpo.llm.prices import Price
@@ -83,8 +83,8 @@ class TextLLM(OpenAILLM):
     def _read(self, response: Any) -> Reply:
         choice, usage = response.choices[0], response.usage
         timings = getattr(response, "timings", None) or {}  # llama.cpp's own field
-        cached = counted(usage, "prompt_tokens_details.cached_tokens") or timings.get("cache_n", 0)
-        used = Usage(counted(usage, "prompt_tokens"), cached, counted(usage, "completion_tokens"))
+        cached = read_count(usage, "prompt_tokens_details.cached_tokens") or timings.get("cache_n", 0)
+        used = Usage(read_count(usage, "prompt_tokens"), cached, read_count(usage, "completion_tokens"))
         return Reply(choice.text or "", self.model, "stop", used, first_tokens(choice.logprobs))
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from promptpo.program import Program
 from promptpo.search.tuning.batches import Purse, Start
-from promptpo.search.tuning.directions import LEAST, MirroredDirections
-from promptpo.search.tuning.numbers import MANY, NumberSearch
+from promptpo.search.tuning.directions import MIN_GENERATION, MirroredDirections
+from promptpo.search.tuning.numbers import MAX_COVARIANCE_NUMBERS, NumberSearch
 
 
 def searched(cost: Any, size: int, generations: int, seed: int = 0) -> MirroredDirections:
@@ -42,7 +42,7 @@ def test_vectors_come_in_pairs_around_the_middle() -> None:
     assert len(vectors) == search.popsize == 20
     np.testing.assert_allclose(vectors[0] + vectors[1], 1.0)
     edge = MirroredDirections(np.ones(120), 1.0, 4, np.random.default_rng(0))
-    assert edge.popsize == LEAST
+    assert edge.popsize == MIN_GENERATION
     assert all(vector.max() <= 1.0 for vector in edge.ask())
 
 
@@ -51,7 +51,7 @@ def test_where_all_cost_the_same_it_stays() -> None:
     assert np.all(searched(lambda vector: 3.0, 120, 5).result.xfavorite == 0.5)
 
 
-@pytest.mark.parametrize("size", [MANY, MANY + 1])
+@pytest.mark.parametrize("size", [MAX_COVARIANCE_NUMBERS, MAX_COVARIANCE_NUMBERS + 1])
 def test_only_many_numbers_are_searched_so(size: int) -> None:
     """What CMA-ES can learn a covariance for is left to it."""
     source = (
@@ -61,4 +61,4 @@ def test_only_many_numbers_are_searched_so(size: int) -> None:
     start, purse = Start("a", Program.parse(source), 0.0), Purse(100_000, 100)
     search = NumberSearch(start, 0, lambda first, n: tuple(range(first, first + n)), purse)
     assert search.size == size
-    assert isinstance(search._es, MirroredDirections) == (size > MANY)
+    assert isinstance(search._es, MirroredDirections) == (size > MAX_COVARIANCE_NUMBERS)
