@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo_benchmarks.measuring.tables import aligned
-from promptpo_benchmarks.measuring.telling import told
+from promptpo_benchmarks.measuring.tables import align_columns
+from promptpo_benchmarks.measuring.telling import run_command
 from promptpo.envs.task import Task
 from promptpo.run.records import mean_interval
 
@@ -159,8 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         fields = BaselineRow.__dataclass_fields__
         print(json.dumps([{name: getattr(row, name) for name in fields} for row in rows], indent=2))
     else:
-        print(aligned(HEADER, [row.cells() for row in rows]))
+        print(align_columns(HEADER, [row.cells() for row in rows]))
 
 
 if __name__ == "__main__":
-    sys.exit(told(main))
+    sys.exit(run_command(main))

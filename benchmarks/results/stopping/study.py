@@ -18,8 +18,8 @@ from promptpo.run.config import load_config
 from promptpo.run.journal import read_events
 from promptpo.run.state import RunState
 from promptpo.run.history import History
-from promptpo.search.references import MARKS
-from promptpo.search.stopping import ALIKE, distance
+from promptpo.search.references import REFERENCE_POLICIES
+from promptpo.search.stopping import EQUAL_SHARE, distance
 
 HERE = Path(__file__).parent
 ROWS, ARCHIVES = HERE / "rows.jsonl", HERE.parent / "model-in-the-loop"
@@ -42,7 +42,7 @@ def number(text):
 
 
 def heard(run):
-    """After each round: the distance to the nearest other program, and what the round gained, both as in `ALIKE`."""
+    """After each round: the distance to the nearest other program, and what the round gained, both as in `EQUAL_SHARE`."""
     events = list(read_events(run / "journal.jsonl"))
     config = load_config(run / "config.toml")
     end, state = RunState.of(config, events), RunState(config)
@@ -57,7 +57,7 @@ def heard(run):
             [one.attempt for one in state.candidates],
             dict(state.history.looks),
             leader_id=best or "",
-            marks={n: state.history.marks[n] for n in MARKS if n in state.history.marks},
+            marks={n: state.history.marks[n] for n in REFERENCE_POLICIES if n in state.history.marks},
         )
         marks = [one.mean_return for one in history.references.values() if one.episodes]
         above = evidence[best].mean_return - max(marks, default=0.0) if best else math.nan
@@ -125,10 +125,10 @@ def lost(row, ends):
 
 
 RULES = {
-    f"from round 2 on, within {ALIKE:.0%}, no known threshold": lambda n, one, row: n > 1 and not row["threshold"] and one["distance"] <= ALIKE,
-    f"after round 1 too, within {ALIKE:.0%}, no known threshold": lambda n, one, row: not row["threshold"] and one["distance"] <= ALIKE,
-    f"from round 2 on, within {ALIKE:.0%}": lambda n, one, row: n > 1 and one["distance"] <= ALIKE,
-    f"also after round 1, within {ALIKE:.0%}": lambda n, one, row: one["distance"] <= ALIKE,
+    f"from round 2 on, within {EQUAL_SHARE:.0%}, no known threshold": lambda n, one, row: n > 1 and not row["threshold"] and one["distance"] <= EQUAL_SHARE,
+    f"after round 1 too, within {EQUAL_SHARE:.0%}, no known threshold": lambda n, one, row: not row["threshold"] and one["distance"] <= EQUAL_SHARE,
+    f"from round 2 on, within {EQUAL_SHARE:.0%}": lambda n, one, row: n > 1 and one["distance"] <= EQUAL_SHARE,
+    f"also after round 1, within {EQUAL_SHARE:.0%}": lambda n, one, row: one["distance"] <= EQUAL_SHARE,
     "from round 2 on, within 1%": lambda n, one, row: n > 1 and one["distance"] <= 0.01,
     "from round 2 on, within 5%": lambda n, one, row: n > 1 and one["distance"] <= 0.05,
     "from round 2 on, within 10%": lambda n, one, row: n > 1 and one["distance"] <= 0.1,
@@ -152,9 +152,9 @@ def table(rows):
             min(1.0, max(0.0, row["rounds"][n]["gain"]))
             for row in rows
             for n in range(1, len(row["rounds"]))
-            if (not row["threshold"] and row["rounds"][n - 1]["distance"] <= ALIKE) == met
+            if (not row["threshold"] and row["rounds"][n - 1]["distance"] <= EQUAL_SHARE) == met
         ]
-        print(f"{name}: {len(after)} rounds, {sum(one > ALIKE for one in after)} gained, {sum(after) / len(after):.4f} in the mean")
+        print(f"{name}: {len(after)} rounds, {sum(one > EQUAL_SHARE for one in after)} gained, {sum(after) / len(after):.4f} in the mean")
 
 
 if __name__ == "__main__":

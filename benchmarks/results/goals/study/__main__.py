@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rewards import ANSWERS, GOALS, program_for, prompt_for
-from promptpo_benchmarks.measuring.tables import aligned, markdown
-from promptpo_benchmarks.measuring.telling import told
+from promptpo_benchmarks.measuring.tables import align_columns, markdown
+from promptpo_benchmarks.measuring.telling import run_command
 from promptpo.envs.task import Task
 from promptpo.output.report import write_atomically
 from promptpo.run.records import Seeds, mean_interval
@@ -187,8 +187,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(prompt_for(env_id, options.goal or GOALS.get(env_id, ("", 0))[0]).text)
         return
     cells = [each.cells() for each in measure(options)]
-    print(markdown(HEADER, cells) if options.markdown else aligned(HEADER, cells))
+    print(markdown(HEADER, cells) if options.markdown else align_columns(HEADER, cells))
 
 
 if __name__ == "__main__":
-    sys.exit(told(main))
+    sys.exit(run_command(main))

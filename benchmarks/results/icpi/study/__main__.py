@@ -23,7 +23,7 @@ from figure import draw
 from runs import IcpiCell, Run, RunStore, cells, engine_suffix
 from tables import SUMMARY, curves_csv, short, summary
 from variants import ABLATIONS, CURVES, VARIANTS
-from promptpo_benchmarks.measuring.tables import aligned, markdown
+from promptpo_benchmarks.measuring.tables import align_columns, markdown
 from promptpo.errors import BudgetSpentError, PromptPOError, UsageError
 from promptpo.run.config import Budget
 
@@ -90,7 +90,7 @@ def _curves(options: Namespace, command: str) -> int:
     seeds = len({run.seed for run in runs})
     caption = f"engine {options.engine}, {seeds} seeds, mean and standard error, {max(run.date for run in runs)[:10]}"
     draw(runs, options.out / f"{name}.png", caption=caption)
-    print(aligned(SUMMARY, lines))
+    print(align_columns(SUMMARY, lines))
     return 0
 
 
@@ -108,7 +108,7 @@ def _acceptance(options: Namespace, command: str) -> int:
     (options.out / f"{name}.md").write_text(
         f"{_origin(command, runs)}\n\n{markdown(acceptance.HEADER, lines)}", encoding="utf-8"
     )
-    print(aligned(acceptance.HEADER, lines))
+    print(align_columns(acceptance.HEADER, lines))
     return 0 if all(check.holds for check in checks) else 1
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from scores import LLM, SuiteScores
-from promptpo_benchmarks.report.figures import Drawing, Style, drawing, saved
-from promptpo_benchmarks.statistics.across_tasks import chance_of_improvement, shared
-from promptpo_benchmarks.statistics.rows import ENOUGH
+from promptpo_benchmarks.report.figures import Drawing, Style, drawing, render_figure
+from promptpo_benchmarks.statistics.across_tasks import chance_of_improvement, common_tasks
+from promptpo_benchmarks.statistics.rows import SUFFICIENT_SCORE
 
 MODEL, LEARNER, SEARCH = Style("#0072B2", "-", "o"), Style("#D55E00", "--", "s"), Style("#7f7f7f", ":", "^")
 LEFT, RIGHT = -0.25, 1.35
@@ -44,7 +44,7 @@ def by_task(scores: SuiteScores) -> Drawing:
                 panel.plot(
                     np.clip(entry.spread.value, LEFT, RIGHT), y + shift, style.marker, color=style.colour, markersize=4.5
                 )  # fmt: skip
-        panel.axvline(ENOUGH, color="#009E73", linewidth=1, linestyle=":")
+        panel.axvline(SUFFICIENT_SCORE, color="#009E73", linewidth=1, linestyle=":")
         panel.set_yticks(list(heights.values()), list(heights))
         panel.tick_params(axis="y", length=0, labelsize=8)
         panel.set_xlim(LEFT - 0.03, RIGHT + 0.03)
@@ -63,7 +63,7 @@ def by_task(scores: SuiteScores) -> Drawing:
             handles=handles, loc="lower center", ncols=3, bbox_to_anchor=(0.55, 0.985), frameon=False
         )
         figure.tight_layout()
-        return saved(figure)
+        return render_figure(figure)
 
 
 def what_matters(scores: SuiteScores, others: Sequence[tuple[str, str]]) -> Drawing | None:
@@ -74,7 +74,7 @@ def what_matters(scores: SuiteScores, others: Sequence[tuple[str, str]]) -> Draw
         others: (method, its name in the figure), from above to below.
     """
     one = scores.runs_of(LLM)
-    known = [(m, name) for m, name in others if shared(one, scores.runs_of(m))]
+    known = [(m, name) for m, name in others if common_tasks(one, scores.runs_of(m))]
     if not known:
         return None
     with drawing() as plt:
@@ -84,7 +84,7 @@ def what_matters(scores: SuiteScores, others: Sequence[tuple[str, str]]) -> Draw
             chance = chance_of_improvement(one, theirs)
             panel.plot([chance.low, chance.high], [n, n], color=MODEL.colour, linewidth=1.6, alpha=0.6)
             panel.plot(chance.value, n, MODEL.marker, color=MODEL.colour, markersize=6)
-            panel.text(1.03, n, f"{len(shared(one, theirs))} tasks", va="center", fontsize=8)
+            panel.text(1.03, n, f"{len(common_tasks(one, theirs))} tasks", va="center", fontsize=8)
             panel.text(-0.03, n, name, va="center", ha="right", fontsize=9)
         panel.axvline(0.5, color="#7f7f7f", linewidth=1, linestyle=":")
         panel.set_xlim(0, 1)
@@ -92,7 +92,7 @@ def what_matters(scores: SuiteScores, others: Sequence[tuple[str, str]]) -> Draw
         panel.set_yticks([])
         panel.spines["left"].set_visible(False)
         panel.set_xlabel("probability that promptpo does better on a task (95 % over tasks)")
-        return saved(figure)
+        return render_figure(figure)
 
 
 def sufficient_by(scores: SuiteScores, methods: Sequence[tuple[str, str, Style]]) -> Drawing:
@@ -122,4 +122,4 @@ def sufficient_by(scores: SuiteScores, methods: Sequence[tuple[str, str, Style]]
         panel.set_xlabel("environment steps until a policy was sufficient on validation seeds")
         panel.set_ylabel("share of tasks")
         panel.legend(frameon=False, fontsize=8, loc="upper left")
-        return saved(figure)
+        return render_figure(figure)

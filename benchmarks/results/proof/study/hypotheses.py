@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scores import LEARNERS, LLM, NAMED, SuiteScores
-from promptpo_benchmarks.statistics.across_tasks import chance_of_improvement, iqm_across, iqm_lead, shared
+from promptpo_benchmarks.statistics.across_tasks import chance_of_improvement, iqm_across, iqm_lead, common_tasks
 from promptpo_benchmarks.statistics.bootstrap import Estimated
 
 HOLDS, FAILS, OPEN = "holds", "fails", "undecided"
@@ -90,7 +90,7 @@ def _better(scores: SuiteScores, among: Sequence[str], claim: str) -> Hypothesis
 
 def _improves(scores: SuiteScores, claim: str, other: str) -> HypothesisFinding | None:
     one, theirs = scores.runs_of(LLM), scores.runs_of(other)
-    both = shared(one, theirs)
+    both = common_tasks(one, theirs)
     if not both:
         return None
     chance = chance_of_improvement(one, theirs)
@@ -122,7 +122,7 @@ def _names(scores: SuiteScores) -> HypothesisFinding | None:
 def _lead(scores: SuiteScores, other: str) -> Estimated | None:
     theirs = scores.runs_of(other)
     one = scores.runs_of(LLM)
-    return iqm_lead(one, theirs) if shared(one, theirs) else None
+    return iqm_lead(one, theirs) if common_tasks(one, theirs) else None
 
 
 def _locomotion(scores: SuiteScores) -> HypothesisFinding | None:

@@ -11,7 +11,7 @@ from typing import Any
 from promptpo_benchmarks.runner.suite import Suite, load_suite
 from promptpo_benchmarks.statistics.anchors import Anchors, anchors_of
 from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Estimated, mean_interval
-from promptpo_benchmarks.statistics.rows import ENOUGH, read_csv
+from promptpo_benchmarks.statistics.rows import SUFFICIENT_SCORE, read_csv
 
 GROUPS = (
     ("classic control, Box2D", 6),
@@ -52,7 +52,7 @@ class TaskScore:
     @property
     def enough(self) -> bool:
         """Whether it is sufficient, in the mean over its runs."""
-        return self.spread.value >= ENOUGH
+        return self.spread.value >= SUFFICIENT_SCORE
 
 
 @dataclass(frozen=True)

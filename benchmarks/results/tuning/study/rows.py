@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from promptpo_benchmarks.measuring.tables import aligned, markdown
+from promptpo_benchmarks.measuring.tables import align_columns, markdown
 
 ROWS, CSV, MARKDOWN = "rows.jsonl", "rows.csv", "table.md"
 HEADER = (
@@ -122,8 +122,8 @@ def as_markdown(rows: Iterable[Measurement]) -> str:
 
 
 def as_text(rows: Iterable[Measurement]) -> str:
-    """Means over seeds in aligned columns."""
-    return aligned(HEADER, cells(rows))
+    """Means over seeds in align_columns columns."""
+    return align_columns(HEADER, cells(rows))
 
 
 def cells(rows: Iterable[Measurement]) -> list[tuple[str, ...]]:
