@@ -124,7 +124,9 @@ def test_the_reward_is_written_mended_judged_and_written_again(done: tuple[Any, 
     assert kept.task.reward is not None
     assert "2 * left - 1" in kept.task.reward.source
     assert kept.task.reward.goal == GOAL
-    assert (run.directory / "reward.py").read_text() == Program.parse(kept.task.reward.source).postponed.source
+    assert (run.directory / "reward.py").read_text() == Program.parse(
+        kept.task.reward.source
+    ).postponed.source
 
 
 def test_the_goal_and_the_reward_stand_in_the_task_section(done: tuple[Any, Judge]) -> None:
