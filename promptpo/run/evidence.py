@@ -48,6 +48,12 @@ class Evidence(Episodes):
         error = self._known.standard_error
         return error if math.isfinite(error) else math.nan
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of `mean_return`; infinite or NaN where nothing tells it."""
+        known = self._known
+        return known.mean - known.margin, known.mean + known.margin
+
     def holds(self, threshold: float) -> bool:
         """Whether the mean is clearly above a threshold, over enough episodes."""
         known = self._known

@@ -13,11 +13,11 @@ from promptpo.rollouts import Call
 from promptpo.spec.formalised import (
     FUNCTIONS,
     TARGET,
+    check_inputs,
     check_module,
     disagreements,
     functions_in,
-    given_to_check,
-    rewritten,
+    rewrite_spec,
 )
 from promptpo.spec.reading import read
 from promptpo.telling import prompting
@@ -53,7 +53,7 @@ async def formalised(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
     if not found["text"]:
         return spec
     samples = {"obs": spec.firsts[0], "action": spec.action_space.sample()}
-    text = rewritten(spec.text, found["text"], list(found["left_out"]), samples)
+    text = rewrite_spec(spec.text, found["text"], list(found["left_out"]), samples)
     for name in found["left_out"]:
         note = f"# {name}: how it is computed could not be told from observations and actions; its code is left out."
         text = text.replace("\n\n\nEPISODE", f"\n\n\n{note}\n\n\nEPISODE", 1)
@@ -94,7 +94,7 @@ async def _checked(source: str, spec: TaskSpec, spender: RecordedWork) -> dict[s
         return dict.fromkeys(FUNCTIONS, f"the module cannot be read: {error.msg}")
     if spec.evidence is None or not functions_in(reading):
         return {}
-    result = await spender.executor.call(Call(check_module(reading), TARGET, given_to_check(spec.evidence)))
+    result = await spender.executor.call(Call(check_module(reading), TARGET, check_inputs(spec.evidence)))
     if result.failure is not None or not result.value:
         why = result.failure.message if result.failure else "it returned nothing"
         return dict.fromkeys(functions_in(reading), f"the functions do not run: {why}")

@@ -1,4 +1,4 @@
-"""What a language model is told about an environment."""
+"""The description of an environment that a language model is shown."""
 
 from promptpo.spec.task_spec import TaskSpec, with_cut, with_hint
 

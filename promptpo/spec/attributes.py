@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from promptpo.envs.spaces import at, leaves
-from promptpo.spec.paths import written
-from promptpo.spec.reach import authored, reach
+from promptpo.spec.paths import path_expression
+from promptpo.spec.reach import innermost, reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class AttributeTrace:
     """
 
     def __init__(self, env: Any) -> None:
-        self._env, self._inner = env, authored(env)
+        self._env, self._inner = env, innermost(env)
         self._rows: list[tuple[int, Any, dict[str, NDArray[Any]]]] = []
 
     def note(self, number: int, observation: Any) -> None:
@@ -56,18 +56,18 @@ class AttributeTrace:
         return {(name, i): column for name, table in tables.items() for i, column in enumerate(table.T)}
 
     def names(self, space: AnySpace) -> dict[str, str]:
-        """What the environment calls numbers of the observation: path to the one attribute that is always equal to it."""
+        """Names the environment has for numbers of the observation: path to the one attribute that always equals it."""
         own, found = self._columns(), {}
         for path, leaf in leaves(space):
             values = [at(observation, path) for _, observation, _ in self._rows]
             if not values or isinstance(values[0], str) or np.ndim(values[0]) > 1:
                 continue
-            place, single = written("obs", path), leaf.shape in {(), None}
+            place, single = path_expression("obs", path), leaf.shape in {(), None}
             for i, column in enumerate(np.array([np.ravel(value) for value in values], dtype=float).T):
                 if len(np.unique(column)) >= MIN_DIFFERENT:
                     same = [key for key, row in own.items() if np.allclose(row, column, rtol=1e-5, atol=1e-7)]
                     if len(same) == 1:
-                        found[place if single else f"{place}[{i}]"] = _called(same[0], own)
+                        found[place if single else f"{place}[{i}]"] = _label(same[0], own)
         often = Counter(found.values())
         return {place: name for place, name in found.items() if often[name] == 1}
 
@@ -84,10 +84,17 @@ class AttributeTrace:
             shown = reach(self._env).shown
         except Exception:  # noqa: BLE001 - a foreign project may hold anything
             return None
-        functions = [one for one in shown if not isinstance(one.node, ast.ClassDef)]
-        counting -= {name for one in functions if not BEGINS.match(one.name) for name in _set_anew(one.node)}
+        functions = [definition for definition in shown if not isinstance(definition.node, ast.ClassDef)]
+        counting -= {
+            name
+            for definition in functions
+            if not BEGINS.match(definition.name)
+            for name in _set_anew(definition.node)
+        }
         limits = set[int]()
-        for home, node in ((one, node) for one in functions for node in ast.walk(one.node)):
+        for home, node in (
+            (definition, node) for definition in functions for node in ast.walk(definition.node)
+        ):
             bound = _bound(node, counting)
             value = None if bound is None else _value(self._inner, home.file.module, bound.limit)
             if bound is not None and type(value) is int and value > 0:
@@ -97,9 +104,9 @@ class AttributeTrace:
 
 def _set_anew(node: ast.AST) -> Iterator[str]:
     """Attributes that code sets, where it does not add to them: a count of something else than steps may begin again."""
-    for one in ast.walk(node):
-        targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
-        for target in () if isinstance(one, ast.AugAssign) else targets:
+    for child in ast.walk(node):
+        targets = child.targets if isinstance(child, ast.Assign) else [getattr(child, "target", None)]
+        for target in () if isinstance(child, ast.AugAssign) else targets:
             yield from (n.attr for n in ast.walk(target or ast.Pass()) if isinstance(n, ast.Attribute))
 
 
@@ -128,7 +135,7 @@ def _bound(node: ast.AST, counting: Collection[str]) -> _Bound | None:
     return None
 
 
-def _called(key: tuple[str, int], own: Mapping[tuple[str, int], Any]) -> str:
+def _label(key: tuple[str, int], own: Mapping[tuple[str, int], Any]) -> str:
     name, i = key
     return f"{name}_{i}" if (name, 1) in own else name
 
@@ -145,7 +152,7 @@ def _numbers(value: Any) -> NDArray[Any] | None:
 
 
 def _value(env: Any, module: Any, node: ast.expr) -> Any:
-    """What a constant, an attribute of the environment or a name of a module stands for; None for anything else."""
+    """Return the value of a constant, an attribute of the environment or a name of a module; None for anything else."""
     if isinstance(node, ast.Constant):
         return node.value
     names = list(_chain(node))

@@ -1,4 +1,4 @@
-"""What a MuJoCo model says of a robot: its parts and joints, as numbers and not as code that moves them."""
+"""The robot of a MuJoCo model: its parts and joints, as numbers and not as code that moves them."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of
 from promptpo.spec.fields import widest, with_range
-from promptpo.spec.observe import observe, opened
-from promptpo.spec.outline import outlined
+from promptpo.spec.observe import observe, open_env
+from promptpo.spec.outline import outline_task
 from promptpo.spec.parts import Field
 from promptpo.spec.paths import PathError
 from promptpo.spec.reading import read
@@ -66,13 +66,13 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
         reading = read(text)
     except SyntaxError as error:
         return [Contradiction(error.lineno or 0, f"this is not valid Python: {error.msg}.")]
-    with opened(task) as env:
+    with open_env(task) as env:
         observed = observe(env, task.name)
-        return contradictions_in(reading, outlined(env, task, observed), observed)
+        return contradictions_in(reading, outline_task(env, task, observed), observed)
 
 
 def contradictions_in(reading: Reading, spec: TaskSpec, observed: Observed) -> list[Contradiction]:
-    """What a spec says that is not so, in the order of its lines.
+    """List the statements of a spec that are not so, in the order of its lines.
 
     Args:
         reading: The spec.
@@ -119,7 +119,7 @@ def _part(
 
 
 def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
-    """What is wrong in the ranges of a field, beside those that its space declares and those that were observed."""
+    """Say what is wrong in the ranges of a field, compared with those declared and observed."""
     for low, high in said.ranges:
         if low > high:
             message = f"{said.name}: the lower bound {low:g} is above the upper bound {high:g}."
@@ -129,7 +129,7 @@ def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
     if spans and len(said.ranges) != len(spans):
         spans = [widest(*zip(*spans, strict=True))]
     for (low, high), (least, most) in zip(() if said.seen else said.ranges, spans, strict=False):
-        below, above = (TOLERANCE * (1 + abs(one)) for one in (low, high))
+        below, above = (TOLERANCE * (1 + abs(bound)) for bound in (low, high))
         outside = least < low - below or most > high + above
         declared = own.spans and np.allclose(own.spans[0], (low, high), rtol=TOLERANCE, atol=1e-6)
         other = not np.allclose((least, most), (low, high), rtol=TOLERANCE, atol=1e-6)
@@ -142,15 +142,15 @@ def _choices(part: SpecClass | None, space: AnySpace) -> Iterator[Contradiction]
     """The numbered values of a discrete action."""
     constants = part.constants if part is not None else ()
     if not isinstance(space, spaces.Discrete):
-        for one in constants[:1]:
+        for constant in constants[:1]:
             message = f"the action is no choice of numbered values: it is {type(space).__name__}."
-            yield Contradiction(one.line, message)
+            yield Contradiction(constant.line, message)
         return
     first, last = int(space.start), int(space.start + space.n - 1)
-    for one in constants:
-        if one.value not in range(first, last + 1):
-            message = f"{one.name} = {one.value} is no action: actions are {first} .. {last}."
-            yield Contradiction(one.line, message)
+    for constant in constants:
+        if constant.value not in range(first, last + 1):
+            message = f"{constant.name} = {constant.value} is no action: actions are {first} .. {last}."
+            yield Contradiction(constant.line, message)
 
 
 def _episode(reading: Reading, spec: TaskSpec) -> Iterator[Contradiction]:

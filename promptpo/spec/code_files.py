@@ -73,15 +73,17 @@ class CodeFile:
     stars: list[str] = field(default_factory=list)
     stored: dict[str, set[str]] = field(default_factory=dict)
 
-    def defined(self, owner: str, name: str) -> Sequence[Definition]:
-        """What defines a name in a class, or at module level; empty where nothing does."""
+    def definitions_of(self, owner: str, name: str) -> Sequence[Definition]:
+        """Return the definitions of a name in a class, or at module level; empty if there are none."""
         return self.definitions.get((owner, name), ())
 
     def members(self, owner: str) -> Iterator[Definition]:
-        """What stands at the level of a class and is no method: constants, fields, values of an enumeration."""
+        """Yield the members of a class that are no methods: constants, fields, values of an enumeration."""
         for (home, _), found in self.definitions.items():
             if home == owner:
-                yield from (one for one in found if not isinstance(one.node, ast.FunctionDef))
+                yield from (
+                    definition for definition in found if not isinstance(definition.node, ast.FunctionDef)
+                )
 
 
 def read_file(module: Any) -> CodeFile | None:
@@ -129,7 +131,7 @@ def _define(file: CodeFile, owner: str, body: Sequence[ast.stmt], whole: ast.stm
             _add(file, owner, node.name, node)
         elif isinstance(node, ast.ClassDef) and not owner:
             file.classes[node.name] = node
-            file.stored[node.name] = _stored_on_self(node)
+            file.stored[node.name] = _self_attributes(node)
             _add(file, owner, node.name, node)
             _define(file, node.name, node.body)
         elif isinstance(node, ast.ClassDef):
@@ -139,7 +141,7 @@ def _define(file: CodeFile, owner: str, body: Sequence[ast.stmt], whole: ast.stm
                 for part in inner:
                     _define(file, owner, part, whole or node)
         else:
-            for name in sorted(_stored(node)):
+            for name in sorted(_bound_by(node)):
                 _add(file, owner, name, whole or node)
 
 
@@ -148,21 +150,23 @@ def _is_script(node: ast.AST) -> bool:
 
 
 def _add(file: CodeFile, owner: str, name: str, node: ast.stmt) -> None:
-    decorators = [one.lineno for one in getattr(node, "decorator_list", ())]
+    decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
     first = min([node.lineno, *decorators]) - 1
     while first and file.lines[first - 1].lstrip().startswith("#"):
         first -= 1
     found = file.definitions[owner, name]
-    if all(one.node is not node for one in found):
+    if all(definition.node is not node for definition in found):
         found.append(Definition(file, owner, name, node, range(first, node.end_lineno or node.lineno)))
 
 
-def _stored(node: ast.stmt) -> set[str]:
+def _bound_by(node: ast.stmt) -> set[str]:
     """Names that a statement binds, or changes by an index, an attribute or a method."""
     found = set[str]()
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name | ast.Attribute | ast.Subscript) and not isinstance(one.ctx, ast.Load):
-            root: ast.AST = one
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name | ast.Attribute | ast.Subscript) and not isinstance(
+            child.ctx, ast.Load
+        ):
+            root: ast.AST = child
             while isinstance(root, ast.Attribute | ast.Subscript):
                 root = root.value
             found |= {root.id} if isinstance(root, ast.Name) else set()
@@ -174,12 +178,14 @@ def _stored(node: ast.stmt) -> set[str]:
     return found
 
 
-def _stored_on_self(node: ast.ClassDef) -> set[str]:
+def _self_attributes(node: ast.ClassDef) -> set[str]:
     found = set[str]()
-    for method in (one for one in node.body if isinstance(one, ast.FunctionDef) and one.args.args):
+    for method in (
+        member for member in node.body if isinstance(member, ast.FunctionDef) and member.args.args
+    ):
         me = method.args.args[0].arg
-        for one in ast.walk(method):
-            match one:
+        for child in ast.walk(method):
+            match child:
                 case ast.Attribute(value=ast.Name(id=name), attr=attr, ctx=ast.Store()) if name == me:
                     found.add(attr)
     return found
@@ -203,7 +209,7 @@ class CodeFiles:
         if GENERAL.match(module) or not place:
             return module == "__main__"
         parts = [Path(place).relative_to(r).parts for r in self._roots if Path(place).is_relative_to(r)]
-        return any(not {*INSTALLED} & {*one} for one in parts)
+        return any(not {*INSTALLED} & {*folders} for folders in parts)
 
     def file(self, module: str) -> CodeFile | None:
         """A module of the environment's own, taken apart; None for any other, and where nothing can be read."""
@@ -229,7 +235,7 @@ class CodeFiles:
         file = self.file(module)
         if file is None or not deepest:
             return "", ""
-        if file.defined("", name):
+        if file.definitions_of("", name):
             return module, name
         if name in file.imports:
             base, inner = file.imports[name]
@@ -243,7 +249,7 @@ class CodeFiles:
                 if f"{base}.{inner}" in sys.modules
                 else ("", "")
             )
-        found = next((one for base in file.stars if (one := self.find(base, name, deepest - 1))[0]), ("", ""))
+        found = next((hit for base in file.stars if (hit := self.find(base, name, deepest - 1))[0]), ("", ""))
         if not found[0] and self.owns(f"{module}.{name}"):
             return f"{module}.{name}", ""
         return found

@@ -11,10 +11,12 @@ DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
 """Methods that draw, where nothing asks for what they return."""
 
 
-def own_argument(node: ast.stmt) -> str:
+def self_argument(node: ast.stmt) -> str:
     """The argument of a method that is its object; empty in static ones and outside of classes."""
     arguments = getattr(getattr(node, "args", None), "args", None) or []
-    static = any("staticmethod" in ast.unparse(one) for one in getattr(node, "decorator_list", ()))
+    static = any(
+        "staticmethod" in ast.unparse(decorator) for decorator in getattr(node, "decorator_list", ())
+    )
     return arguments[0].arg if arguments and not static else ""
 
 
@@ -22,7 +24,7 @@ def bound_names(node: ast.stmt) -> set[str]:
     """Names that a function binds itself."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return set()
-    shared = {name for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names}
+    shared = {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
     stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     return (stored | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}) - shared
 
@@ -31,9 +33,9 @@ def without_annotations(node: ast.AST) -> Iterator[ast.AST]:
     """All of a tree but for annotations, which nothing runs."""
     waiting = deque([node])
     while waiting:
-        one = waiting.popleft()
-        yield one
-        for name, value in ast.iter_fields(one):
+        child = waiting.popleft()
+        yield child
+        for name, value in ast.iter_fields(child):
             if name in {"annotation", "returns"}:
                 continue
             waiting.extend(
@@ -41,23 +43,23 @@ def without_annotations(node: ast.AST) -> Iterator[ast.AST]:
             )
 
 
-def unused_calls(node: ast.stmt) -> set[int]:
+def find_unused_calls(node: ast.stmt) -> set[int]:
     """Of a function: what is called to draw, or for an ``info`` that nothing else reads."""
     drawn = {
-        id(one.value.func)
-        for one in ast.walk(node)
-        if isinstance(one, ast.Expr)
-        and isinstance(one.value, ast.Call)
-        and DRAWING.match(getattr(one.value.func, "attr", getattr(one.value.func, "id", "")))
+        id(child.value.func)
+        for child in ast.walk(node)
+        if isinstance(child, ast.Expr)
+        and isinstance(child.value, ast.Call)
+        and DRAWING.match(getattr(child.value.func, "attr", getattr(child.value.func, "id", "")))
     }
     ends = [n.value for n in ast.walk(node) if isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple)]
     infos = [end.elts[-1] for end in ends if len(end.elts) in {2, 4, 5}]
     if getattr(node, "name", "") not in {"step", "reset"}:
         return drawn
-    names = {one.id for one in infos if isinstance(one, ast.Name)}
-    given = [one for one in infos if isinstance(one, ast.Call)]
-    for one in ast.walk(node):
-        match one:
+    names = {info.id for info in infos if isinstance(info, ast.Name)}
+    given = [info for info in infos if isinstance(info, ast.Call)]
+    for child in ast.walk(node):
+        match child:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if name in names:
                 uses = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
                 told = [n for n in infos if isinstance(n, ast.Name) and n.id == name]

@@ -1,4 +1,4 @@
-"""What an environment holds beside its code: settings as it was built, and recorded data by shape and a few values."""
+"""Values an environment holds beside its code: settings as built, and recorded data by shape and a few values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Held(NamedTuple):
     series: Sequence[str] = ()
 
 
-def held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
+def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
     """Tell values that reached code reads and never changes, and that do not stand in it as literals.
 
     Args:
@@ -44,8 +44,8 @@ def held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
         found: The code.
         shown: What of it a model reads.
     """
-    changed, literal = _assigned(found, shown)
-    lines, series, replayed = list[str](), list[str](), _replayed(shown)
+    changed, literal = _find_assigned(found, shown)
+    lines, series, replayed = list[str](), list[str](), _find_replayed(shown)
     for name, value in _constants(shown):
         table = _table(value)
         told = f": {table}" if table else f" = {_plain(value)}"
@@ -73,9 +73,14 @@ def held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
     return Held([head, *lines[:MAX_LINES], *more], series)
 
 
-def _replayed(shown: Sequence[Definition]) -> set[str]:
+def _find_replayed(shown: Sequence[Definition]) -> set[str]:
     """Names of tables that code reads at a place which it counts on, as a recorded series is read."""
-    nodes = [node for one in shown if not isinstance(one.node, ast.ClassDef) for node in ast.walk(one.node)]
+    nodes = [
+        node
+        for definition in shown
+        if not isinstance(definition.node, ast.ClassDef)
+        for node in ast.walk(definition.node)
+    ]
     counters = {
         node.target.attr
         for node in nodes
@@ -101,19 +106,19 @@ def _names_in(node: ast.AST) -> set[str]:
 
 def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
     """Constants of modules that are computed, or read from a file, with their values."""
-    for one in shown:
-        value = getattr(one.node, "value", None)
+    for definition in shown:
+        value = getattr(definition.node, "value", None)
         computed = any(isinstance(node, ast.Call) for node in ast.walk(value)) if value is not None else False
-        if computed and not one.owner:
-            yield one.name, vars(one.file.module).get(one.name)
+        if computed and not definition.owner:
+            yield definition.name, vars(definition.file.module).get(definition.name)
 
 
-def _assigned(found: Reached, shown: Sequence[Definition]) -> tuple[set[str], set[str]]:
+def _find_assigned(found: Reached, shown: Sequence[Definition]) -> tuple[set[str], set[str]]:
     """Attributes that code assigns outside of constructors, and those to which a constructor gives a literal."""
     changed, literal = set[str](), set[str]()
-    for one in found.shown:
-        builds = one.name in {"__init__", "__post_init__", "__new__"}
-        for node in ast.walk(one.node) if isinstance(one.node, ast.FunctionDef) else ():
+    for definition in found.shown:
+        builds = definition.name in {"__init__", "__post_init__", "__new__"}
+        for node in ast.walk(definition.node) if isinstance(definition.node, ast.FunctionDef) else ():
             if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
                 root: ast.AST = node
                 while isinstance(root, ast.Subscript):
@@ -121,13 +126,13 @@ def _assigned(found: Reached, shown: Sequence[Definition]) -> tuple[set[str], se
                 changed |= {root.attr} if isinstance(root, ast.Attribute) and not builds else set()
             if (
                 builds
-                and one in shown
+                and definition in shown
                 and isinstance(node, ast.Assign)
                 and isinstance(node.value, ast.Constant)
             ):
                 literal |= {target.attr for target in node.targets if isinstance(target, ast.Attribute)}
-        if not isinstance(one.node, ast.FunctionDef):
-            literal.add(one.name)
+        if not isinstance(definition.node, ast.FunctionDef):
+            literal.add(definition.name)
     return changed, literal
 
 
@@ -157,7 +162,7 @@ def _table(value: Any) -> str | None:
     if array.dtype.kind in "biuf":
         finite = array[np.isfinite(array)]
         span = f", {number(float(finite.min()))} .. {number(float(finite.max()))}" if finite.size else ""
-        first = ", ".join(number(float(one)) for one in array.ravel()[:3])
+        first = ", ".join(number(float(value)) for value in array.ravel()[:3])
         return f"{told}{span}; it begins {first}"
     return told
 

@@ -14,14 +14,14 @@ from promptpo.spec.documentation import Section, documentation_of
 from promptpo.spec.facts import success_key
 from promptpo.spec.formalised import evidence_of
 from promptpo.spec.gaps import gaps_in
-from promptpo.spec.known import known
-from promptpo.spec.observe import observe, opened
-from promptpo.spec.outline import outlined, seeded
-from promptpo.spec.own_source import OwnSource, own_source
+from promptpo.spec.known import supplement_of
+from promptpo.spec.observe import observe, open_env
+from promptpo.spec.outline import outline_task, with_seeding
+from promptpo.spec.own_source import OwnSource, read_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
-from promptpo.spec.played import ends_seen, left_bounds, reward_seen
-from promptpo.spec.prose import TRUNCATION, told
+from promptpo.spec.played import describe_left_bounds, ends_seen, reward_seen
+from promptpo.spec.prose import TRUNCATION, clean_prose
 from promptpo.spec.reading import SOURCE_HEAD
 from promptpo.spec.render import render
 from promptpo.spec.reveal import anonymous, bare
@@ -30,7 +30,7 @@ from promptpo.spec.rewarded import reward_block, without_own_reward
 from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.task_spec import TaskSpec
 from promptpo.spec.texts import with_texts
-from promptpo.spec.user import UserSpec, merged, read_spec_file
+from promptpo.spec.user import UserSpec, merge_specs, read_spec_file
 from promptpo.spec.variants import variants_of
 from promptpo_sandbox.rewards import numbers_in
 
@@ -70,11 +70,11 @@ def describe(
         PromptPOError: Whatever `make_env` raises.
     """
     user = read_spec_file(spec_file) if spec_file is not None else None
-    with opened(task) as env:
+    with open_env(task) as env:
         spec, observed = describe_env(
             env, task, reveal=reveal, user=user, clip_actions=clip_actions, most_steps=most_steps
         )
-        spec = seeded(spec, env, task, observed)
+        spec = with_seeding(spec, env, task, observed)
     return spec if user is None else _agreeing(user, task, spec, observed)
 
 
@@ -117,8 +117,8 @@ def describe_env(
         The spec, and the steps that were observed for it.
     """
     observed = observe(env, task.name, most_steps=most_steps)
-    source = own_source(env)
-    spec = outlined(env, task, observed, source)
+    source = read_source(env)
+    spec = outline_task(env, task, observed, source)
     evidence = evidence_of(source.text, [*observed.steps, *observed.more]) if reveal == "named" else None
     source = source if reveal == "source" else OwnSource()
     reveal = reveal if reveal != "source" or source.text else "named"
@@ -139,7 +139,7 @@ def describe_env(
     if reveal == "anonymous":
         text = anonymous(text, env)
     if user is not None:
-        text = merged(user, text)
+        text = merge_specs(user, text)
         sources |= dict.fromkeys(user.reading.blocks, "user")
     if task.reward is not None:
         text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
@@ -154,7 +154,9 @@ def describe_env(
         gaps=gaps_in(spec, sources),
         info=_numbers_of_info(observed),
         first_frames=first_frames(env, observed) if reveal in {"source", "named"} else (),
-        warnings=tuple(f"{task.name}: {one}." for one in [left_bounds(parts.observation)] if one),
+        warnings=tuple(
+            f"{task.name}: {warning}." for warning in [describe_left_bounds(parts.observation)] if warning
+        ),
     )
     return spec, observed
 
@@ -187,18 +189,18 @@ def _parts(
     clip_actions: bool,
 ) -> tuple[Parts, dict[str, str]]:
     """Everything the spec says, and where it came from."""
-    docs, extra = documentation_of(type(env.unwrapped)), known(env)
+    docs, extra = documentation_of(type(env.unwrapped)), supplement_of(env)
     prose = not (source.text and source.shows_docs)
     about = docs if prose else defaultdict(Section)
     sources: dict[str, str] = {}
     success = success_key(observed.steps)
     parts = Parts(
         title=task.name,
-        description=told(extra.description or about["description"].text, DESCRIPTION),
+        description=clean_prose(extra.description or about["description"].text, DESCRIPTION),
         horizon=spec.horizon,
         threshold=spec.reward_threshold,
-        start=told(extra.start or about["start"].text, PROSE),
-        end=told(extra.end or about["end"].text, PROSE, TRUNCATION),
+        start=clean_prose(extra.start or about["start"].text, PROSE),
+        end=clean_prose(extra.end or about["end"].text, PROSE, TRUNCATION),
         success=f'info["{success}"] at any step of the episode' if success else "",
         step_seconds=_step_time(env),
         sampling=observed.sampling,

@@ -54,7 +54,7 @@ class Section:
     tables: Sequence[tuple[str, Mapping[int, NamedNumber]]] = ()
 
     def rows(self, key: str, values: range) -> Mapping[int, NamedNumber]:
-        """What is said of so many numbers: by a table, which may leave out the last of them, or by a list of all.
+        """Return what a table, or a list of all, says of so many numbers; the last may be left out.
 
         Args:
             key: Of the array in a dictionary that they make up; empty where there is none.
@@ -69,8 +69,8 @@ class Section:
                 run, more = dict(found[at : at + len(values)]), found[at + len(values) :][:1]
                 if list(run) == list(values) and values.stop not in dict(more):
                     return run
-        lists = [one.split(",") for one in re.findall(r"\[([^\[\]]+)\]", self.text)]
-        fitting = [one for one in lists if len(one) == len(values) > BOUNDS and all(map(_NAME.match, one))]
+        lists = [match.split(",") for match in re.findall(r"\[([^\[\]]+)\]", self.text)]
+        fitting = [row for row in lists if len(row) == len(values) > BOUNDS and all(map(_NAME.match, row))]
         return dict(zip(values, map(NamedNumber, fitting[0]), strict=True)) if len(fitting) == 1 else {}
 
 
@@ -196,7 +196,7 @@ _LATEX = (
 )
 
 _PLAIN = (
-    (r"\$([^$\n]+)\$", lambda m: _replaced(m[1], _LATEX).strip()),
+    (r"\$([^$\n]+)\$", lambda m: _replace(m[1], _LATEX).strip()),
     (r"!\[[^\]]*\]\([^)]*\)|<img[^>]*>", ""),
     (r"\[([^\]]*)\]\([^)]*\)", r"\1"),
     (r"<sup>", "^"),
@@ -207,7 +207,7 @@ _PLAIN = (
 )
 
 
-def _replaced(text: str, table: Sequence[tuple[str, Any]]) -> str:
+def _replace(text: str, table: Sequence[tuple[str, Any]]) -> str:
     for pattern, new in table:
         text = re.sub(pattern, new, text)
     return text
@@ -215,4 +215,4 @@ def _replaced(text: str, table: Sequence[tuple[str, Any]]) -> str:
 
 def _plain(text: str) -> str:
     """Text without links, pictures, tags and marks, in one line; formulas as a person would type them."""
-    return " ".join(_replaced(text, _PLAIN).split())
+    return " ".join(_replace(text, _PLAIN).split())

@@ -1,4 +1,4 @@
-"""What is known about a task without reading its documentation: its spaces, and how long an episode may become."""
+"""Facts about a task that need no documentation: its spaces, and how long an episode may become."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ SUCCESS_KEYS = ("success", "is_success")
 """Names under which ``info`` reports success, in the packages that report it."""
 
 
-def threshold_of(env: AnyEnv) -> float | None:
+def reward_threshold(env: AnyEnv) -> float | None:
     """The registered threshold; of a family the one that all its variants share."""
     family = family_of(env)
     found = {
-        one.spec.reward_threshold if one.spec else None for one in (family.all_members() if family else [env])
+        member.spec.reward_threshold if member.spec else None
+        for member in (family.all_members() if family else [env])
     }
     return found.pop() if len(found) == 1 else None
 
@@ -58,23 +59,23 @@ def horizon_and_source(
     """
     family = family_of(env)
     if family is not None:  # episodes end by the limit of their own variant; the longest bounds all
-        found = [horizon_and_source(one, task) for one in family.all_members()]
+        found = [horizon_and_source(member, task) for member in family.all_members()]
         return max(found, key=lambda each: math.inf if each[0] is None else each[0])
     limit = env.spec.max_episode_steps if env.spec else None
     endings = () if observed is None else observed.endings
-    longest = max((one.steps for one in endings), default=0)
+    longest = max((ending.steps for ending in endings), default=0)
     who: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
     stated: list[tuple[int | None, HorizonSource]] = [(limit, who)]
-    stated += [(n, "environment") for n in _own_limits(env.unwrapped)[:1]]
+    stated += [(n, "environment") for n in _declared_limits(env.unwrapped)[:1]]
     common = common_length(endings)
     if common and (
-        any(one.truncated for one in endings) or {common, common - 1} & _numbers_of(env.unwrapped)
+        any(ending.truncated for ending in endings) or {common, common - 1} & _numbers_of(env.unwrapped)
     ):
         stated.append((common, "observed"))
     if observed is not None and observed.attributes is not None and not any(n for n, _ in stated):
         stated.append((observed.attributes.limit(), "environment"))
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
-    return min(bounds, key=lambda one: one[0], default=(None, "none"))
+    return min(bounds, key=lambda bound: bound[0], default=(None, "none"))
 
 
 def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
@@ -104,7 +105,7 @@ def _numbers_of(env: AnyEnv) -> set[int]:
     return {value for value in found if type(value) is int}
 
 
-def _own_limits(env: AnyEnv) -> list[int]:
+def _declared_limits(env: AnyEnv) -> list[int]:
     config: Any = getattr(env, "config", None)
     timed = isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys()
     found = (

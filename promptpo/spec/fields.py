@@ -19,7 +19,7 @@ from gymnasium import spaces
 from promptpo.envs.spaces import leaves
 from promptpo.spec.documentation import NamedNumber, Section
 from promptpo.spec.parts import ActionValue, Field, identifier, says_all, unique
-from promptpo.spec.paths import follow, is_path, limits, written
+from promptpo.spec.paths import follow, is_path, limits, path_expression
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
@@ -61,16 +61,16 @@ def names_kept(env: Any) -> dict[int, list[str]]:
     found = defaultdict[int, set[tuple[str, ...]]](set)
     for attribute, value in _of_parts(env):
         lists = isinstance(value, list | tuple | np.ndarray) and _KEEPS_NAMES.search(attribute)
-        if lists and all(isinstance(one, str) for one in value):
+        if lists and all(isinstance(item, str) for item in value):
             prefix = "reference_" if attribute.startswith("reference") else ""
-            found[len(value)].add(tuple(f"{prefix}{one}" for one in value))
+            found[len(value)].add(tuple(f"{prefix}{item}" for item in value))
     return {n: list(*lists) for n, lists in found.items() if len(lists) == 1 and len(set(*lists)) == n}
 
 
 def _of_parts(env: Any) -> Iterator[tuple[str, Any]]:
     """Attributes of an environment, and of the objects of its own package that it holds."""
     package = type(env).__module__.split(".")[0]
-    parts = [one for one in vars(env).values() if type(one).__module__.split(".")[0] == package]
+    parts = [part for part in vars(env).values() if type(part).__module__.split(".")[0] == package]
     for owner in (env, *parts):
         for name in dir(owner):
             if not name.startswith("__"):
@@ -96,7 +96,7 @@ def fields_of(
     """
     found = list[tuple[str, Field]]()
     for keys, leaf in leaves(space):
-        path = written(root, keys)
+        path = path_expression(root, keys)
         key = "_".join(map(str, keys if isinstance((*keys, "")[0], str) else ("part", *keys)))
         items = list(_leaf(path, key, leaf, section or Section(), kept or {}, LISTED - len(found)))
         found += [(identifier(key), item) for item in items]
@@ -126,7 +126,7 @@ def _leaf(
 def widest(low: Any, high: Any) -> tuple[float, float]:
     """The least and the largest of some bounds, infinite where they stand for none."""
     ends = (float(np.min(low)), float(np.max(high))) if np.size(low) else (-math.inf, math.inf)
-    least, most = (math.copysign(math.inf, one) if abs(one) > NO_BOUND else one for one in ends)
+    least, most = (math.copysign(math.inf, bound) if abs(bound) > NO_BOUND else bound for bound in ends)
     return least, most
 
 
@@ -171,7 +171,7 @@ def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
     """The values of a discrete action, named by the documentation or by the environment; empty where nothing names them."""
     values = range(int(space.start), int(space.start + space.n))
     told = {n: row.meaning.strip(" .") for n, row in section.rows("", values).items()}
-    told = told if set(told) == set(values) else _own_choices(env, values)
+    told = told if set(told) == set(values) else _find_choices(env, values)
     called = unique([identifier(text).upper() or f"ACTION_{value}" for value, text in told.items()])
     return [
         ActionValue(name, value, "" if says_all(name.lower(), text) else text)
@@ -179,7 +179,7 @@ def choices_of(env: Any, space: Any, section: Section) -> list[ActionValue]:
     ]
 
 
-def _own_choices(env: Any, values: range) -> dict[int, str]:
+def _find_choices(env: Any, values: range) -> dict[int, str]:
     """Choices by ``get_action_meanings``, a dictionary or an object on actions that is kept, or the one enumeration that is used."""
     told = list[Any]()
     with contextlib.suppress(Exception):  # a foreign method: without names it goes on as well
@@ -189,18 +189,20 @@ def _own_choices(env: Any, values: range) -> dict[int, str]:
         if all(type(n) is int for n in held.values()):
             told.append({n: name for name, n in held.items()})
         told += [value] if isinstance(value, dict) else []
-    codes = (getattr(one, "__code__", None) for one in vars(type(env)).values())
+    codes = (getattr(member, "__code__", None) for member in vars(type(env)).values())
     used = {name for code in codes if code for name in code.co_names}
     kinds: list[Any] = [
-        one
-        for name, one in vars(sys.modules[type(env).__module__]).items()
-        if name in used and isinstance(one, enum.EnumMeta)
+        member
+        for name, member in vars(sys.modules[type(env).__module__]).items()
+        if name in used and isinstance(member, enum.EnumMeta)
     ]
-    named = [{one.value: one.name for one in kind} for kind in kinds]
-    enumerated = [one for one in named if list(one) == list(values)]
+    named = [{choice.value: choice.name for choice in kind} for kind in kinds]
+    enumerated = [choices for choices in named if list(choices) == list(values)]
     told += enumerated if len(enumerated) == 1 else []
     fitting = (
-        one for one in told if list(one) == list(values) and all(isinstance(n, str) for n in one.values())
+        choices
+        for choices in told
+        if list(choices) == list(values) and all(isinstance(n, str) for n in choices.values())
     )
     return next(fitting, {})
 
@@ -216,20 +218,20 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
     expression = ast.parse(item.path, mode="eval").body
     if not is_path(expression):
         return item
-    bounds = [follow(expression, one) for one in limits(space)]
+    bounds = [follow(expression, limit) for limit in limits(space)]
     if bounds[0] is None or isinstance(bounds[0], dict | tuple):
         return item
     declared = _ranges(bounds)
     if not any(math.isfinite(end) for span in declared for end in span):
         declared = ()
-    seen = _ranges([follow(expression, one) for one in values])
+    seen = _ranges([follow(expression, value) for value in values])
     bounded = bool(item.spans) and np.isfinite(item.spans).all()
     return replace(item, spans=item.spans if bounded else declared, seen=seen)
 
 
 def _ranges(values: Sequence[Any]) -> Sequence[tuple[float, float]]:
     """The range of each of a few numbers, or of all of many; empty where there are none, or one is not a number."""
-    table = np.array([np.ravel(one) for one in values if np.size(one)], dtype=float)
+    table = np.array([np.ravel(value) for value in values if np.size(value)], dtype=float)
     if not table.size or np.isnan(table).any():
         return ()
     columns = table.T if table.shape[1] <= SPANNED else [table]

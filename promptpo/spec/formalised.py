@@ -76,11 +76,11 @@ def evidence_of(source: str, steps: Sequence[Step]) -> SourceEvidence:
 def functions_in(reading: Reading) -> dict[str, str]:
     """The functions that are to be held against steps, by their names."""
     tree = ast.parse(reading.blocks.get("reward", ""))
-    functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
-    for one in functions:  # what only says in words that nothing decides it
-        if len(one.body) == 2 and ast.unparse(one.body[1]) == "return None":  # noqa: PLR2004 - words and that line
-            one.body = one.body[:-1]
-    return {one.name: ast.unparse(one) for one in functions}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for function in functions:  # what only says in words that nothing decides it
+        if len(function.body) == 2 and ast.unparse(function.body[1]) == "return None":  # noqa: PLR2004 - words and that line
+            function.body = function.body[:-1]
+    return {function.name: ast.unparse(function) for function in functions}
 
 
 def check_module(reading: Reading) -> str:
@@ -90,7 +90,7 @@ def check_module(reading: Reading) -> str:
     return "\n\n\n".join(["import numpy as np", *functions.values(), f"FUNCTIONS = {{{names}}}"]) + CHECK
 
 
-def given_to_check(evidence: SourceEvidence) -> list[dict[str, Any]]:
+def check_inputs(evidence: SourceEvidence) -> list[dict[str, Any]]:
     """The steps as the functions are given them."""
     return [
         {"obs": step.observation, "action": step.action, "next_obs": step.next_observation}
@@ -150,12 +150,12 @@ def _in_words(name: str, off: Sequence[tuple[int, Any, float]], tried: int, evid
 
 def _short(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_short(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_short(item)}" for key, item in value.items()) + "}"
     text = np.array2string(np.asarray(value), precision=6, separator=", ", threshold=60).replace("\n", "")
     return text if len(text) < 600 else f"{text[:600]}..."  # noqa: PLR2004 - characters of one value
 
 
-def rewritten(text: str, answer: str, left_out: Sequence[str], samples: Mapping[str, Any]) -> str:
+def rewrite_spec(text: str, answer: str, left_out: Sequence[str], samples: Mapping[str, Any]) -> str:
     """A spec with the names, meanings and functions of a model's answer.
 
     Args:
@@ -165,8 +165,8 @@ def rewritten(text: str, answer: str, left_out: Sequence[str], samples: Mapping[
         samples: "obs" and "action" to a value, to see whether an expression fits it.
     """
     said = read(answer)
-    text = _renamed(text, said.parts.get("State"), "obs", samples)
-    text = _renamed(text, said.parts.get("Action"), "action", samples)
+    text = _rename_fields(text, said.parts.get("State"), "obs", samples)
+    text = _rename_fields(text, said.parts.get("Action"), "action", samples)
     constants = said.parts["Action"].constants if "Action" in said.parts else ()
     text = _with_choices(text, constants)
     functions = functions_in(said)
@@ -193,36 +193,40 @@ def _quotable(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"""', "'''")
 
 
-def _renamed(text: str, part: SpecClass | None, root: str, samples: Mapping[str, Any]) -> str:
+def _rename_fields(text: str, part: SpecClass | None, root: str, samples: Mapping[str, Any]) -> str:
     """The fields of a class under the names of the answer, with its meanings behind the ranges."""
-    told = {ast.unparse(one.expression): one for one in (part.fields if part is not None else ())}
+    told = {ast.unparse(field.expression): field for field in (part.fields if part is not None else ())}
     if not told:
         return text
     lines, last = list[str](), -1
     for line in text.split("\n"):
         found = re.match(rf"(        self\.)\w+ = ({root}\b[^#]*?)(?:  # (.*))?$", line)
-        one = told.pop(found[2].replace('"', "'"), None) if found else None
+        field = told.pop(found[2].replace('"', "'"), None) if found else None
         if found:
             last = len(lines)
-        if found and one is not None:
-            remark = "; ".join(filter(None, [found[3], one.remark]))
-            line = f"{found[1]}{one.name} = {found[2]}" + (f"  # {remark}" if remark else "")  # noqa: PLW2901 - the same one
+        if found and field is not None:
+            remark = "; ".join(filter(None, [found[3], field.remark]))
+            line = f"{found[1]}{field.name} = {found[2]}" + (f"  # {remark}" if remark else "")  # noqa: PLW2901 - the same one
         lines.append(line)
-    more = [_line(one) for one in told.values() if is_path(one.expression) and _fits(one, samples.get(root))]
+    more = [
+        _line(field)
+        for field in told.values()
+        if is_path(field.expression) and _fits(field, samples.get(root))
+    ]
     if last >= 0:
         lines[last + 1 : last + 1] = more
     return "\n".join(lines)
 
 
-def _line(one: Said) -> str:
-    return f"        self.{one.name} = {ast.unparse(one.expression)}" + (
-        f"  # {one.remark}" if one.remark else ""
+def _line(field: Said) -> str:
+    return f"        self.{field.name} = {ast.unparse(field.expression)}" + (
+        f"  # {field.remark}" if field.remark else ""
     )
 
 
-def _fits(one: Said, value: Any) -> bool:
+def _fits(field: Said, value: Any) -> bool:
     try:
-        follow(one.expression, value)
+        follow(field.expression, value)
     except (PathError, TypeError, ValueError):
         return False
     return True
@@ -236,7 +240,8 @@ def _with_choices(text: str, constants: Sequence[Said]) -> str:
     if at < 0 or not constants or "def __init__" in block or re.search(r"\n    [A-Z]\w* = \d", block):
         return text
     names = [
-        f"    {one.name} = {one.value}" + (f"  # {one.remark}" if one.remark else "") for one in constants
+        f"    {constant.name} = {constant.value}" + (f"  # {constant.remark}" if constant.remark else "")
+        for constant in constants
     ]
     return text[:at] + block.rstrip() + "\n\n" + "\n".join(names) + text[end:]
 

@@ -1,4 +1,4 @@
-"""What a description could not find out, so that a person can say it before anything is paid for."""
+"""Gaps of a description, so that a person can fill them before anything is paid for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def gaps_in(spec: TaskSpec, sources: Mapping[str, str]) -> tuple[str, ...]:
-    """What stays unknown, each a few words.
+    """List what stays unknown, each in a few words.
 
     Args:
         spec: With the spaces.

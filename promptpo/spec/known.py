@@ -1,4 +1,4 @@
-"""What no documentation tells of some packages' environments: names of numbers, how an index decodes, the map of an instance.
+"""Facts about some packages' environments that no documentation has: names of numbers, how an index decodes, a map.
 
 The data are in `known.toml`. Most environments need nothing there: their documentation's tables are read.
 """
@@ -51,8 +51,8 @@ class Supplement:
     neutral: Mapping[str, str] = field(default_factory=dict)
 
 
-def known(env: AnyEnv) -> Supplement:
-    """What is known about an environment beyond its documentation; empty for most.
+def supplement_of(env: AnyEnv) -> Supplement:
+    """Return what is known about an environment beyond its documentation; empty for most.
 
     Args:
         env: Any environment that has been reset; package and classes of the unwrapped one decide, so that a
@@ -60,29 +60,31 @@ def known(env: AnyEnv) -> Supplement:
     """
     inner, data = env.unwrapped, _data()
     package = type(inner).__module__.partition(".")[0]
-    own = (one for one in type(inner).__mro__ if one.__module__.partition(".")[0] == package)
-    classes = {f"{package}.{one.__name__}" for one in own}
+    own = (base for base in type(inner).__mro__ if base.__module__.partition(".")[0] == package)
+    classes = {f"{package}.{base.__name__}" for base in own}
     name = inner.spec.id.split("/")[-1].rsplit("-v", 1)[0] if inner.spec else ""
     space = {"env": inner, "task": data["tasks"].get(name, "").split(" | ")}
 
     def filled(told: Any) -> Any:
         if isinstance(told, dict):
-            return {key: filled(one) for key, one in told.items()}
-        return re.sub(r"\{([^{}]+)\}", lambda found: str(evaluated(found[1], space)), told)
+            return {key: filled(item) for key, item in told.items()}
+        return re.sub(r"\{([^{}]+)\}", lambda found: str(evaluate(found[1], space)), told)
 
     values: dict[str, Any] = {}
     for entry in data["entries"]:
         if entry["class"] in classes:
             with contextlib.suppress(Exception):  # an expression that another version of the package fails
-                if evaluated(entry.get("when", "True"), space):
-                    values |= {key: filled(one) for key, one in entry.items() if key not in {"class", "when"}}
+                if evaluate(entry.get("when", "True"), space):
+                    values |= {
+                        key: filled(text) for key, text in entry.items() if key not in {"class", "when"}
+                    }
     values |= {key: fields(values[key]) for key in ("observation", "action") if key in values}
     choices = (line.split("; ") for line in values.get("choices", "").splitlines())
-    values["choices"] = tuple(ActionValue(one, n, meaning) for n, (one, meaning) in enumerate(choices))
+    values["choices"] = tuple(ActionValue(value, n, meaning) for n, (value, meaning) in enumerate(choices))
     return Supplement(**values)
 
 
-def evaluated(expression: str, space: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> Any:
+def evaluate(expression: str, space: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> Any:
     """The value of an expression that whoever wrote the environment, or this package, wrote; never of another's text.
 
     Args:

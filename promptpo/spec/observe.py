@@ -100,7 +100,7 @@ class Observed:
     @property
     def firsts(self) -> Sequence[Any]:
         """The first observation of each episode."""
-        return [next(steps).observation for _, steps in itertools.groupby(self.steps, lambda one: one.seed)]
+        return [next(steps).observation for _, steps in itertools.groupby(self.steps, lambda step: step.seed)]
 
     @property
     def observations(self) -> Sequence[Any]:
@@ -127,7 +127,7 @@ class Observed:
 
 
 @contextlib.contextmanager
-def opened(task: Task) -> Iterator[AnyEnv]:
+def open_env(task: Task) -> Iterator[AnyEnv]:
     """The environment of a task, closed in the end."""
     with patience(BUILDING, f"building {task.name}"):
         env = make_env(task)
@@ -170,7 +170,7 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
     starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
     return Observed(
-        steps=[step for one in episodes for step in one],
+        steps=[step for episode in episodes for step in episode],
         spent=spent + sum(map(len, whole)) + len(starts),
         starts=starts,
         repeats=repeats,
@@ -178,7 +178,7 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
         played_on=bool(whole),
         left=most - spent - sum(map(len, whole)),
         endings=endings,
-        more=[step for one in whole for step in one],
+        more=[step for episode in whole for step in episode],
         attributes=attributes,
     )
 
@@ -200,7 +200,7 @@ def _whole(env: AnyEnv, name: str, most: float) -> list[list[Step]]:
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
     steps = map(_light, (step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name)))
-    return [list(one) for _, one in itertools.groupby(_soon(steps, most), key=lambda step: step.seed)]
+    return [list(episode) for _, episode in itertools.groupby(_soon(steps, most), key=lambda step: step.seed)]
 
 
 def _light(step: Step) -> Step:
@@ -214,8 +214,8 @@ def _leaves_of(value: Any) -> Iterator[Any]:
     if inner is None:
         yield value
     else:
-        for one in inner:
-            yield from _leaves_of(one)
+        for leaf in inner:
+            yield from _leaves_of(leaf)
 
 
 def _soon(steps: Iterable[Step], most: float) -> list[Step]:
@@ -278,7 +278,7 @@ class Seeding(NamedTuple):
 
 
 def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
-    """What seeds decide, seen by playing again: here, in another instance, and under other seeds.
+    """Find out what seeds decide by playing again: here, in another instance, and under other seeds.
 
     Where code speaks of chance, episodes that are all the same are no proof: a draw may wait for what random actions do
     not bring about.
@@ -296,7 +296,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         )
         return Seeding(repeats=False, warnings=(warning,))
     begun = [step for step in observed.steps if step.seed == SEEDS[0]]
-    with opened(task) as another:
+    with open_env(task) as another:
         built_alike = _alike(another, SEEDS[0], begun, task.name)
     if not built_alike:
         warning = (

@@ -1,4 +1,4 @@
-"""What is known of a task where no model reads about it: facts, and the names of what policies see and do."""
+"""Outline of a task for runs in which no model reads a spec: facts, and the names of what policies see and do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.facts import horizon_and_source, success_key, threshold_of
-from promptpo.spec.known import known
-from promptpo.spec.observe import observe, opened, seeding_of
-from promptpo.spec.own_source import own_source
+from promptpo.spec.facts import horizon_and_source, reward_threshold, success_key
+from promptpo.spec.known import supplement_of
+from promptpo.spec.observe import observe, open_env, seeding_of
+from promptpo.spec.own_source import read_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.render import render
 from promptpo.spec.sides import with_action, with_observation
@@ -40,18 +40,18 @@ def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = N
     Raises:
         PromptPOError: Whatever `make_env` raises.
     """
-    with opened(task) as env:
+    with open_env(task) as env:
         observed = observe(env, task.name, most_steps=most_steps)
-        spec = outlined(env, task, observed, own_source(env))
-        docs, extra = documentation_of(type(env.unwrapped)), known(env)
+        spec = outline_task(env, task, observed, read_source(env))
+        docs, extra = documentation_of(type(env.unwrapped)), supplement_of(env)
         parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
         parts = with_observation(parts, env, docs, extra, observed, {})
         parts = with_action(parts, env, docs, extra, {}, clip_actions=clip_actions)
-        return seeded(replace(spec, text=render(parts)), env, task, observed)
+        return with_seeding(replace(spec, text=render(parts)), env, task, observed)
 
 
-def outlined(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | None = None) -> TaskSpec:
-    """What an environment, observed steps and source say of a task, without a text about it."""
+def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | None = None) -> TaskSpec:
+    """Outline a task from an environment, observed steps and source, without a text about it."""
     (horizon, bounded_by), own = horizon_and_source(env, task, observed), task.reward
     return TaskSpec(
         text="",
@@ -59,7 +59,7 @@ def outlined(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | No
         action_space=env.action_space,
         horizon=horizon,
         horizon_source=bounded_by,
-        reward_threshold=threshold_of(env) if own is None else None,
+        reward_threshold=reward_threshold(env) if own is None else None,
         reports_success=success_key(observed.steps) is not None if own is None else own.says_success,
         sample_steps=observed.spent,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
@@ -71,7 +71,7 @@ def outlined(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | No
     )
 
 
-def seeded(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> TaskSpec:
+def with_seeding(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> TaskSpec:
     """The same with what seeds change in episodes."""
     seeding = seeding_of(env, task, observed)
     return replace(

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.spec.data_held import held_values
+from promptpo.spec.data_held import read_held_values
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.reach import authored, reach
+from promptpo.spec.reach import innermost, reach
 from promptpo.spec.reading import SOURCE_HEAD
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class OwnSource:
     series: Sequence[str] = ()
 
 
-def own_source(env: Any) -> OwnSource:
+def read_source(env: Any) -> OwnSource:
     """Show the source of an environment, with its author's wrappers.
 
     Args:
@@ -68,9 +68,9 @@ def own_source(env: Any) -> OwnSource:
     """
     try:
         found = reach(env)
-        if not any(one.name == "step" for one in found.shown):
+        if not any(definition.name == "step" for definition in found.shown):
             return OwnSource()
-        return _SourcePage(env, found).shown()
+        return _SourcePage(env, found).render()
     except Exception:  # noqa: BLE001 - a foreign project may hold anything: it is described without its source
         return OwnSource()
 
@@ -79,62 +79,70 @@ class _SourcePage:
     """Definitions on a page, until it is full."""
 
     def __init__(self, env: Any, found: Reached) -> None:
-        self._found, self._own = found, authored(env)
+        self._found, self._own = found, innermost(env)
         self._docs = type(self._own)
         self._left_out, self._used = list[str](), 0
         self._placed = set[tuple[int, range]]()
         self._blocks = dict[tuple[int, str], list[str]]()
         self._files: dict[int, CodeFile] = {}
 
-    def shown(self) -> OwnSource:
+    def render(self) -> OwnSource:
         """The page."""
         constants, code = list[Any](), list[Any]()
-        for one in self._found.shown:
-            first = not one.owner and (_is_constant(one) or _is_enumeration(one))
-            (constants if first else code).append(one)
-        whole = {(id(one.file), one.name) for one in constants if isinstance(one.node, ast.ClassDef)}
-        for one in constants:
-            self._place(one)
-        for one in sorted(code, key=lambda one: self._found.distances[id(one)]):
-            is_member = bool(one.owner) and (id(one.file), one.owner) not in whole
-            if is_member or (not one.owner and not isinstance(one.node, ast.ClassDef)):
-                self._place(one)
-        shown = [one for one in self._found.shown if one.label not in self._left_out]
-        held = held_values(self._own, self._found, shown)
+        for definition in self._found.shown:
+            first = not definition.owner and (_is_constant(definition) or _is_enumeration(definition))
+            (constants if first else code).append(definition)
+        whole = {
+            (id(definition.file), definition.name)
+            for definition in constants
+            if isinstance(definition.node, ast.ClassDef)
+        }
+        for definition in constants:
+            self._place(definition)
+        for definition in sorted(code, key=lambda definition: self._found.distances[id(definition)]):
+            is_member = bool(definition.owner) and (id(definition.file), definition.owner) not in whole
+            if is_member or (not definition.owner and not isinstance(definition.node, ast.ClassDef)):
+                self._place(definition)
+        shown = [definition for definition in self._found.shown if definition.label not in self._left_out]
+        held = read_held_values(self._own, self._found, shown)
         notes = [*self._notes(), *held.lines]
-        body = "\n\n\n".join(self._rendered())
+        body = "\n\n\n".join(self._render_blocks())
         head = f"{SOURCE_HEAD}: what a step and a reset come to, as its author wrote it."
         text = "\n\n\n".join(filter(None, ["\n".join([head, *notes]), body]))
         digested = _is_digested(self._docs)
         return OwnSource(text, not self._left_out, not digested, held.series)
 
-    def _place(self, one: Definition) -> None:
+    def _place(self, definition: Definition) -> None:
         """Put a definition on the page, with the head of its class, or note that there is no room."""
-        place = (id(one.file), one.lines)  # statements on one line are shown once
-        if place in self._placed or one.name == "metadata":
+        place = (id(definition.file), definition.lines)  # statements on one line are shown once
+        if place in self._placed or definition.name == "metadata":
             return
         self._placed.add(place)
-        key = (id(one.file), one.owner)
+        key = (id(definition.file), definition.owner)
         head = (
             []
-            if key in self._blocks or not one.owner
-            else [_head(one, digested=one.owner == self._docs.__name__ and _is_digested(self._docs))]
+            if key in self._blocks or not definition.owner
+            else [
+                _head(
+                    definition, digested=definition.owner == self._docs.__name__ and _is_digested(self._docs)
+                )
+            ]
         )
-        text = _shortened(one)
+        text = _shorten(definition)
         size = sum(map(len, [*head, text]))
         if self._used + size > MAX_SOURCE_CHARS:
-            if self._used or one.name != "step":
-                self._left_out.append(one.label)
+            if self._used or definition.name != "step":
+                self._left_out.append(definition.label)
                 return
             text = (
                 text[: MAX_SOURCE_CHARS - sum(map(len, head))].rpartition("\n")[0]
                 + "\n# The rest of it is cut."
             )
         self._used += size
-        self._files[id(one.file)] = one.file
+        self._files[id(definition.file)] = definition.file
         is_first = bool(head)
         self._blocks.setdefault(key, head).append(text)
-        for member in one.file.members(one.owner) if is_first else ():
+        for member in definition.file.members(definition.owner) if is_first else ():
             self._place(member)
 
     def _notes(self) -> Iterator[str]:
@@ -146,9 +154,9 @@ class _SourcePage:
             ("Classes of which no object was held in the episodes that were watched", self._found.unseen),
         ):
             if names:
-                yield f"# {why}: {_listed(names)}."
+                yield f"# {why}: {_list_names(names)}."
 
-    def _rendered(self) -> Iterator[str]:
+    def _render_blocks(self) -> Iterator[str]:
         """Blocks, each class together, under the names of their files."""
         last = 0
         home = self._found.files.file(self._docs.__module__)
@@ -160,7 +168,7 @@ class _SourcePage:
                 head.insert(1, f'"""{said.strip()}"""\n')
                 said = ""
             last = number
-            yield "\n".join([*head, *[""] * bool(head), _class(parts) if owner else _spaced(parts)])
+            yield "\n".join([*head, *[""] * bool(head), _class(parts) if owner else _space_out(parts)])
 
 
 def _is_digested(cls: type[Any]) -> bool:
@@ -171,20 +179,20 @@ def _is_digested(cls: type[Any]) -> bool:
 def _class(parts: Sequence[str]) -> str:
     """A class: its head, its constants, its methods."""
     head, *members = parts
-    methods = [one for one in members if re.search(r"(?m)^\s*(?:async )?def ", one)]
-    return _spaced([head, *(one for one in members if one not in methods), *methods])
+    methods = [member for member in members if re.search(r"(?m)^\s*(?:async )?def ", member)]
+    return _space_out([head, *(member for member in members if member not in methods), *methods])
 
 
-def _spaced(parts: Sequence[str]) -> str:
+def _space_out(parts: Sequence[str]) -> str:
     """Definitions with a blank line before each function."""
     lines = [parts[0]]
-    for before, one in itertools.pairwise(parts):
-        is_long = any(re.search(r"(?m)^\s*(?:async def|def|class) ", text) for text in (one, before))
-        lines.append(f"\n{one}" if is_long and one is not parts[0] else one)
+    for before, part in itertools.pairwise(parts):
+        is_long = any(re.search(r"(?m)^\s*(?:async def|def|class) ", text) for text in (part, before))
+        lines.append(f"\n{part}" if is_long and part is not parts[0] else part)
     return "\n".join(lines)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     text = ", ".join(dict.fromkeys(names))
     if len(text) <= MAX_NAMES_CHARS:
         return text
@@ -192,44 +200,46 @@ def _listed(names: Sequence[str]) -> str:
     return f"{kept} and {len(dict.fromkeys(names)) - kept.count(', ') - 1} more"
 
 
-def _is_constant(one: Definition) -> bool:
-    return not isinstance(one.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+def _is_constant(definition: Definition) -> bool:
+    return not isinstance(definition.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
 
 
-def _is_enumeration(one: Definition) -> bool:
-    bases = [ast.unparse(base) for base in getattr(one.node, "bases", ())]
+def _is_enumeration(definition: Definition) -> bool:
+    bases = [ast.unparse(base) for base in getattr(definition.node, "bases", ())]
     return any(re.search(r"Enum|Flag$", base) for base in bases)
 
 
-def _head(one: Definition, *, digested: bool) -> str:
+def _head(definition: Definition, *, digested: bool) -> str:
     """The first lines of a class, with its documentation unless the rest of the spec tells it."""
-    node = one.file.classes[one.owner]
+    node = definition.file.classes[definition.owner]
     text = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
     first = text or node.body[0]
     began = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
     end = max(began + 1, min(first.lineno - 1, (node.body[0].lineno - 1)))
     lines = (
-        list(one.file.lines[began:end]) if first.lineno > node.lineno else [one.file.lines[node.lineno - 1]]
+        list(definition.file.lines[began:end])
+        if first.lineno > node.lineno
+        else [definition.file.lines[node.lineno - 1]]
     )
     while lines and not lines[-1].strip():
         lines.pop()
     while len(lines) > 1 and lines[-1].lstrip().startswith(("#", "@")):
         lines.pop()  # they belong to the member below
     if text is not None and not digested:
-        written = "\n".join(one.file.lines[text.lineno - 1 : text.end_lineno])
+        written = "\n".join(definition.file.lines[text.lineno - 1 : text.end_lineno])
         lines.append(USELESS.sub("", written).rstrip() + ('"""' if USELESS.search(written) else ""))
     return "\n".join(lines)
 
 
-def _shortened(one: Definition) -> str:
+def _shorten(definition: Definition) -> str:
     """A definition; of long tables in it their first entries, of a long text its beginning."""
-    text, whole = one.text, "\n".join(one.file.lines)
-    for node in ast.walk(one.node):
+    text, whole = definition.text, "\n".join(definition.file.lines)
+    for node in ast.walk(definition.node):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
             written = ast.get_source_segment(whole, node) or ""
             if len(written) > MAX_TABLE_CHARS and written in text:
                 text = text.replace(written, _brief(node), 1)
-    value = getattr(one.node, "value", None)
+    value = getattr(definition.node, "value", None)
     if isinstance(value, ast.Constant | ast.JoinedStr) and len(text) > MAX_TEXT_CHARS:
         return f"{text[:MAX_TEXT_CHARS]} ...  # the rest is not shown"
     return text

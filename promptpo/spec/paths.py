@@ -22,20 +22,20 @@ class PathError(ValueError):
     """An expression that does not fit the space; the text is one sentence."""
 
 
-def written(root: str, keys: Sequence[str | int]) -> str:
+def path_expression(root: str, keys: Sequence[str | int]) -> str:
     """The Python that reads what is inside a value: ``obs["goal"][0]``."""
     return root + "".join(f"[{json.dumps(key)}]" for key in keys)
 
 
 def is_path(expression: ast.expr) -> bool:
     """Whether an expression follows subscripts of one name, and computes nothing, as ``obs // 4`` does."""
-    names = sum(isinstance(one, ast.Name) for one in ast.walk(expression))
-    plain = all(isinstance(one, OF_PATHS) for one in ast.walk(expression))
+    names = sum(isinstance(node, ast.Name) for node in ast.walk(expression))
+    plain = all(isinstance(node, OF_PATHS) for node in ast.walk(expression))
     return plain and names == 1 and isinstance(expression, ast.Subscript | ast.Name)
 
 
 def follow(expression: ast.expr, value: Any) -> Any:
-    """What an expression of subscripts gives for the value of the name in it.
+    """Evaluate an expression of subscripts for the value of the name in it.
 
     Raises:
         PathError: It holds anything else, or there is no such key, index or slice.
@@ -68,8 +68,10 @@ def _key(node: ast.expr) -> Any:
 def limits(space: AnySpace) -> tuple[Any, Any]:
     """Lower and upper bounds of everything in a space, in its own structure; None for text."""
     if isinstance(space, spaces.Dict):
-        each = {key: limits(one) for key, one in space.spaces.items()}
-        return {key: one[0] for key, one in each.items()}, {key: one[1] for key, one in each.items()}
+        each = {key: limits(part) for key, part in space.spaces.items()}
+        return {key: bounds[0] for key, bounds in each.items()}, {
+            key: bounds[1] for key, bounds in each.items()
+        }
     if isinstance(space, spaces.Tuple):
         low, high = zip(*map(limits, space.spaces), strict=True)
         return low, high

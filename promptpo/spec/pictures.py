@@ -1,4 +1,4 @@
-"""What a spec says of observations that are pictures: how they are laid out, and what stands out in real ones."""
+"""Text of a spec about image observations: their layout, and what stands out in real ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_pictures(parts: Parts, env: AnyEnv, observed: Observed) -> Parts:
         return parts
     by_path = {picture.expression: picture for picture in found}
     fields = [
-        _explained(item, by_path[item.path]) if item.path in by_path else item for item in parts.observation
+        _explain(item, by_path[item.path]) if item.path in by_path else item for item in parts.observation
     ]
     lines = [line for picture in found for line in _lines(picture, picture.latest(observed.observations[0]))]
     return replace(parts, observation=fields, blocks={**parts.blocks, "FIRST_FRAME": "\n".join(lines)})
@@ -54,12 +54,12 @@ def first_frames(env: AnyEnv, observed: Observed) -> tuple[tuple[str, bytes], ..
     }
     scale = max(1, round(ENLARGED / max(found[0].latest(course[0].observation).shape[:2])))
     return tuple(
-        (f"{name}, {scale} by {scale} pixels for each of its own:", enlarged(found[0].latest(seen), scale))
+        (f"{name}, {scale} by {scale} pixels for each of its own:", enlarge(found[0].latest(seen), scale))
         for name, seen in shown.items()
     )
 
 
-def enlarged(frame: NDArray[np.uint8], scale: int) -> bytes:
+def enlarge(frame: NDArray[np.uint8], scale: int) -> bytes:
     """A picture as a PNG file, `scale` by `scale` pixels for each of its own."""
     from PIL import Image
 
@@ -70,7 +70,7 @@ def enlarged(frame: NDArray[np.uint8], scale: int) -> bytes:
     return file.getvalue()
 
 
-def _explained(item: Field, picture: Picture) -> Field:
+def _explain(item: Field, picture: Picture) -> Field:
     axes = ["frame"] if picture.frames else []
     axes += ["row", "column"] + (["channel"] if picture.channels else [])
     text = f"{item.name}[{', '.join(axes)}], row 0 at the top, column 0 at the left"
@@ -84,7 +84,7 @@ def _explained(item: Field, picture: Picture) -> Field:
 
 
 def _lines(picture: Picture, first: Any) -> Iterator[str]:
-    """What stands out in a first frame, one line each."""
+    """Describe what stands out in a first frame, one line each."""
     height, width = first.shape[:2]
     kind = "(red, green, blue)" if picture.channels in COLOUR else "grey values"
     which = f" ({picture.expression})" if picture.path else ""
@@ -104,7 +104,10 @@ def _lines(picture: Picture, first: Any) -> Iterator[str]:
 def _boxes(mask: NDArray[np.bool_]) -> str:
     """The places of the largest pieces of a mask."""
     pieces: list[dict[str, Any]] = looking.components(mask)  # type: ignore[no-untyped-call] # the guest's file
-    told = [f"[{one['top']}-{one['bottom']}, {one['left']}-{one['right']}]" for one in pieces[:MOST_PIECES]]
+    told = [
+        f"[{piece['top']}-{piece['bottom']}, {piece['left']}-{piece['right']}]"
+        for piece in pieces[:MOST_PIECES]
+    ]
     return ", ".join(told) + (
         f" and {len(pieces) - MOST_PIECES} more pieces" if len(pieces) > MOST_PIECES else ""
     )

@@ -1,4 +1,4 @@
-"""What all steps that were played say of rewards and of endings, in words."""
+"""Statistics of rewards and endings over all played steps, in words."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class _StepReward(NamedTuple):
 
 
 def reward_seen(observed: Observed) -> str:
-    """What one step gave over all steps that were played, and where that was extreme."""
+    """Say what one step gave over all played steps, and where that was extreme."""
     rewards = [*_rewards(observed.steps), *_rewards(observed.more)]
-    texts = Counter(number(one.value) for one in rewards)
+    texts = Counter(number(reward.value) for reward in rewards)
     head = f"In {observed.sampling} one step gave"
     if len(texts) == 1:
         return f"{head} {next(iter(texts))} each time."
     if len(texts) <= MAX_VALUES:
         each = (
-            f"{text} ({n / len(rewards):.0%}{_where([one for one in rewards if number(one.value) == text])})"
+            f"{text} ({n / len(rewards):.0%}{_where([reward for reward in rewards if number(reward.value) == text])})"
             for text, n in texts.most_common()
         )
         return f"{head} {', '.join(each)}."
     least, most = min(rewards), max(rewards)
-    mean = sum(one.value for one in rewards) / len(rewards)
-    ends = (f"the {name} {_place(one)}" for name, one in (("least", least), ("most", most)))
+    mean = sum(reward.value for reward in rewards) / len(rewards)
+    ends = (f"the {name} {_place(reward)}" for name, reward in (("least", least), ("most", most)))
     return f"{head} {number(least.value)} .. {number(most.value)}, {number(mean)} in the mean; {', '.join(ends)}."
 
 
@@ -61,29 +61,29 @@ def _rewards(steps: Sequence[Step]) -> list[_StepReward]:
 
 def _where(rewards: Sequence[_StepReward]) -> str:
     """Where in an episode a reward is given, if there is a rule."""
-    if all(one.ends for one in rewards):
+    if all(reward.ends for reward in rewards):
         return ", always at the end of an episode"
-    return ", always in the first step" if all(one.number == 1 for one in rewards) else ""
+    return ", always in the first step" if all(reward.number == 1 for reward in rewards) else ""
 
 
-def _place(one: _StepReward) -> str:
-    return "at the end of an episode" if one.ends else f"in step {one.number}"
+def _place(reward: _StepReward) -> str:
+    return "at the end of an episode" if reward.ends else f"in step {reward.number}"
 
 
 def ends_seen(observed: Observed) -> str:
     """How the episodes ended that were played."""
     told = []
     for name in ("terminated", "truncated"):
-        steps = sorted(one.steps for one in observed.endings if getattr(one, name))
+        steps = sorted(ending.steps for ending in observed.endings if getattr(ending, name))
         if steps:
             span = f"{steps[0]:,}" if steps[0] == steps[-1] else f"{steps[0]:,} to {steps[-1]:,}"
             told.append(f"{len(steps)} {name} after {span} steps")
-    longest = max((one.steps for one in observed.endings), default=0)
+    longest = max((ending.steps for ending in observed.endings), default=0)
     ended = "; ".join(told) or f"none ended within {longest:,} steps"
     return f"{len(observed.endings)} episodes of random actions: {ended}"
 
 
-def left_bounds(fields: Sequence[Field]) -> str:
+def describe_left_bounds(fields: Sequence[Field]) -> str:
     """A sentence for a person on numbers that leave their declared bounds; empty where none does."""
     left = [
         f"{item.name} (declared {_spans(item.spans)}, seen {_spans(item.seen)})"

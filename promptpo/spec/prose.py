@@ -35,7 +35,7 @@ def sentences_of(text: str) -> list[str]:
     return [sentence for paragraph in joined for sentence in _SENTENCE.split(paragraph) if sentence]
 
 
-def told(text: str, limit: int, without: re.Pattern[str] | None = None) -> str:
+def clean_prose(text: str, limit: int, without: re.Pattern[str] | None = None) -> str:
     """Prose without asides and defaults, cut after a sentence before `limit` characters.
 
     Args:

@@ -1,4 +1,4 @@
-"""What of an environment's source a step or a reset comes to: every name is followed through its author's files."""
+"""The part of an environment's source that a step or a reset reaches, through all of its author's files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpo.spec.code_files import CodeFiles
-from promptpo.spec.code_names import bound_names, own_argument, unused_calls, without_annotations
+from promptpo.spec.code_names import bound_names, find_unused_calls, self_argument, without_annotations
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import CodeFile, Definition
@@ -71,7 +71,7 @@ class Reached:
 def layers_of(env: Any) -> list[Any]:
     """An environment and what it wraps, outermost first; of an adapter what is inside."""
     found: list[Any] = []
-    while env is not None and all(env is not one for one in found):
+    while env is not None and all(env is not layer for layer in found):
         found.append(env)
         held = getattr(env, "__dict__", {})
         env = held.get("env") or held.get("_env") or held.get("gym_env")
@@ -79,7 +79,7 @@ def layers_of(env: Any) -> list[Any]:
     return found
 
 
-def authored(env: Any) -> Any:
+def innermost(env: Any) -> Any:
     """The innermost environment: that of the author, also inside an adapter for Gym."""
     return layers_of(env)[-1]
 
@@ -90,29 +90,29 @@ def reach(env: Any) -> Reached:
     Args:
         env: The environment with its wrappers, after a reset.
     """
-    return _Reaching(layers_of(env)).reached()
+    return _Reaching(layers_of(env)).follow_all()
 
 
 class _Reaching:
     """A search over definitions, breadth first; constructors come last."""
 
     def __init__(self, layers: Sequence[Any]) -> None:
-        classes = [cls for one in layers for cls in type(one).__mro__]
+        classes = [cls for layer in layers for cls in type(layer).__mro__]
         self.layers = layers
         self.found = Reached(CodeFiles(classes))
         self._ahead, self._later = deque[Context](), deque[Context]()
         self._seen = set[tuple[int, type[Any] | None]]()
-        self._kinds = dict.fromkeys(type(one) for one in layers)
+        self._kinds = dict.fromkeys(type(layer) for layer in layers)
         self._used, self._named = set[type[Any]](), set[str]()
         self._values = dict[str, Any]()
-        for one in reversed(layers):
-            self._values |= getattr(one, "__dict__", {})
-        self._kinds |= dict.fromkeys(self._held(layers))
+        for layer in reversed(layers):
+            self._values |= getattr(layer, "__dict__", {})
+        self._kinds |= dict.fromkeys(self._held_classes(layers))
         self._live = [[base for base in kind.__mro__ if self._is_own(base)] for kind in self._kinds]
-        self._own = {base for one in layers for base in type(one).__mro__}
+        self._own = {base for layer in layers for base in type(layer).__mro__}
         self._distance = 0
 
-    def reached(self) -> Reached:
+    def follow_all(self) -> Reached:
         """All of it."""
         for layer in reversed(self.layers):
             for name in BEGINNINGS[: None if hasattr(layer, "env") else 3]:
@@ -128,15 +128,15 @@ class _Reaching:
             self._follow(context)
         return self.found
 
-    def _held(self, owners: Sequence[Any]) -> Iterator[type[Any]]:
+    def _held_classes(self, owners: Sequence[Any]) -> Iterator[type[Any]]:
         """Classes of the author's whose objects are held."""
         known, level = set[int](), list(owners)
         for _ in range(DEEPEST):
-            inner = [value for one in level for value in _members(one)]
-            level = [one for one in inner if id(one) not in known and self._is_own(type(one))]
-            level += [one for one in inner if isinstance(one, list | tuple | dict | set)]
-            known |= {id(one) for one in level}
-            yield from (type(one) for one in level if self._is_own(type(one)))
+            inner = [value for owner in level for value in _members(owner)]
+            level = [member for member in inner if id(member) not in known and self._is_own(type(member))]
+            level += [member for member in inner if isinstance(member, list | tuple | dict | set)]
+            known |= {id(member) for member in level}
+            yield from (type(member) for member in level if self._is_own(type(member)))
 
     def _is_own(self, cls: type[Any]) -> bool:
         return self.found.files.owns(cls.__module__)
@@ -164,26 +164,26 @@ class _Reaching:
             return
         self._kinds.setdefault(cls)
         self._used.add(cls)
-        for base in (one for one in cls.__mro__ if self._is_own(one)):
+        for base in (ancestor for ancestor in cls.__mro__ if self._is_own(ancestor)):
             file, name = self.found.files.file(base.__module__), base.__qualname__.partition(".")[0]
             if file is None:
                 self._note(self.found.missing, name)
                 continue
-            for one in file.defined("", name):
-                self._add(one, base)
+            for definition in file.definitions_of("", name):
+                self._add(definition, base)
             for home, member in list(file.definitions):
                 if home == name and IMPLIED.match(member):
-                    self._each(file.defined(home, member), cls)
+                    self._each(file.definitions_of(home, member), cls)
             for made in ("__init__", "__new__"):
-                self._each(file.defined(name, made), cls, later=True)
+                self._each(file.definitions_of(name, made), cls, later=True)
         for name in self._named:
             self._member(cls, name)
 
     def _each(
         self, definitions: Sequence[Definition], owner: type[Any] | None, *, later: bool = False
     ) -> None:
-        for one in definitions:
-            self._add(one, owner, later=later)
+        for definition in definitions:
+            self._add(definition, owner, later=later)
 
     def _member(self, cls: type[Any], name: str, after: type[Any] | None = None) -> bool:
         """Reach a member of a class, or the next one behind a class of its bases; whether there is one."""
@@ -191,7 +191,7 @@ class _Reaching:
         for base in bases if after is None or after in cls.__mro__ else ():
             file = self.found.files.file(base.__module__)
             home = base.__qualname__.partition(".")[0]
-            found = file.defined(home, name) if file is not None else ()
+            found = file.definitions_of(home, name) if file is not None else ()
             if found:
                 self._use(cls)
                 self._each(found, cls)
@@ -204,19 +204,19 @@ class _Reaching:
             return
         self._named.add(name)
         for cls in list(self._kinds):
-            stored = any(name in self._stored(base) for base in cls.__mro__)
+            stored = any(name in self._stored_names(base) for base in cls.__mro__)
             if not self._member(cls, name) and stored:
                 self._use(cls)
         self._value(self._values.get(name))
 
-    def _stored(self, cls: type[Any]) -> set[str]:
+    def _stored_names(self, cls: type[Any]) -> set[str]:
         file = self.found.files.file(cls.__module__)
         return set() if file is None else file.stored.get(cls.__qualname__, set())
 
     def _value(self, value: Any) -> None:
         """A function, a class or a container of them that is held or is the value of a constant."""
-        for one in (value, *(_members(value) if isinstance(value, list | tuple | dict | set) else ())):
-            plain = one.func if isinstance(one, partial) else one
+        for item in (value, *(_members(value) if isinstance(value, list | tuple | dict | set) else ())):
+            plain = item.func if isinstance(item, partial) else item
             plain = plain.__func__ if isinstance(plain, MethodType) else plain
             if isinstance(plain, FunctionType):
                 self._function(inspect.unwrap(plain))
@@ -231,7 +231,7 @@ class _Reaching:
         file = self.found.files.file(function.__module__ or "")
         outer, _, inner = function.__qualname__.partition(".")
         if file is not None:
-            found = file.defined(outer, inner) or file.defined("", outer)
+            found = file.definitions_of(outer, inner) or file.definitions_of("", outer)
             self._each(found, None)
 
     def _name(self, file: CodeFile, name: str, *, constructing: bool) -> None:
@@ -251,13 +251,13 @@ class _Reaching:
                 if not constructing or _is_data(value):
                     self._use(value)
             return
-        self._each(home.defined("", own), None)
+        self._each(home.definitions_of("", own), None)
         self._value(value)
 
     def _rename(self, cls: type[Any]) -> None:
         """A class that becomes known may have what was asked of objects of unknown class before."""
         for name in list(self._named):
-            stored = any(name in self._stored(base) for base in cls.__mro__)
+            stored = any(name in self._stored_names(base) for base in cls.__mro__)
             if not self._member(cls, name) and stored:
                 self._use(cls)
 
@@ -274,23 +274,27 @@ class _Reaching:
             return
         if owner is not None and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             self._value(vars(owner).get(definition.name))  # a registry that functions put themselves into
-        me = own_argument(node) if definition.owner else ""
-        local, skipped = bound_names(node), unused_calls(node)
+        me = self_argument(node) if definition.owner else ""
+        local, skipped = bound_names(node), find_unused_calls(node)
         constructing = definition.name in {"__init__", "__post_init__"}
-        for one in without_annotations(node):
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
-                if id(one) in skipped:
-                    self._note(self.found.passive, one.id)
-                elif one.id not in local:
-                    self._name(file, one.id, constructing=constructing)
-            elif isinstance(one, ast.Attribute):
-                self.found.read |= {one.attr} if isinstance(one.ctx, ast.Load) else set()
-                if id(one) in skipped:
-                    self._note(self.found.passive, one.attr)
+        for child in without_annotations(node):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+                if id(child) in skipped:
+                    self._note(self.found.passive, child.id)
+                elif child.id not in local:
+                    self._name(file, child.id, constructing=constructing)
+            elif isinstance(child, ast.Attribute):
+                self.found.read |= {child.attr} if isinstance(child.ctx, ast.Load) else set()
+                if id(child) in skipped:
+                    self._note(self.found.passive, child.attr)
                 else:
-                    self._chain(context, one, me)
-            elif isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "getattr":
-                self._looked_up(file, one)
+                    self._chain(context, child, me)
+            elif (
+                isinstance(child, ast.Call)
+                and isinstance(child.func, ast.Name)
+                and child.func.id == "getattr"
+            ):
+                self._follow_lookup(file, child)
 
     def _follow_class(self, definition: Definition, owner: type[Any] | None) -> None:
         """Constants, fields and bases of a class; methods are reached by their names."""
@@ -307,11 +311,13 @@ class _Reaching:
         definition, owner, _ = context
         match node.value:
             case ast.Name(id=name) if me and name == me and owner is not None:
-                self._own_attribute(owner, node.attr)
+                self._follow_attribute(owner, node.attr)
                 return
             case ast.Call(func=ast.Name(id="super")) if owner is not None:
                 home = next((b for b in owner.__mro__ if b.__qualname__ == definition.owner), owner)
-                for kind in [one for one in self._kinds if issubclass(one, home)] or [owner]:
+                for kind in [candidate for candidate in self._kinds if issubclass(candidate, home)] or [
+                    owner
+                ]:
                     self._member(kind, node.attr, after=home)
                 return
             case ast.Name(id=name):
@@ -331,11 +337,11 @@ class _Reaching:
             return
         self._attribute(node.attr)
 
-    def _own_attribute(self, owner: type[Any], name: str) -> None:
+    def _follow_attribute(self, owner: type[Any], name: str) -> None:
         """An attribute of the object whose method reads it."""
-        kinds = [one for one in self._kinds if issubclass(one, owner)] or [owner]
+        kinds = [kind for kind in self._kinds if issubclass(kind, owner)] or [owner]
         found = [self._member(kind, name) for kind in kinds]
-        if not any(found) and any(isinstance(one, owner) for one in self.layers):
+        if not any(found) and any(isinstance(layer, owner) for layer in self.layers):
             self._value(self._values.get(name))
 
     def _module_of(self, file: CodeFile, node: ast.expr) -> str:
@@ -351,7 +357,7 @@ class _Reaching:
                 return inside if outer and inside in sys.modules else ""
         return ""
 
-    def _looked_up(self, file: CodeFile, call: ast.Call) -> None:
+    def _follow_lookup(self, file: CodeFile, call: ast.Call) -> None:
         """Members that are looked up by a name: all that its beginning fits, or that are written as texts in the file."""
         name = call.args[1] if len(call.args) > 1 else ast.Constant("")
         while isinstance(name, ast.BinOp | ast.JoinedStr):
@@ -359,14 +365,14 @@ class _Reaching:
         begins = str(name.value) if isinstance(name, ast.Constant) else ""
         text = "\n".join(file.lines)
         for kind in list(self._kinds):
-            for member in (one for one in dir(kind) if not one.startswith("__")):
+            for member in (name for name in dir(kind) if not name.startswith("__")):
                 quoted = f'"{member}"' in text or f"'{member}'" in text
                 if member.startswith(begins) if begins else quoted:
                     self._member(kind, member)
 
 
 def _members(value: Any) -> list[Any]:
-    """What an object or a container holds."""
+    """Return the members of an object or a container."""
     if isinstance(value, dict):
         return [*value.values()][:WIDEST]
     if isinstance(value, list | tuple | set):

@@ -98,7 +98,7 @@ def without_source(text: str) -> str:
     return text.partition(f"\n{SOURCE_HEAD}")[0]
 
 
-def parsed(text: str) -> ast.Module:
+def parse_spec(text: str) -> ast.Module:
     """The syntax tree of a spec's text, which anybody may have written.
 
     Raises:
@@ -127,11 +127,14 @@ def read(text: str) -> Reading:
         SyntaxError: It is no valid Python, or too long or nested too deeply to be a spec.
     """
     text = without_source(text)
-    tree, comments = parsed(text), comments_of(text)
-    told = next((one for node in tree.body for one in _said(node, {}) if one.name == "EPISODE"), None)
+    tree, comments = parse_spec(text), comments_of(text)
+    told = next(
+        (entry for node in tree.body for entry in _read_assignments(node, {}) if entry.name == "EPISODE"),
+        None,
+    )
     episode = told.value if told is not None and isinstance(told.value, dict) else {}
     return Reading(
-        parts={one.name: _part(one, comments) for one in tree.body if isinstance(one, ast.ClassDef)},
+        parts={node.name: _part(node, comments) for node in tree.body if isinstance(node, ast.ClassDef)},
         episode=None if told is None else episode,
         episode_line=0 if told is None else told.line,
         blocks=_blocks(tree, text.split("\n")),
@@ -143,7 +146,7 @@ def _blocks(tree: ast.Module, lines: Sequence[str]) -> dict[str, str]:
     found = defaultdict[str, list[str]](list)
     ends = [*(node.lineno - 1 for node in tree.body[1:]), len(lines)]
     for node, end in zip(tree.body, ends, strict=True):
-        names = [getattr(node, "name", ""), *(one.name for one in _said(node, {}))]
+        names = [getattr(node, "name", ""), *(entry.name for entry in _read_assignments(node, {}))]
         name = "reward" if isinstance(node, ast.FunctionDef) else "".join(names)
         found[name].append("\n".join(lines[node.lineno - 1 : end]).rstrip())
     defined = {getattr(node, "name", "EPISODE") for node in tree.body}
@@ -152,7 +155,7 @@ def _blocks(tree: ast.Module, lines: Sequence[str]) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def names_of(text: str) -> Mapping[str, str]:
-    """What a spec calls the parts of an observation and an action: ``obs[0]`` to ``cart_position``."""
+    """Names of the parts of an observation and an action in a spec: ``obs[0]`` to ``cart_position``."""
     try:
         parts = read(text).parts.values()
     except SyntaxError:
@@ -163,33 +166,39 @@ def names_of(text: str) -> Mapping[str, str]:
 def comments_of(text: str) -> dict[int, str]:
     """Line to the comment on it."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return {one.start[0]: one.string.lstrip("# ").strip() for one in tokens if one.type == tokenize.COMMENT}
+    return {
+        token.start[0]: token.string.lstrip("# ").strip()
+        for token in tokens
+        if token.type == tokenize.COMMENT
+    }
 
 
 def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> SpecClass:
-    built = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    built = [
+        member for member in node.body if isinstance(member, ast.FunctionDef) and member.name == "__init__"
+    ]
     fields, constants = (
-        [said for statement in body for said in _said(statement, comments)]
-        for body in ((statement for one in built for statement in one.body), node.body)
+        [said for statement in body for said in _read_assignments(statement, comments)]
+        for body in ((statement for function in built for statement in function.body), node.body)
     )
     return SpecClass(node.lineno, ast.get_docstring(node) or "", fields, constants)
 
 
-def _said(statement: ast.stmt, comments: Mapping[int, str]) -> list[Said]:
-    """What a statement assigns: ``a, b = obs[0], obs[1]`` and ``a, b = obs[0:2]`` assign two."""
+def _read_assignments(statement: ast.stmt, comments: Mapping[int, str]) -> list[Said]:
+    """Read what a statement assigns: ``a, b = obs[0], obs[1]`` and ``a, b = obs[0:2]`` assign two."""
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
         return []
     value, line = statement.value, statement.lineno
     target = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[-1]
     if not isinstance(target, ast.Tuple):
-        return [Said(_called(target), value, line, comments.get(line, ""))]
+        return [Said(_target_name(target), value, line, comments.get(line, ""))]
     each = getattr(value, "elts", None) or [
         ast.Subscript(value, ast.Constant(n), ast.Load()) for n in range(len(target.elts))
     ]
-    return [Said(_called(one), told, line) for one, told in zip(target.elts, each, strict=False)]
+    return [Said(_target_name(element), told, line) for element, told in zip(target.elts, each, strict=False)]
 
 
-def _called(target: ast.expr) -> str:
+def _target_name(target: ast.expr) -> str:
     return ast.unparse(target).removeprefix("self.")
 
 

@@ -79,8 +79,8 @@ def _with_comments(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _remark(item: Field) -> str:
-    """What stands behind a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
-    declared, seen = (", ".join(span(*one) for one in spans) for spans in (item.spans, item.seen))
+    """Comment behind a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
+    declared, seen = (", ".join(span(*ends) for ends in spans) for spans in (item.spans, item.seen))
     told = f"seen {seen}" if seen and seen != declared else ""
     if declared:
         left = ", but left" if item.is_left else ""

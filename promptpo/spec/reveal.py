@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from promptpo.spec.fields import fields_of
-from promptpo.spec.known import data_of_words, known
+from promptpo.spec.known import data_of_words, supplement_of
 from promptpo.spec.parts import Parts
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _words(env: gymnasium.Env[Any, Any]) -> dict[str, str]:
     own = {w: "object" for name in names for w in _split(name) if w not in common and len(w) >= SHORTEST}
     system = dict.fromkeys(map(str.lower, names), "system")
     neutral: dict[str, str] = words["neutral"]
-    return {**system, **own, **neutral, **known(env).neutral}
+    return {**system, **own, **neutral, **supplement_of(env).neutral}
 
 
 def _names(env: gymnasium.Env[Any, Any], common: set[str]) -> set[str]:

@@ -50,7 +50,7 @@ def without_purpose(text: str) -> str:
 
 
 def reward_block(reward: RewardProgram) -> str:
-    """What the end of a spec says of the program."""
+    """Describe the reward program, for the end of a spec."""
     goal = [f"# The goal, in the user's words: {line}" for line in [" ".join(reward.goal.split())] if line]
     lines = [
         *goal,

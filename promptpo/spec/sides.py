@@ -20,7 +20,7 @@ from promptpo.spec.fields import (
     with_range,
 )
 from promptpo.spec.parts import Field, identifier
-from promptpo.spec.prose import told
+from promptpo.spec.prose import clean_prose
 from promptpo.spec.render import number
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def with_observation(
         sources["State"] = "known"
     else:
         found = fields_of("obs", space, section, names_kept(env.unwrapped), observed.observations)
-        found = list(_named(found, observed.attributes.names(space) if observed.attributes else {}))
+        found = list(_name_fields(found, observed.attributes.names(space) if observed.attributes else {}))
         kept = any(not _NAMELESS.match(item.name) for item in found)
         sources["State"] = (
             "documentation" if section.text or section.tables else "environment" if kept else "space"
         )
-    text = told(section.text, NOTE) if prose else ""
+    text = clean_prose(section.text, NOTE) if prose else ""
     if extra.observation_note is not None:
         text = "" if wrapped else extra.observation_note
     return replace(
@@ -71,7 +71,7 @@ def with_observation(
     )
 
 
-def _named(found: Sequence[Field], names: Mapping[str, str]) -> Iterator[Field]:
+def _name_fields(found: Sequence[Field], names: Mapping[str, str]) -> Iterator[Field]:
     """Numbers without a name under that of the one attribute that always held them."""
     taken = {item.name for item in found}
     for item in found:
@@ -96,7 +96,7 @@ def with_action(
     choices = list(extra.choices)[: getattr(space, "n", 0)] or (
         choices_of(env.unwrapped, space, section) if discrete else []
     )
-    note = told(section.text, NOTE) if prose else ""
+    note = clean_prose(section.text, NOTE) if prose else ""
     note = note if extra.action_note is None else extra.action_note
     notes = [re.sub(r"(?m)^- \d+: .*\n?", "", note) if choices else note]  # the choices tell it
     if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(space)):
@@ -106,7 +106,7 @@ def with_action(
             else "Values outside the bounds are not allowed."
         )
     found = [] if discrete else list(extra.action) or fields_of("action", space, section)
-    found = _geared(found, getattr(env.unwrapped, "model", None))
+    found = _apply_gears(found, getattr(env.unwrapped, "model", None))
     if found and space != own and space.shape == own.shape and isinstance(space, spaces.Box):
         unbounded = (replace(item, spans=(), unit="") for item in found)
         found = [with_range(item, space) for item in unbounded]
@@ -125,7 +125,7 @@ def with_action(
     )
 
 
-def _geared(found: Sequence[Field], model: Any) -> list[Field]:
+def _apply_gears(found: Sequence[Field], model: Any) -> list[Field]:
     """Actions with the factor by which MuJoCo's motors multiply them."""
     if getattr(model, "nu", None) != len(found):
         return list(found)

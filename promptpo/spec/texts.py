@@ -1,4 +1,4 @@
-"""What a spec says of observations that are texts: examples, and the words in them."""
+"""Text observations in a spec: examples, and the words in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gymnasium import spaces
 
 from promptpo.envs.spaces import at, leaves
-from promptpo.spec.paths import written
+from promptpo.spec.paths import path_expression
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_TEXTS, MOST_WORDS = 10, 120
 """Texts and words that are told."""
 
-LONGEST = 300
+MAX_TEXT_CHARACTERS = 300
 """Characters of a text that are told."""
 
 
@@ -31,18 +31,18 @@ def with_texts(parts: Parts, space: AnySpace, observed: Observed) -> Parts:
     for path in paths:
         texts = list(dict.fromkeys(str(at(observation, path)) for observation in seen))
         lines += [
-            f"{written('obs', path)}: {len(texts)} different texts among {len(seen)} observations",
-            *_told(texts),
+            f"{path_expression('obs', path)}: {len(texts)} different texts among {len(seen)} observations",
+            *_describe_texts(texts),
         ]
     return replace(parts, blocks={**parts.blocks, "TEXTS": "\n".join(lines)}) if lines else parts
 
 
-def _told(texts: Sequence[str]) -> Iterator[str]:
+def _describe_texts(texts: Sequence[str]) -> Iterator[str]:
     if all(text.lstrip().startswith(("{", "[")) for text in texts):
         yield "each is JSON: from json import loads; loads(text) gives its value"
     for text in texts[:MOST_TEXTS]:
         line = " ".join(text.split())
-        yield f"- {line if len(line) <= LONGEST else f'{line[:LONGEST]}...'}"
+        yield f"- {line if len(line) <= MAX_TEXT_CHARACTERS else f'{line[:MAX_TEXT_CHARACTERS]}...'}"
     words = sorted({word for text in texts for word in text.split()})
     more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
     yield f"the {len(words)} words seen: {' '.join(words[:MOST_WORDS])}{more}"

@@ -43,7 +43,7 @@ def read_spec_file(path: str) -> UserSpec:
     return found
 
 
-def merged(user: UserSpec, text: str) -> str:
+def merge_specs(user: UserSpec, text: str) -> str:
     """The user's file, followed by the generated definitions that it lacks."""
     missing = [block for name, block in read(text).blocks.items() if name not in user.reading.blocks]
     return "\n\n\n".join([user.text.rstrip(), *missing]) + "\n"

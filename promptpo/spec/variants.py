@@ -1,4 +1,4 @@
-"""What a spec says of a family: its variants, and whether the policy can see which one it is in."""
+"""A family in a spec: its variants, and whether the policy can see which one it is in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptpo.spec.render import WIDTH
 if TYPE_CHECKING:
     from promptpo.envs.task import Reveal, Task
 
-LONGEST = 160
+MAX_SUMMARY_CHARACTERS = 160
 """Characters that tell what one of several environments is about."""
 
 VARIANTS = "VARIANTS"
@@ -43,11 +43,11 @@ def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
         told.append("The policy is also tested on variants that are not listed here.")
     lines = [f"# {line}" for text in told for line in textwrap.wrap(text, WIDTH - 2)]
     shown = () if reveal == "bare" else task.family[:LISTED]
-    for i, (variant, one) in enumerate(zip(shown, family.all_members(), strict=False)):
+    for i, (variant, member) in enumerate(zip(shown, family.all_members(), strict=False)):
         if reveal == "anonymous":
             lines.append(f"{i}: {replace(variant, env_id='').name}")
         else:
-            about = documentation_of(type(one.unwrapped))["description"].text if mixed else ""
-            lines.append(f"{i}: {variant.name}{about and f': {cut(about, LONGEST)}'}")
+            about = documentation_of(type(member.unwrapped))["description"].text if mixed else ""
+            lines.append(f"{i}: {variant.name}{about and f': {cut(about, MAX_SUMMARY_CHARACTERS)}'}")
     lines += [f"{n} in all"] if n > len(shown) else []
     return {VARIANTS: "\n".join(lines)}

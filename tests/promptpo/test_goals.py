@@ -25,6 +25,7 @@ from promptpo.output.outcome import outcome
 from promptpo.output.report.page import page
 from promptpo.output.run_view import read_view
 from promptpo.output.sentences import sentence
+from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.checking import check
 from promptpo.run.config import load_config
@@ -123,7 +124,9 @@ def test_the_reward_is_written_mended_judged_and_written_again(done: tuple[Any, 
     assert kept.task.reward is not None
     assert "2 * left - 1" in kept.task.reward.source
     assert kept.task.reward.goal == GOAL
-    assert (run.directory / "reward.py").read_text() == kept.task.reward.source
+    assert (run.directory / "reward.py").read_text() == Program.parse(
+        kept.task.reward.source
+    ).postponed.source
 
 
 def test_the_goal_and_the_reward_stand_in_the_task_section(done: tuple[Any, Judge]) -> None:

@@ -171,7 +171,7 @@ class SimulatorSearch(Feature):
         self._say("written", self._quality(version))
         self._journal.once("decision", "s.version0", lambda: version.key)
         nothing = self._nothing(history)
-        programs, networks = await self._found(version, history)
+        programs, networks = await self._search_both(version, history)
         finalists = await self._decide(version, programs, networks, nothing, history)
         await self._record(finalists, programs, history)
 
@@ -196,7 +196,7 @@ class SimulatorSearch(Feature):
 
     # In the simulator
 
-    async def _found(
+    async def _search_both(
         self, version: Version, history: History
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         simulation = self._simulators.simulation(version)

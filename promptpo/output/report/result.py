@@ -98,11 +98,15 @@ def setting(task: Task) -> dict[str, Any]:
 
 
 def summarize_selection(evidence: Evidence | None, task: Task, *, horizon: int) -> dict[str, Any] | None:
-    """Episodes of the best that chose it, as the result file shows them; None where there are none."""
+    """Episodes of the best that chose it and what is believed of its mean by them; None where there are none."""
     if evidence is None or not evidence.episodes:
         return None
     content = summarize_evaluation(Evaluation("ok", evidence.episodes, 0), task, horizon=horizon) or {}
-    return content | {"standard_error": finite(evidence.standard_error)}
+    content["standard_error"] = finite(evidence.standard_error)
+    if evidence.estimate is None:
+        return content
+    believed = {"mean_return": finite(evidence.mean_return), "ci95": list(map(finite, evidence.interval))}
+    return content | believed
 
 
 def author_of(content: Json) -> str:

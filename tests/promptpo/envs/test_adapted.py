@@ -18,7 +18,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError
 from promptpo.output.outcome import caveats
 from promptpo.spec.describe import describe
-from promptpo.spec.observe import observe, opened
+from promptpo.spec.observe import observe, open_env
 
 RESETS = [
     "",
@@ -139,7 +139,7 @@ def test_a_seed_repeats_an_episode_whatever_is_drawn_from(tmp_path: Path, draw: 
     assert alone != course(one, 6)
     assert course(two, 5) == alone
     assert outside == (random.getstate(), np.random.get_state()[1].tolist())
-    with opened(task) as env:
+    with open_env(task) as env:
         assert observe(env, "written").repeats
 
 

@@ -21,7 +21,7 @@ from promptpo.errors import (
 from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
 from promptpo.spec.describe import describe_env
 from promptpo.spec.facts import horizon_and_source, success_key
-from promptpo.spec.observe import observe, opened
+from promptpo.spec.observe import observe, open_env
 from promptpo_benchmarks.runner.suite import load_suite
 
 HERE = "tests.promptpo.spec.envs"
@@ -176,7 +176,7 @@ def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch: pytest.M
 
 def facts_of(task: Task) -> tuple[int | None, str | None]:
     """The horizon of an environment, and the name under which it reports success."""
-    with opened(task) as env:
+    with open_env(task) as env:
         observed = observe(env, task.name)
         return horizon_and_source(env, task, observed)[0], success_key(observed.steps)
 

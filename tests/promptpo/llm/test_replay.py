@@ -114,7 +114,8 @@ def test_jsonl_with_and_without_keys(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text('{"text": "any"}\n\n{"key": "r1.c2", "text": "mine"}\n', encoding="utf-8")
     llm = ReplayLLM(path)
-    assert llm.purposes == ALL_PURPOSES - {"probe"}  # an answer that might be a policy is no experiment
+    optional = {"probe", "simulator", "spec"}  # an answer that might be a policy is none of these
+    assert llm.purposes == ALL_PURPOSES - optional
     assert texts(llm, call("r1.c2"), call("r1.c1", purpose="repair")) == ["mine", "any"]
 
 

@@ -36,7 +36,7 @@ from promptpo.search.context import PromptSection, SearchContext
 from promptpo.search.filming import Filming
 from promptpo.spec import TaskSpec
 from promptpo.spec.describe import describe_env
-from promptpo.spec.pictures import enlarged
+from promptpo.spec.pictures import enlarge
 from promptpo.telling.plan import Plan, RunStatus
 from promptpo_sandbox import Episode, Rollout, Trajectory
 from tests.promptpo.llm.test_stills import png
@@ -256,7 +256,7 @@ def test_strips_hold_their_pictures_in_order() -> None:
 def test_a_small_frame_is_enlarged() -> None:
     """Its pixels stay exactly as they were."""
     frame = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
-    sheet = np.asarray(Image.open(io.BytesIO(enlarged(frame, 7))))
+    sheet = np.asarray(Image.open(io.BytesIO(enlarge(frame, 7))))
     assert sheet.shape == (40 * 7, 60 * 7, 3)
     assert np.array_equal(sheet[3::7, 3::7], frame)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from promptpo.spec.documentation import NamedNumber, parse
 from promptpo.spec.known import fields
 from promptpo.spec.parts import identifier, unique
-from promptpo.spec.prose import TRUNCATION, told
+from promptpo.spec.prose import TRUNCATION, clean_prose
 
 TEXT = """
 Balance.
@@ -59,7 +59,7 @@ def test_sections_tables_and_choices() -> None:
 def test_ending_is_without_the_time_limit() -> None:
     """Truncation is the horizon's business; formulas read as typed."""
     assert (
-        told(parse(TEXT.replace("\\\\", "\\"))["end"].text, 500, TRUNCATION)
+        clean_prose(parse(TEXT.replace("\\\\", "\\"))["end"].text, 500, TRUNCATION)
         == "1. Termination: x is above pi * 2"
     )
 
@@ -69,7 +69,7 @@ def test_any_text_is_documentation(text: Any) -> None:
     """No docstring makes the reader fail, and no prose grows beyond its limit."""
     docs = parse(text)
     for section in docs.values():
-        assert len(told(section.text, 50, TRUNCATION)) <= 50 + len(" ...")
+        assert len(clean_prose(section.text, 50, TRUNCATION)) <= 50 + len(" ...")
 
 
 @given(st.text())
@@ -106,7 +106,7 @@ def test_lines_of_known_tables(line: str, spans: Any, unit: str, meaning: str) -
 def test_where_it_comes_from_is_left_out() -> None:
     """History is no help to a policy; an initial ends no sentence."""
     text = 'This is based on the work of P. Smith in "Running". The goal is to run.'
-    assert told(text, 1000) == "The goal is to run."
+    assert clean_prose(text, 1000) == "The goal is to run."
 
 
 @pytest.mark.parametrize(
@@ -122,4 +122,4 @@ def test_where_it_comes_from_is_left_out() -> None:
 )
 def test_sentences_on_the_task_stay(sentence: str) -> None:
     """Words that libraries use of themselves mean something else in a task of one's own."""
-    assert told(f"A task. {sentence}", 600) == f"A task. {sentence}"
+    assert clean_prose(f"A task. {sentence}", 600) == f"A task. {sentence}"

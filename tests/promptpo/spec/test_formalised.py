@@ -11,11 +11,11 @@ from promptpo.llm.scripted import MOST_PURPOSES, ScriptedLLM
 from promptpo.spec.describe import describe
 from promptpo.spec.formalised import (
     TARGET,
+    check_inputs,
     check_module,
     disagreements,
     functions_in,
-    given_to_check,
-    rewritten,
+    rewrite_spec,
 )
 from promptpo.spec.reading import names_of, read
 from promptpo_sandbox import Sandbox
@@ -76,7 +76,7 @@ def test_functions_are_held_against_recorded_steps(
     spec = describe(TASK, reveal="named")
     assert spec.evidence is not None
     reading = read(ANSWER.format(reward=reward, angle=angle))
-    result = box.call(check_module(reading), TARGET, given_to_check(spec.evidence))
+    result = box.call(check_module(reading), TARGET, check_inputs(spec.evidence))
     assert result.failure is None
     assert set(disagreements(result.value, spec.evidence)) == wrong
 
@@ -84,7 +84,7 @@ def test_functions_are_held_against_recorded_steps(
 def test_names_and_functions_come_into_the_spec() -> None:
     """Beside the ranges that the program found; what disagrees, and what does not exist, does not."""
     spec = describe(TASK, reveal="named")
-    text = rewritten(spec.text, RIGHT, ["terminated"], {"obs": spec.firsts[0], "action": 0})
+    text = rewrite_spec(spec.text, RIGHT, ["terminated"], {"obs": spec.firsts[0], "action": 0})
     assert {"obs[0]": "place", "obs[2]": "lean"}.items() <= names_of(text).items()
     assert "nothing" not in text
     assert "-4.8 .. 4.8" in text.partition("self.place")[2].partition("\n")[0]

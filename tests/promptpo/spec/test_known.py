@@ -10,7 +10,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.envs.classic_control import CartPoleEnv
 
-from promptpo.spec.known import Supplement, known
+from promptpo.spec.known import Supplement, supplement_of
 
 ENTRIES = tomllib.loads(resources.files("promptpo.spec").joinpath("known.toml").read_text("utf-8"))["entries"]
 CLASSES = sorted({entry["class"].rpartition(".")[2] for entry in ENTRIES})
@@ -33,17 +33,17 @@ class Heavier(CartPoleEnv):
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_private_class_under_a_known_name_has_nothing_from_the_table(name: str) -> None:
     """Neither another environment's text nor an expression that fails on it."""
-    assert known(type(name, (Private,), {"__module__": "my.package"})()) == Supplement(choices=())
+    assert supplement_of(type(name, (Private,), {"__module__": "my.package"})()) == Supplement(choices=())
 
 
 def test_a_class_made_from_a_known_one_has_nothing_from_the_table() -> None:
     """Its dynamics, numbers and actions may be others."""
-    assert known(Heavier()) == Supplement(choices=())
-    assert known(gymnasium.make("CartPole-v1")).description
+    assert supplement_of(Heavier()) == Supplement(choices=())
+    assert supplement_of(gymnasium.make("CartPole-v1")).description
 
 
 def test_an_expression_that_fails_leaves_its_entry_out() -> None:
     """As where another version of the package has renamed an attribute."""
     env = gymnasium.make("Pendulum-v1")
     del env.unwrapped.max_torque
-    assert known(env) == Supplement(choices=())
+    assert supplement_of(env) == Supplement(choices=())

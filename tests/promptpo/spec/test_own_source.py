@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe
-from promptpo.spec.own_source import MAX_SOURCE_CHARS, own_source
+from promptpo.spec.own_source import MAX_SOURCE_CHARS, read_source
 from promptpo.spec.reading import SOURCE_HEAD, names_of, read
 
 NUMBERS = itertools.count()
@@ -147,7 +147,7 @@ def source_of(env_id: str, **how: Any) -> str:
     """The block of source of an environment."""
     env = make_env(Task(env_id, **how))
     env.reset(seed=0)
-    return own_source(env).text
+    return read_source(env).text
 
 
 @given(
@@ -280,7 +280,7 @@ def test_recorded_series_are_told_from_tables(tmp_path: Path) -> None:
     (tmp_path / "market.py").write_text(HEAD + SERIES)
     env = make_env(Task(f"{tmp_path / 'market.py'}:Market"))
     env.reset(seed=0)
-    assert list(own_source(env).series) == ["env.prices (300 rows)"]
+    assert list(read_source(env).series) == ["env.prices (300 rows)"]
 
 
 def test_functions_that_put_themselves_into_a_registry_are_shown(tmp_path: Path) -> None:
