@@ -89,6 +89,11 @@ class ScoringFlags:
     test_episodes: TestEpisodes = 100
 
 
+def _without_password(address: str | None) -> str | None:
+    """Return an address without user and password; a lambda in an annotation would not find its names."""
+    return address and strip_credentials(address)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelFlags:
     """Which language model is asked, and what that may take."""
@@ -104,7 +109,7 @@ class ModelFlags:
         str | None,
         typer.Option(
             help="Address of the server, usually ending in /v1.",
-            callback=lambda address: address and strip_credentials(address),
+            callback=_without_password,
         ),
     ] = None
     max_calls: Annotated[int | None, typer.Option(min=1, help="Language-model calls.")] = None

@@ -20,7 +20,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.program import answers
 from promptpo.spec.describe import describe
-from promptpo.spec.formalised import TARGET, check_module, disagreements, functions_in, given_to_check, rewritten, values_in
+from promptpo.spec.formalised import TARGET, check_module, disagreements, functions_in, check_inputs, rewrite_spec, values_in
 from promptpo.spec.reading import read
 from promptpo.telling.prompting import render as template
 from promptpo_sandbox import Sandbox
@@ -63,7 +63,7 @@ def scored(folder: Path, box: Sandbox) -> Iterator[dict[str, Any]]:
         spec = describe(task, reveal="named")
         source = answers.extract(file.read_text(), class_name="State").source or ""
         reading = read(source)
-        result = box.call(check_module(reading), TARGET, given_to_check(spec.evidence))
+        result = box.call(check_module(reading), TARGET, check_inputs(spec.evidence))
         wrong = disagreements(result.value, spec.evidence) if result.value else {"reward": str(result.failure)}
         if wrong and file.suffix == ".answer":
             (folder / f"{name}.again").write_text("\n".join(wrong.values()))
@@ -71,7 +71,7 @@ def scored(folder: Path, box: Sandbox) -> Iterator[dict[str, Any]]:
         share = {part: sum(v is not None for v in values) / len(values) for part, values in told.items()}
         env = make_env(task)
         samples = {"obs": spec.firsts[0], "action": env.action_space.sample()}
-        text = rewritten(spec.text, source, list(wrong), samples)
+        text = rewrite_spec(spec.text, source, list(wrong), samples)
         yield {
             "env": name,
             "answers": 2 if file.suffix == ".answer2" else 1,
