@@ -174,7 +174,7 @@ def test_the_header_of_an_exported_program_stays_behind() -> None:
     provenance = Provenance(task, "someone", "run", "r1c1")
     bare = without_header(policy_part(export_text(told, provenance, action_space=ACTIONS)))
     assert Program.parse(bare).docstring == Program.parse(told).docstring
-    code = Program.parse(bare).without_docstring.removeprefix("from __future__ import annotations")
+    code = Program.parse(bare).without_docstring.strip().removeprefix("from __future__ import annotations")
     assert code.strip() == PLAIN.strip()
     assert without_header(told) == told
     silent_one = without_header(policy_part(export_text(PLAIN, provenance, action_space=ACTIONS)))
