@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from promptpo.cli.arguments import Quiet
+from promptpo.cli.arguments import AsJson, Quiet
+from promptpo.cli.document import print_json
 from promptpo.display.saying import say
 
 ENVIRONMENT = "promptpo.demo.crane:OverheadCrane"
@@ -34,6 +35,7 @@ For your own environment, with a model of your own:
 def demo(
     out: Annotated[Path | None, typer.Option(help="Run directory; by default a new one under runs/.")] = None,
     quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Watch a language model's policies being tried, without a key.
 
@@ -43,11 +45,13 @@ def demo(
     from promptpo.display.terminal import choose_display
     from promptpo.envs.task import Task
 
-    folder = files("promptpo.demo")
+    folder, quiet = files("promptpo.demo"), quiet or as_json
     if not quiet:
         say(OPENING.format(environment=folder / "crane.py"))
     with as_file(folder / "answers.jsonl") as answers, choose_display(quiet=quiet) as display:
         config = make_config(Task(ENVIRONMENT), {"model": f"replay:{answers}", **SETTINGS})
-        new_session(config, out=out, observer=display).run()
+        result = new_session(config, out=out, observer=display).run()
+    if as_json:
+        print_json({"run": str(result.directory), **result.data})
     if not quiet:
         say(CLOSING)

@@ -273,6 +273,7 @@ class LLM(Protocol):
     One whose calls have no known price says so in an attribute ``price_known`` that is False, so that a limit
     on money is refused before anything is asked; one that heeds `Request.effort` says ``takes_effort = True``;
     one that sees pictures (`Message.stills`) says ``sees = True``, None where that is not known;
+    one whose prompts stay on this machine, as far as this program hands them on, says ``stays_here = True``;
     one that can be asked again for the same answer at no cost says ``repeats = True``, and is not waited for when
     a search is ended.
 

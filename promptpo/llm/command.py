@@ -31,6 +31,8 @@ _EXCERPT = 200
 class TextProvider(Provider):
     """Answers text by text; tokens are estimated, since nobody counts them."""
 
+    stays_here = True
+
     @abstractmethod
     async def _answer(self, request: Request, text: str) -> str:
         """The answer to a request, which is a text too."""

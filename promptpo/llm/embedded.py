@@ -77,6 +77,7 @@ class Embedded(OpenAILLM):
     """
 
     takes_effort = False
+    stays_here = True
     concurrency = PARALLEL
 
     def __init__(self, model: str, **options: Any) -> None:

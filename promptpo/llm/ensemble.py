@@ -54,6 +54,7 @@ class EnsembleLLM:
         self.name = " + ".join(llm.name for llm in self.writers) + repairs
         self.purposes: frozenset[Purpose] = frozenset().union(*(llm.purposes for llm in self.members))
         self.takes_effort = any(getattr(llm, "takes_effort", False) for llm in self.members)
+        self.stays_here = all(getattr(llm, "stays_here", False) for llm in self.members)
         self.repeats = all(getattr(llm, "repeats", False) for llm in self.members)
         self.price_known = all(getattr(llm, "price_known", True) for llm in self.members)
         self._gone: set[str] = set()

@@ -58,6 +58,7 @@ class ReplayLLM:
     """
 
     language_model = True
+    stays_here = True
 
     def __init__(self, path: Path | str, *, answered: Iterable[Completion] = ()) -> None:
         self._path = Path(path).expanduser().absolute()

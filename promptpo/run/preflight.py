@@ -47,17 +47,17 @@ SIMULATED_SEARCHES, SIMULATED_RATE = 45, 30_000
 in a second."""
 
 SHOWN: Mapping[Reveal, str] = {
-    "source": "The environment's source goes to the model's provider; --reveal named keeps how it moves out of the prompts for "
-    "policies, and with --reveal anonymous or a --spec of your own beside named no source is sent.",
+    "source": "The environment's source {goes}; --reveal named keeps how it moves out of the prompts for "
+    "policies, and with --reveal anonymous or a --spec of your own beside named no prompt has it.",
     "named": "The model is shown observations, actions, reward and documentation, and not how the environment moves.",
     "anonymous": "The model is not shown which environment it is, nor how it moves.",
     "bare": "The model is shown shapes and bounds only.",
 }
-"""What the model is shown of the environment, in words."""
+"""What the model is shown of the environment, in words; where its source goes is filled in."""
 
 FORMALISED = (
-    "The environment's source goes to the model's provider in one call, which writes the spec; prompts for policies do not say how "
-    "the environment moves. With a --spec of your own no source is sent."
+    "The environment's source {goes} in one call, which writes the spec; prompts for policies do not say how "
+    "the environment moves. With a --spec of your own no prompt has it."
 )
 """The same where the model writes the spec."""
 
@@ -230,7 +230,8 @@ class Preflight:
         text = FORMALISED if self._formalises else SHOWN[self.spec.revealed]
         if self.config.reveals == "source" and self.spec.revealed != "source":
             text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
-        return [text]
+        stays = getattr(self.llm, "stays_here", False)
+        return [text.format(goes="is shown to the model" if stays else "goes to the model's provider")]
 
     def _gaps(self) -> list[str]:
         """List what is not known about the task."""

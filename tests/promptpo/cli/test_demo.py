@@ -34,6 +34,18 @@ def test_the_crane_is_a_sound_environment() -> None:
 
 
 @pytest.mark.slow
+def test_with_json_the_demo_prints_its_result_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As other commands do."""
+    assert run(["demo", "--out", str(tmp_path / "run"), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert printed["run"] == str(tmp_path / "run")
+    assert printed["test"] == result["test"]
+
+
+@pytest.mark.slow
 def test_the_demo_replays_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It says that answers are recorded, improves from round to round, and ends with what to type next."""
     assert run(["demo", "--out", str(tmp_path / "run")]) == 0

@@ -107,13 +107,13 @@ def test_variants_that_do_not_fit_each_other_are_told(task: Any, says: str) -> N
 
 def test_the_spec_lists_variants_and_says_that_nothing_shows_which() -> None:
     """What differs between variants is no constant of the reward."""
-    text = describe(family(6, 12, held_out=(15,))).text
+    text = describe(family(6, 12, held_out=(15,)), reveal="source").text
     assert "One policy for 2 variants" in text
     assert "0: floors=6\n1: floors=12" in text
     assert "Which one it is may show in the observation" in text
     assert "also tested on variants that are not listed" in " ".join(text.replace("#", "").split())
     assert "15" not in text.split("VARIANTS")[1].split('"""')[1]
-    assert "1.0 / env.floors" in text
+    assert "-1.0 / self.floors" in text
 
 
 def test_a_bare_spec_does_not_name_variants() -> None:
@@ -130,7 +130,7 @@ def test_a_shown_variant_stands_beside_the_observation() -> None:
     assert [env.reset(seed=seed)[0]["variant"] for seed in (0, 1, 4, 7)] == [0, 1, 0, 1]
     text = describe(task).text
     assert 'obs["variant"] says which one it is.' in text
-    assert 'self.observation = obs["observation"]' in text
+    assert 'self.observation_0 = obs["observation"][0]' in text
     compile(text, "spec", "exec")
 
 

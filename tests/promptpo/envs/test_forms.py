@@ -37,10 +37,10 @@ def test_a_class_and_a_function_in_a_module_are_built() -> None:
 
 
 def test_a_class_in_a_file_is_built_once_imported_and_described(file: Any) -> None:
-    """The file is imported once, and the spec reads its documentation and reward."""
+    """The file is imported once, and the spec shows its documentation and source."""
     first, second = make_env(Task(f"{file}:Lift")), make_env(Task(f"{file}:Lift", {"floors": 3}))
     assert type(first.unwrapped) is type(second.unwrapped)
-    text = describe(Task(f"{file}:Lift")).text
+    text = describe(Task(f"{file}:Lift"), reveal="source").text
     assert "takes its passenger" in text
     assert "10.0 if done else" in text
 

@@ -17,6 +17,8 @@ from promptpo.cli.app import run as command_line
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.base import ALL_PURPOSES
+from promptpo.llm.ensemble import EnsembleLLM
+from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config import Budget, Config
@@ -206,6 +208,43 @@ def test_what_stays_unknown_is_named() -> None:
     )
     known = {"State": "documentation", "Action": "documentation", "reward": "source"}
     assert not gaps_in(spec(spaces.Dict({"a": box}), 2), known)
+
+
+@pytest.fixture
+def unnamed(tmp_path: Path) -> Task:
+    """An environment whose author says nothing of it, not even what is rewarded."""
+    (tmp_path / "long.py").write_text(LONG.format(limit="pass"))
+    return Task(f"{tmp_path / 'long.py'}:Env")
+
+
+def test_what_the_source_says_is_not_called_unknown(unnamed: Task) -> None:
+    """A model that is shown the source reads names, actions and reward there; one that is not does not."""
+    for reveal in ("source", None, "anonymous"):
+        found = ahead(Config(unnamed, model="search", reveal=reveal))
+        said = " ".join([*found.brief(), *found.lines()])
+        assert ("Not found" in said) == ("what is rewarded" in said) == (reveal == "anonymous")
+
+
+@pytest.mark.parametrize("reveal", ["source", "named"])
+@pytest.mark.parametrize(
+    "model", ["replay:answers.jsonl", "inbox:inbox", "exec:cat", "search", "elsewhere", "both"]
+)
+def test_a_source_goes_to_a_provider_only_where_it_leaves(
+    unnamed: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, reveal: Any
+) -> None:
+    """Recorded answers, files, the user's own program and program search send nothing anywhere."""
+    monkeypatch.chdir(tmp_path)
+    Path("answers.jsonl").write_text(json.dumps({"text": WEAK}))
+    elsewhere = ScriptedLLM([], purposes=ALL_PURPOSES)
+    given = {"elsewhere": elsewhere, "both": EnsembleLLM([InboxLLM("inbox"), elsewhere])}.get(model)
+    config = Config(unnamed, model=None if given else model, reveal=reveal)
+    found = new_session(config, llm=given).estimate()
+    for lines in (found.brief(), found.lines()):
+        said = " ".join(lines)
+        assert ("goes to the model's provider" in said) == (given is not None)
+        reads = model != "search" and (reveal == "source" or not model.startswith("replay"))
+        assert ("The environment's source" in said) == reads
+        assert "{" not in said
 
 
 def test_a_documented_environment_has_no_gaps() -> None:
