@@ -217,3 +217,19 @@ def standard_space(space: Any) -> Any:
     if "Dict" in kinds:
         return spaces.Dict({key: standard_space(part) for key, part in space.spaces.items()})
     return spaces.Tuple([standard_space(part) for part in space.spaces]) if "Tuple" in kinds else space
+
+
+def layers_of(env: Any) -> list[Any]:
+    """An environment and what it wraps, outermost first; of an adapter what is inside."""
+    found: list[Any] = []
+    while env is not None and all(env is not layer for layer in found):
+        found.append(env)
+        held = getattr(env, "__dict__", {})
+        env = held.get("env") or held.get("_env") or held.get("gym_env")
+        env = env if hasattr(env, "step") and hasattr(env, "reset") else None
+    return found
+
+
+def innermost(env: Any) -> Any:
+    """The innermost environment: that of the author, also inside an adapter for Gym."""
+    return layers_of(env)[-1]

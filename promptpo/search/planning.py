@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.run.budget import affordable, tuning_steps
 from promptpo.run.records import Attempt
-from promptpo.telling import scores
 from promptpo.telling.plan import Kind, Plan, RunStatus, faster
 
 if TYPE_CHECKING:
@@ -142,7 +141,9 @@ def _kinds(history: History, recipe: Recipe, candidates: int, ranked: Sequence[A
         return ["level"] * candidates
     explore = min(candidates // 2, 1 + _is_new_structure(history, ranked[0])) or min(1, history.stalled)
     refine: list[Kind] = ["level", "part"] if history.runner_up() else ["level"]
-    if scores.unlucky_starts(history, ranked[0]):
+    from promptpo.telling.scores import unlucky_starts
+
+    if unlucky_starts(history, ranked[0]):
         refine.insert(1, "starts")
     mending: list[Kind] = ["mend"] if faster(history) is not None else []
     elsewhere: list[Kind] = ["structure"] * explore

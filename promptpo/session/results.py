@@ -58,8 +58,6 @@ def write_results(context: SearchContext, state: RunState, outcome: Outcome, end
 
 def _write_products(context: SearchContext, state: RunState, outcome: Outcome, content: Json) -> None:
     """The policies of different kinds that a run leaves side by side, and the simulator that they come from."""
-    from promptpo.output.simulated import SIMULATOR, simulator_module
-
     directory, spec = context.journal.directory, context.spec
     for name, (attempt, _) in outcome.products.items():
         product = content["products"][name]
@@ -72,6 +70,8 @@ def _write_products(context: SearchContext, state: RunState, outcome: Outcome, c
         )
         write_atomically(directory / product["file"], sign(text))
     if "simulator" in content:
+        from promptpo.output.simulated import SIMULATOR, simulator_module
+
         module = simulator_module(state, (spec.observation_space, spec.action_space), context.horizon)
         if module:
             write_atomically(directory / SIMULATOR, module)

@@ -34,7 +34,6 @@ from promptpo.run.spender import RECEIVING_SECONDS, RecordedWork
 from promptpo.run.state import RunState
 from promptpo.search.context import SearchContext
 from promptpo.search.programs import SearchLLM
-from promptpo.session.formalising import can_formalise, formalised
 from promptpo.session.opened import (
     as_begun,
     context_of,
@@ -142,8 +141,11 @@ class Session:
                     state = RunState.of(config, journal.events)
                     spender = RecordedWork(llm, executor, config, journal, state.ledger)
                     await self._start_listeners(spender, state)
-                    if can_formalise(spec, config, spender):
-                        spec = await formalised(spec, spender)
+                    if llm.language_model:
+                        from promptpo.session.formalising import can_formalise, formalised
+
+                        if can_formalise(spec, config, spender):
+                            spec = await formalised(spec, spender)
                     spec = as_begun(journal, spec) if not config.goal else spec
                     return await self._search(context_of(spec, config, spender), state)
                 finally:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from promptpo.envs.foreign import innermost
 from promptpo.envs.spaces import at, leaves
 from promptpo.spec.paths import path_expression
-from promptpo.spec.reach import innermost, reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,6 +80,8 @@ class AttributeTrace:
         }
         if not counting:
             return None
+        from promptpo.spec.reach import reach
+
         try:
             shown = reach(self._env).shown
         except Exception:  # noqa: BLE001 - a foreign project may hold anything

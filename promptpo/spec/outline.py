@@ -11,7 +11,6 @@ from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import horizon_and_source, reward_threshold, success_key
 from promptpo.spec.known import supplement_of
 from promptpo.spec.observe import observe, open_env, seeding_of
-from promptpo.spec.own_source import read_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.render import render
 from promptpo.spec.sides import with_action, with_observation
@@ -42,7 +41,7 @@ def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = N
     """
     with open_env(task) as env:
         observed = observe(env, task.name, most_steps=most_steps)
-        spec = outline_task(env, task, observed, read_source(env))
+        spec = outline_task(env, task, observed, _read_foreign_source(env))
         docs, extra = documentation_of(type(env.unwrapped)), supplement_of(env)
         parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
         parts = with_observation(parts, env, docs, extra, observed, {})
@@ -89,3 +88,12 @@ def _is_small(observation: Any) -> bool:
         parts = observation.values() if isinstance(observation, dict) else observation
         return all(map(_is_small, parts))
     return np.size(observation) <= MAX_SMALL
+
+
+def _read_foreign_source(env: AnyEnv) -> OwnSource | None:
+    """Read the source for recorded data that it plays back; Gymnasium's own environments play back none."""
+    if type(env.unwrapped).__module__.startswith("gymnasium.envs."):
+        return None
+    from promptpo.spec.own_source import read_source
+
+    return read_source(env)

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.foreign import innermost
 from promptpo.spec.data_held import read_held_values
 from promptpo.spec.documentation import documentation_of
-from promptpo.spec.reach import innermost, reach
+from promptpo.spec.reach import reach
 from promptpo.spec.reading import SOURCE_HEAD
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from promptpo.envs.foreign import layers_of
 from promptpo.spec.code_files import CodeFiles
 from promptpo.spec.code_names import bound_names, find_unused_calls, self_argument, without_annotations
 
@@ -66,22 +67,6 @@ class Reached:
     unseen: list[str] = field(default_factory=list)
     distances: dict[int, int] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
-
-
-def layers_of(env: Any) -> list[Any]:
-    """An environment and what it wraps, outermost first; of an adapter what is inside."""
-    found: list[Any] = []
-    while env is not None and all(env is not layer for layer in found):
-        found.append(env)
-        held = getattr(env, "__dict__", {})
-        env = held.get("env") or held.get("_env") or held.get("gym_env")
-        env = env if hasattr(env, "step") and hasattr(env, "reset") else None
-    return found
-
-
-def innermost(env: Any) -> Any:
-    """The innermost environment: that of the author, also inside an adapter for Gym."""
-    return layers_of(env)[-1]
 
 
 def reach(env: Any) -> Reached:
