@@ -220,6 +220,8 @@ def with_noise(mean: float, error: float, *, signed: bool = False) -> str:
     plus = "+" if signed and mean > 0 else ""
     if math.isnan(error):
         return plus + number(mean)
+    if error < 1e-6 * abs(mean):  # what is left of it is rounding
+        return f"{plus}{number(mean)} ± 0"
     if not math.isfinite(mean) or not 1e-4 < error < 1e6 or abs(mean) >= 1e6:  # noqa: PLR2004
         return f"{plus}{number(mean)} ± {number(error)}"
     digits = max(0, 1 - math.floor(math.log10(float(f"{error:.1e}"))))

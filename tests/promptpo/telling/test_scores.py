@@ -33,7 +33,9 @@ def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
         (-0.001, 1.2, "0.0 ± 1.2"),
         (500.0, 0.0, "500 ± 0"),
         (3.0, float("nan"), "3"),
-        (0.5, 1e-7, "0.5 ± 1e-07"),
+        (0.5, 1e-7, "0.5 ± 0"),
+        (500.0, 8.68e-08, "500 ± 0"),
+        (0.5, 1e-5, "0.5 ± 1e-05"),
     ],
 )
 def test_a_mean_has_the_decimals_of_its_error(mean: float, error: float, told: str) -> None:
