@@ -35,6 +35,7 @@ class History:
         reflections: What the model concluded after each round, where it was asked.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
         leader_id: The best of the run as last announced; empty before anything was.
+        product_id: The candidate that the user's `--policy` makes the best of the run; empty where returns decide.
         tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
         teacher: What the first prompt says of a trained agent; empty without one.
@@ -51,6 +52,7 @@ class History:
     marks: dict[str, Evaluation] = field(default_factory=dict)
     ceiling: str = ""
     leader_id: str = ""
+    product_id: str = ""
     tuning: dict[str, str] = field(default_factory=dict)
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
     teacher: str = ""
@@ -85,6 +87,8 @@ class History:
             self.marks[TEACHER if event.kind == "teacher" else event.key] = evaluation_in(data)
         elif event.kind == "lead":
             self.leader_id = data["leader"]
+            if event.key.startswith("product."):
+                self.product_id = data["leader"]
             self.changes += [data["change"]] if data["change"] else []
         elif event.kind == "round":
             self.rounds, self.stalled = int(event.key[1:]), int(data["stalled"])
@@ -193,7 +197,8 @@ class History:
 
     def best(self) -> Attempt | None:
         """The best of the run; None while nothing ran."""
-        return next(iter(self.ranking()), None)
+        chosen = self.find(self.product_id) if self.product_id else None
+        return chosen or next(iter(self.ranking()), None)
 
     def unlucky(self, attempt: Attempt) -> list[EpisodeRecord]:
         """Training episodes whose return is below what program and start explain, beyond noise; the lowest first."""

@@ -409,8 +409,9 @@ class SimulatorSearch(Feature):
 def _promising(
     programs: Sequence[TunedProgram], networks: Sequence[TrainedNetwork], nothing: float
 ) -> list[TunedProgram | TrainedNetwork]:
-    """Return what is worth real episodes, of both kinds in turn, since steps may pay for few."""
-    found = [one for pair in zip_longest(programs, networks) for one in pair if one is not None]
-    best = max((one.value for one in found), default=nothing)
+    """Return what is worth real episodes: the best of either kind, then in turn what promises enough."""
+    found = [policy for pair in zip_longest(programs, networks) for policy in pair if policy is not None]
+    best = max((policy.value for policy in found), default=nothing)
     behind = (1 - MIN_PROMISE_SHARE) * abs(best - nothing)
-    return [one for one in found if one.value >= best - behind]
+    firsts = [*programs[:1], *networks[:1]]
+    return [policy for policy in found if policy in firsts or policy.value >= best - behind]

@@ -55,7 +55,7 @@ def interrupted(folder: Path, slow_from: int) -> tuple[Any, str]:
     early = json.loads((folder / "run" / "result.json").read_text()) if slow_from else None
     process.send_signal(signal.SIGINT)
     code, out, errors = process.communicate(timeout=100)
-    assert code == 0, errors
+    assert code == 130, errors
     result = json.loads((folder / "run" / "result.json").read_text())
     if early is not None:
         assert early["test"] == result["test"]
