@@ -87,8 +87,7 @@ class History:
             self.marks[TEACHER if event.kind == "teacher" else event.key] = evaluation_in(data)
         elif event.kind == "lead":
             self.leader_id = data["leader"]
-            if event.key.startswith("product."):
-                self.product_id = data["leader"]
+            self.product_id = data["leader"] if event.key.startswith("product.") else self.product_id
             self.changes += [data["change"]] if data["change"] else []
         elif event.kind == "round":
             self.rounds, self.stalled = int(event.key[1:]), int(data["stalled"])
