@@ -72,9 +72,16 @@ class PoolExecutor(Generic[AWorker]):
             raise WorkerLostError("the executor is closed.")
         worker = await idle.get()
         try:
-            return await self._answer(worker, work)
+            answer = await self._answer(worker, work)
+        except Exception as error:
+            if self._closed:  # its environments were closed under it
+                raise WorkerLostError("the executor is closed.") from error
+            raise
         finally:
             idle.put_nowait(worker)
+        if self._closed:  # it ended while its environments were being closed
+            raise WorkerLostError("the executor is closed.")
+        return answer
 
     def _idle_here(self) -> asyncio.LifoQueue[AWorker]:
         """The idle workers; all of them in an event loop that has not been seen before."""

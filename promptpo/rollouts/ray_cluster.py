@@ -126,6 +126,7 @@ class RayExecutor(PoolExecutor[RayWorker]):
     def close(self) -> None:
         """Stop the actors, and Ray itself where this started it; calling it twice is harmless."""
         if not self._closed:
+            super().close()
             asked = [worker.actor.close.remote() for worker in self.workers if worker.actor is not None]
             if asked:
                 self._ray.wait(asked, num_returns=len(asked), timeout=CLOSE_SECONDS)
@@ -133,7 +134,6 @@ class RayExecutor(PoolExecutor[RayWorker]):
                 worker.kill()
             if self._started and self._ray.is_initialized():
                 self._ray.shutdown()
-        super().close()
 
 
 class _Number:
