@@ -215,7 +215,7 @@ class Measures:
         """An attempt without episodes."""
         return Attempt(candidate, Evaluation("ok", (), 0))
 
-    def recorded(self, attempt: Attempt) -> Attempt:
+    def record(self, attempt: Attempt) -> Attempt:
         """As it is."""
         return attempt
 
