@@ -140,7 +140,7 @@ def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[
     for name, value in getattr(owner, "__dict__", {}).items():
         if name.startswith("__") or name in {"np_random", "_np_random", "spec", "metadata"}:
             continue
-        if found.files.owns(type(value).__module__) and deep > 1:
+        if found.files.owns_type(type(value)) and deep > 1:
             yield from _values(value, found, f"{path}.{name}", deep - 1)
         else:
             yield f"{path}.{name}", value
