@@ -46,6 +46,8 @@ def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> H
     """
     changed, literal = _find_assigned(found, shown)
     lines, series, replayed = list[str](), list[str](), _find_replayed(shown)
+    given = getattr(getattr(env, "spec", None), "kwargs", None) or {}
+    lines += [f"#   built with {name}={told}" for name, value in given.items() if (told := _plain(value))]
     for name, value in _constants(shown):
         table = _table(value)
         told = f": {table}" if table else f" = {_plain(value)}"

@@ -1,4 +1,4 @@
-"""Outline of a task for runs in which no model reads a spec: facts, and the names of what policies see and do."""
+"""Outline of a task: its facts, without a text about it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.spec.documentation import documentation_of
 from promptpo.spec.facts import horizon_and_source, reward_threshold, success_key
-from promptpo.spec.known import supplement_of
-from promptpo.spec.observe import observe, open_env, seeding_of
-from promptpo.spec.parts import Parts
-from promptpo.spec.render import render
-from promptpo.spec.sides import with_action, with_observation
+from promptpo.spec.observe import seeding_of
 from promptpo.spec.task_spec import TaskSpec
 
 if TYPE_CHECKING:
@@ -26,27 +21,6 @@ if TYPE_CHECKING:
 
 MAX_SMALL = 400
 """Numbers of an observation that is kept."""
-
-
-def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = None) -> TaskSpec:
-    """A task with a text that names what is observed and done, and tells nothing else.
-
-    Args:
-        task: The environment.
-        clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
-        most_steps: Environment steps that finding out may take; None without a limit.
-
-    Raises:
-        PromptPOError: Whatever `make_env` raises.
-    """
-    with open_env(task) as env:
-        observed = observe(env, task.name, most_steps=most_steps)
-        spec = outline_task(env, task, observed, _read_foreign_source(env))
-        docs, extra = documentation_of(type(env.unwrapped)), supplement_of(env)
-        parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
-        parts = with_observation(parts, env, docs, extra, observed, {})
-        parts = with_action(parts, env, docs, extra, {}, clip_actions=clip_actions)
-        return with_seeding(replace(spec, text=render(parts)), env, task, observed)
 
 
 def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | None = None) -> TaskSpec:
@@ -88,12 +62,3 @@ def _is_small(observation: Any) -> bool:
         parts = observation.values() if isinstance(observation, dict) else observation
         return all(map(_is_small, parts))
     return np.size(observation) <= MAX_SMALL
-
-
-def _read_foreign_source(env: AnyEnv) -> OwnSource | None:
-    """Read the source for recorded data that it plays back; Gymnasium's own environments play back none."""
-    if type(env.unwrapped).__module__.startswith("gymnasium.envs."):
-        return None
-    from promptpo.spec.own_source import read_source
-
-    return read_source(env)
