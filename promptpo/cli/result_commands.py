@@ -38,6 +38,13 @@ def export(
     ] = None,
     env: EnvOption = None,
     trust: Trust = False,
+    confined: Annotated[
+        bool,
+        typer.Option(
+            "--confined",
+            help="A file that confines the policy when it is played (Linux only; 11 kB more, starts 0.1 s later).",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's best policy as one file.
@@ -60,6 +67,7 @@ def export(
         filename=output.name if output else "policy.py",
         env_id=env,
         trust=trust,
+        confined=confined,
     )
     facts = {"run": str(run), "candidate": read_view(run).candidate(candidate or "best").id}
     write_output(text, output, facts if as_json else None)
