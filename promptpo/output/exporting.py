@@ -129,14 +129,19 @@ def export_text(
 
 def _layers() -> str:
     """The text of what confines the sandbox's own guests, for a file that stands alone."""
-    sources = [inspect.getsource(layer).partition(f"{POSTPONED}\n")[2].strip() for layer in (landlock, seccomp)]
+    sources = [
+        inspect.getsource(layer).partition(f"{POSTPONED}\n")[2].strip() for layer in (landlock, seccomp)
+    ]
     return re.sub(r"  # (noqa|fmt).*", "", "\n\n\n".join(sources))
 
 
 def _modules(source: str) -> list[str]:
     """What a confined process loads while it can: parts of numpy that load late, and the modules that a source names."""
     late = ("unicodedata", *(f"numpy.{name}" for name in ("fft", "linalg", "ma", "polynomial", "random")))
-    return [*late, *(name for name in sorted(MODULES) if name in source and name not in {"looking", "mechanism", *late})]
+    return [
+        *late,
+        *(name for name in sorted(MODULES) if name in source and name not in {"looking", "mechanism", *late}),
+    ]
 
 
 LARGEST = 1 << 24

@@ -1,7 +1,6 @@
 """A file that confines its policy: it plays as the open one does, and nothing that the policy tries gets anywhere."""
 
 import ast
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,17 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numpy as np
 import pytest
 
 from promptpo.envs.task import RewardProgram, Task
-from promptpo.output.exporting import ABOVE, Provenance, export_text, parse_added_part, policy_part, reward_of, task_of
+from promptpo.output.exporting import (
+    ABOVE,
+    Provenance,
+    export_text,
+    parse_added_part,
+    policy_part,
+    reward_of,
+    task_of,
+)
 from tests.sandbox.canaries import Canaries
 
 POLICY = '''"""Lean into the fall."""
 import math
 
-import numpy as np
 
 
 class Policy:
@@ -33,11 +38,15 @@ TRIED = [path for path in ATTACKS if path.stem.split("_")[0] in KINDS]
 FIRST = {path.stem.split("_")[0]: path for path in reversed(TRIED)}.values()
 
 
-def export(task: Any = "CartPole-v1", policy: str = POLICY, *, confined: bool = True, space: Any = None) -> str:
+def export(
+    task: Any = "CartPole-v1", policy: str = POLICY, *, confined: bool = True, space: Any = None
+) -> str:
     """The text of a file for an environment."""
     task = Task(task) if isinstance(task, str) else task
     action_space = space or gymnasium.make(task.env_id).action_space
-    return export_text(policy, Provenance(task, "m", "run", "r1c1"), action_space=action_space, confined=confined)
+    return export_text(
+        policy, Provenance(task, "m", "run", "r1c1"), action_space=action_space, confined=confined
+    )
 
 
 def play(text: str, directory: Path, *options: str) -> Any:
@@ -46,7 +55,9 @@ def play(text: str, directory: Path, *options: str) -> Any:
     path.write_text(text)
     code = f"import runpy, sys; sys.modules['promptpo'] = None; sys.argv[0] = {str(path)!r}; runpy.run_path({str(path)!r}, run_name='__main__')"
     command = [sys.executable, "-c", code, *options]
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False, cwd=directory)
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", timeout=60, check=False, cwd=directory
+    )
 
 
 def with_policy(text: str, source: str) -> str:
@@ -80,7 +91,6 @@ def test_it_plays_as_the_open_file_does(env_id: str, tmp_path: Path) -> None:
 
 
 NESTED = """import gymnasium
-import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Text, Tuple
 
 
@@ -118,7 +128,10 @@ def test_a_reward_program_is_confined_too(tmp_path: Path, canaries: Canaries) ->
     """Its returns are those of the open file; what it tries is refused as well."""
     reward = "class Reward:\n    def step(self, obs, action, next_obs, env_reward, info):\n        return 2 * env_reward, {'part': 1.0}\n\n    def success(self):\n        return True\n"
     task = replace(Task("CartPole-v1"), reward=RewardProgram(reward, "x"))
-    played = [play(export(task, confined=confined), tmp_path, "--episodes", "2").stdout for confined in (True, False)]
+    played = [
+        play(export(task, confined=confined), tmp_path, "--episodes", "2").stdout
+        for confined in (True, False)
+    ]
     assert played[0] == played[1]
     assert "success in 2 of 2" in played[0]
     reads = f"return open({str(canaries.secret)!r}).read() and 2 * env_reward"
@@ -129,12 +142,19 @@ def test_a_reward_program_is_confined_too(tmp_path: Path, canaries: Canaries) ->
 
 def test_its_parts_are_found_again() -> None:
     """The policy's part is that of the open file, whatever stands in it; task and reward are read from the other."""
-    reward = RewardProgram("class Reward:\n    def step(self, obs, action, next_obs, env_reward, info):\n        return 0.0\n", "x")
+    reward = RewardProgram(
+        "class Reward:\n    def step(self, obs, action, next_obs, env_reward, info):\n        return 0.0\n",
+        "x",
+    )
     task = replace(Task("CartPole-v1"), reward=reward)
     for policy in (POLICY, f'"""{ABOVE}\n"""\nx = """\n{ABOVE}\n"""\n' + POLICY.split('"""\n')[1]):
         text, other = export(task, policy), export(task, policy, confined=False)
-        assert ast.dump(ast.parse(policy_part(text)).body[-1]) == ast.dump(ast.parse(policy_part(other)).body[-1])
-        bodies = [[ast.dump(node) for node in ast.parse(policy_part(each)).body[1:]] for each in (text, other)]
+        assert ast.dump(ast.parse(policy_part(text)).body[-1]) == ast.dump(
+            ast.parse(policy_part(other)).body[-1]
+        )
+        bodies = [
+            [ast.dump(node) for node in ast.parse(policy_part(each)).body[1:]] for each in (text, other)
+        ]
         assert bodies[0] == bodies[1]
         assert task_of(text) == Task("CartPole-v1")
         assert reward_of(text, "policy.py") is not None
@@ -185,13 +205,18 @@ def test_system_calls_are_refused(tmp_path: Path, canaries: Canaries) -> None:
     """Files, sockets, programs, processes and machine code, by the calls themselves."""
     done = play(with_policy(export(), CALLS.replace("@SECRET@", repr(str(canaries.secret)))), tmp_path)
     assert "reached [], environment {}" in done.stderr, done.stderr
-    open_file = with_policy(export(confined=False), CALLS.replace("@SECRET@", repr("/none")).replace("os.fork\n", "int\n"))
+    open_file = with_policy(
+        export(confined=False), CALLS.replace("@SECRET@", repr("/none")).replace("os.fork\n", "int\n")
+    )
     open_file = open_file.replace('yield "exec"', 'return\n    yield ""')
-    assert "'list'" in play(open_file, tmp_path).stderr  # so the list above is not empty because nothing was tried
+    assert (
+        "'list'" in play(open_file, tmp_path).stderr
+    )  # so the list above is not empty because nothing was tried
 
 
 @pytest.mark.parametrize(
-    "path", [pytest.param(path, marks=[] if path in FIRST else pytest.mark.slow, id=path.stem) for path in TRIED]
+    "path",
+    [pytest.param(path, marks=[] if path in FIRST else pytest.mark.slow, id=path.stem) for path in TRIED],
 )
 def test_attacks_come_to_nothing(path: Path, tmp_path: Path, canaries: Canaries) -> None:
     """What the sandbox is attacked with, in a file that is played; its last line is a sentence."""
@@ -218,6 +243,10 @@ def test_without_the_layers_nothing_is_played(tmp_path: Path) -> None:
 def test_imported_it_is_a_module_like_any_other(tmp_path: Path) -> None:
     """`predict` works, and the process stays as it was."""
     (tmp_path / "confined_policy.py").write_text(export())
-    code = "import confined_policy, numpy, os; print(confined_policy.predict(numpy.ones(4))[0]); os.listdir('/')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    code = (
+        "import confined_policy, numpy, os; print(confined_policy.predict(numpy.ones(4))[0]); os.listdir('/')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert done.stdout == "1\n", done.stderr

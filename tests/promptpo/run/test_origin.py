@@ -403,7 +403,9 @@ def test_a_run_from_before_names_were_called_by_brackets_can_be_resumed(
 ) -> None:
     """The sentence says what to write and where, and after that it goes on."""
     here, out = "tests.promptpo.envs.lifts", tmp_path / "run"
-    named = [f"{here}:short_lift()"] if bare == "env" else [f"{here}:Lift", "--wrapper", f"{here}:half_reward()"]
+    named = (
+        [f"{here}:short_lift()"] if bare == "env" else [f"{here}:Lift", "--wrapper", f"{here}:half_reward()"]
+    )
     assert run(["optimize", *named, *QUICK, "--model", "search", "--out", str(out), "--no-film"]) == 0
     config, brackets = load_config(out / CONFIG), named[-1]
     task = replace(config.task, env_id=config.task.env_id.removesuffix("()"))
