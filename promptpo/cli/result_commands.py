@@ -38,7 +38,7 @@ class FileContent:
         bool,
         typer.Option(
             "--confined",
-            help="Let the file, played as a program on Linux, confine the policy first; it has 12 kB more, and starts 0.1 s later.",
+            help="Let the file, played as a program on Linux, confine the policy first; it has 12 kB more, and starts 0.2 s later.",
         ),
     ] = False
 

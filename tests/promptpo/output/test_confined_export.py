@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from tests.sandbox.canaries import Canaries
 POLICY = '''"""Lean into the fall."""
 import math
 
+import numpy as np
 
 
 class Policy:
@@ -35,6 +37,9 @@ class Policy:
 ATTACKS = sorted(Path(__file__).parents[2].joinpath("sandbox/attacks").glob("*.py"))
 KINDS = ("ctypes", "exit", "file", "import", "pickle", "process", "socket")
 TRIED = [path for path in ATTACKS if path.stem.split("_")[0] in KINDS]
+HANGING = {"exit_exception_str", "process_ignore_signals"}
+"""What never ends: nobody but the user ends it, and with it the policy's process."""
+
 FIRST = {path.stem.split("_")[0]: path for path in reversed(TRIED)}.values()
 
 
@@ -49,14 +54,14 @@ def export(
     )
 
 
-def play(text: str, directory: Path, *options: str) -> Any:
+def play(text: str, directory: Path, *options: str, seconds: float = 60) -> Any:
     """Run a file as a program, with an interpreter that has no promptpo."""
     path = directory / "policy.py"
     path.write_text(text)
     code = f"import runpy, sys; sys.modules['promptpo'] = None; sys.argv[0] = {str(path)!r}; runpy.run_path({str(path)!r}, run_name='__main__')"
     command = [sys.executable, "-c", code, *options]
     return subprocess.run(
-        command, capture_output=True, text=True, errors="replace", timeout=60, check=False, cwd=directory
+        command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False, cwd=directory
     )
 
 
@@ -91,6 +96,7 @@ def test_it_plays_as_the_open_file_does(env_id: str, tmp_path: Path) -> None:
 
 
 NESTED = """import gymnasium
+import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Text, Tuple
 
 
@@ -221,10 +227,27 @@ def test_system_calls_are_refused(tmp_path: Path, canaries: Canaries) -> None:
 def test_attacks_come_to_nothing(path: Path, tmp_path: Path, canaries: Canaries) -> None:
     """What the sandbox is attacked with, in a file that is played; its last line is a sentence."""
     text = with_policy(export(), canaries.arm(path.read_text()))
-    done = play(text, tmp_path, "--episodes", "1")
-    assert canaries.harm([done.stdout, done.stderr], "", []) == []
-    assert "Traceback" not in done.stderr
-    assert done.returncode in (0, 1)
+    if path.stem in HANGING:
+        with pytest.raises(subprocess.TimeoutExpired):
+            play(text, tmp_path, "--episodes", "1", seconds=5)
+        assert ended_with(str(tmp_path))
+        said = ""
+    else:
+        done = play(text, tmp_path, "--episodes", "1")
+        said = done.stdout + done.stderr
+        assert "Traceback" not in said
+        assert done.returncode in (0, 1)
+    assert canaries.harm([said], "", []) == []
+
+
+def ended_with(directory: str) -> bool:
+    """Whether no process is left that was started with a file in a directory."""
+    for _ in range(100):
+        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        if directory not in running:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_without_the_layers_nothing_is_played(tmp_path: Path) -> None:
