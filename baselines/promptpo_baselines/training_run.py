@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from stable_baselines3.common.callbacks import BaseCallback
 
+from promptpo.core.candidate import Seeds
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.records import Seeds
 from promptpo_baselines.algorithms import display_name
 from promptpo_baselines.building import (
     agent_of,
