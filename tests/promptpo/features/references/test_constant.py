@@ -7,7 +7,7 @@ import pytest
 from gymnasium import spaces
 
 from promptpo import api
-from promptpo.features.references.feature import constant_policies, random_policy
+from promptpo.program.reference_policies import constant_policies, random_policy
 from promptpo.llm.scripted import ScriptedLLM
 
 DEAR = """
