@@ -62,7 +62,7 @@ def test_a_runs_seed_is_that_of_random_weights(tmp_path: Path, monkeypatch: pyte
         "random",
         "--seed",
         "7",
-        "--steps",
+        "--max-steps",
         "64",
     ]
     main(words)

@@ -288,7 +288,7 @@ COMMAND = "import sys; from promptpo_baselines.refine.cli import app; app(sys.ar
 def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
     """There is a file to play, and the same command goes on."""
     (tmp_path / "program.py").write_text(BALANCE)
-    words = ["program.py", "--env", "CartPole-v1", "--steps", "1000000", "--eval-every", "64"]
+    words = ["program.py", "--env", "CartPole-v1", "--max-steps", "1000000", "--eval-every", "64"]
     words += ["--hyperparams", small(tmp_path), "--validation-episodes", "1", "--out", "out"]
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True
