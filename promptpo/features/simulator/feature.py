@@ -284,7 +284,10 @@ class SimulatorSearch(Feature):
         simulation = self._simulators.simulation(version)
         tuned = [await self._programs.go_on(program, simulation, f"refit{n}") for program in programs[:1]]
         return (
-            [await self._programs.finish(program, simulation, prune=False) for program in tuned],
+            [
+                await self._programs.finish(program, simulation, prune=False, name=f".refit{n}")
+                for program in tuned
+            ],
             [await self._networks.go_on(network, simulation, n) for network in networks[:1]],
         )
 
