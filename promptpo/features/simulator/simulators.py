@@ -216,20 +216,16 @@ class Simulators:
         check: CheckReport = await execute(Check(plain, episodes, self._seed))
         if not check.ok:
             return replace(version, problems=check.problems, remarks=check.remarks)
-        fit: FitResult = await execute(Fit(plain, episodes, self._seed))
-        found = replace(
+        fit: FitResult = await execute(Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1))
+        return replace(
             version,
             problems=(),
             remarks=check.remarks,
-            vectors=fit.vectors[:1],
+            vectors=fit.vectors,
             numbers=fit.numbers,
             errors=fit.after,
             steps=fit.simulated_steps,
         )
-        if doubt:
-            several: FitResult = await execute(Fit(plain, episodes, self._seed, ensemble=ENSEMBLE))
-            found = replace(found, vectors=several.vectors, steps=found.steps + several.simulated_steps)
-        return found
 
     async def compare_with_real(self, version: Version, history: History) -> Version:
         """A version with what policies that were played for real return in it."""

@@ -20,7 +20,7 @@ from promptpo.simulator.contract import Simulation, supports
 from promptpo.simulator.data import cut_windows, held_random_policy, record_episodes
 from promptpo.simulator.export import environment_file
 from promptpo.simulator.finish import Finish
-from promptpo.simulator.fit import Fit, ScoreSimulator
+from promptpo.simulator.fit import Fit
 from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.network import TrainNetwork
 from promptpo.simulator.planning import planning_policy
@@ -193,7 +193,7 @@ def test_formulas_are_simulators(box: Sandbox, env_id: str, steps: int) -> None:
     source = write_formulas(episodes, env.observation_space, env.action_space)
     simulation = Simulation.of(source, env.observation_space, env.action_space, 200)
     assert Check(simulation, episodes).run(box).ok
-    table = ScoreSimulator(simulation, played(box, env_id, steps)).run(box)
+    table = Fit(simulation, played(box, env_id, steps)).run(box).after
     assert table.explained_share(1) > 0.95
     assert table.explained_share(25) > 0.9
 
@@ -274,7 +274,7 @@ def test_workers_run_it_and_results_can_be_recorded(real: tuple[Recorded, ...]) 
     from promptpo_sandbox import Limits
 
     executor = LocalExecutor(Settings(Task("Pendulum-v1"), Limits()), 1)
-    work: SandboxWork = Fit(pendulum(), real, windows=40)
+    work: SandboxWork = Fit(pendulum(), real)
     try:
         found = asyncio.run(executor.simulate(work))
     finally:
