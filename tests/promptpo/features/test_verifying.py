@@ -1,6 +1,8 @@
 """Which policy of a simulator is believed, by its promise and by a few real episodes."""
 
+import asyncio
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,10 +10,11 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.features.simulator.networks import TrainedNetwork
-from promptpo.features.simulator.programs import TunedProgram
+from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.prompts import in_lanes
 from promptpo.features.simulator.verifying import VerifiedPolicy, promising
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.simulator.finish import Finish, FinishResult
 
 
 def verified(found: Any, *returns: float, outcome: Any = "ok") -> VerifiedPolicy:
@@ -74,3 +77,22 @@ def test_only_what_may_be_the_best_of_its_kind_plays_for_real() -> None:
         -150.0
     ]
     assert promising([], networks[1:], 0.0) == networks[1:]
+
+
+def test_a_program_is_finished_anew_in_each_simulator() -> None:
+    """What was pruned and rounded in one simulator is not taken for what was tuned on in the next."""
+    done: dict[str, FinishResult] = {}
+
+    class Journalled:
+        """Does each piece of work once, by its name."""
+
+        async def work(self, key: str, work: Finish, _: Any) -> FinishResult:
+            return done.setdefault(key, FinishResult(work.source, 1.0, 0.0, (), 0))
+
+    search: Any = ProgramSearch.__new__(ProgramSearch)
+    search._simulators, search._seed = Journalled(), 0
+    first, second = (replace(program(1.0, 0.0), source=source) for source in ("first", "second"))
+    simulation: Any = None
+    for found, name in ((first, ""), (second, ".refit1")):
+        finished = asyncio.run(search.finish(found, simulation, prune=False, name=name))
+        assert finished.source == found.source
