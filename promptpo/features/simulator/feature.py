@@ -6,8 +6,6 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import Attempt, Candidate
@@ -21,6 +19,7 @@ from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.records import Version
 from promptpo.features.simulator.simulators import Simulators
 from promptpo.features.simulator.steps import RealSteps
+from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, near_best, promising
 from promptpo.program import Program
 from promptpo.prompts import experiments, feedback
 from promptpo.prompts.feedback import number
@@ -29,7 +28,6 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.simulator.contract import supports
 from promptpo.simulator.data import STEPS_AHEAD
 from promptpo.simulator.network import trainable
-from promptpo.simulator.search import FINAL_LANES
 
 if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
@@ -49,67 +47,11 @@ DECIDING_EPISODES = 2
 MAX_PROGRAMS, MAX_NETWORKS = 3, 2
 """Finalists."""
 
-MIN_PROMISE_SHARE = 0.5
-"""What promises less than this share of what the best does above chance plays no real episode."""
-
-SIMULATION_ERROR = {"program": 0.05, "network": 0.2}
-"""Share by which simulated returns above chance are wrong, about: real over simulated is .94 to 1.05 for programs, .77 to 1.25 for
-networks."""
-
-SHORTFALL_SHARE = 0.25
-"""A return that is less in reality by this share of what the simulator promised above chance sends it back."""
-
 PROGRAM_SHARE = 0.9
 """A readable program that returns this share of what a network does above chance is preferred to it."""
 
 MAX_REFITS = 2
 """Times that a simulator is fitted anew to what was found in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedPolicy:
-    """A policy that was found in a simulator, and what it returned in reality.
-
-    Attributes:
-        found: The policy.
-        real: Its real episodes.
-    """
-
-    found: TunedProgram | TrainedNetwork
-    real: Evaluation
-
-    @property
-    def kind(self) -> str:
-        """What it is: a program or a network."""
-        return "network" if isinstance(self.found, TrainedNetwork) else "program"
-
-    @property
-    def mean(self) -> float:
-        """Mean real return; what failed is worth nothing."""
-        return self.real.mean_return if self.real.outcome == "ok" else -math.inf
-
-    @property
-    def noise(self) -> float:
-        """Standard error of the mean real return, by how far simulated episodes differ."""
-        return self.found.stderr * math.sqrt(FINAL_LANES / max(1, len(self.real.episodes)))
-
-    def estimate(self, nothing: float) -> float:
-        """Expected return, by real episodes and by what the simulator promised, each as far as it can be trusted.
-
-        Args:
-            nothing: Return of policies that know nothing.
-        """
-        if not math.isfinite(self.mean):
-            return self.mean
-        trust = (SIMULATION_ERROR[self.kind] * (abs(self.found.value - nothing) + 1e-9)) ** 2
-        share = trust / (trust + self.noise**2)
-        return share * self.mean + (1 - share) * self.found.value
-
-    def disappoints(self, nothing: float) -> bool:
-        """Whether it returned less in reality than was promised, by a large share and beyond noise."""
-        missing = self.found.value - self.mean
-        large = SHORTFALL_SHARE * max(abs(self.found.value - nothing), 1e-9)
-        return missing > max(large, 2 * self.noise)
 
 
 class SimulatorSearch(Feature):
@@ -226,17 +168,18 @@ class SimulatorSearch(Feature):
         programs, networks = writing.result(), training.result()
         if programs:
             programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
-            programs = await self._finish(programs, simulation)
+            programs = await self._finish(programs, simulation, history)
         return programs, networks
 
-    async def _finish(self, programs: Sequence[TunedProgram], simulation: Simulation) -> list[TunedProgram]:
-        """The finalists: the best pruned and rounded, the best rounded alone, and the next."""
-        best, *others = programs
-        jobs = [(best, True), (best, False), *((other, False) for other in others[: MAX_PROGRAMS - 2])]
+    async def _finish(
+        self, programs: Sequence[TunedProgram], simulation: Simulation, history: History
+    ) -> list[TunedProgram]:
+        """The finalists: the best without what it does not need, and the next, all of them rounded."""
+        finalists = near_best(programs[:MAX_PROGRAMS], self._nothing(history))
         found = await gather(
-            self._programs.finish(program, simulation, prune=prune) for program, prune in jobs
+            self._programs.finish(program, simulation, prune=not n) for n, program in enumerate(finalists)
         )
-        return list({program.source: program for program in found}.values())
+        return sorted(found, key=lambda program: -program.value)
 
     @staticmethod
     def _evidence(version: Version, history: History) -> str:
@@ -259,7 +202,7 @@ class SimulatorSearch(Feature):
         decided: list[VerifiedPolicy] = []
         for n in range(MAX_REFITS + 1):
             most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
-            found = _promising(programs[: most[0]], networks[: most[1]], nothing)
+            found = promising(programs[: most[0]], networks[: most[1]], nothing)
             latest = await self._verify(found, n)
             decided += latest
             decided.sort(key=lambda policy: -policy.estimate(nothing))
@@ -277,7 +220,7 @@ class SimulatorSearch(Feature):
         each = self._real.left // max(1, policies * self._context.horizon)
         return min(DECIDING_EPISODES, each)
 
-    async def _verify(self, found: Sequence[TunedProgram | TrainedNetwork], n: int) -> list[VerifiedPolicy]:
+    async def _verify(self, found: Sequence[FoundPolicy], n: int) -> list[VerifiedPolicy]:
         """Real episodes of as many finalists as the steps pay for."""
         count = self._journal.once("decision", f"s.finalists{n}", lambda: self._payable(len(found)))
         episodes, policies = count["episodes"], found[: count["policies"]]
@@ -341,7 +284,10 @@ class SimulatorSearch(Feature):
         simulation = self._simulators.simulation(version)
         tuned = [await self._programs.go_on(program, simulation, f"refit{n}") for program in programs[:1]]
         return (
-            [await self._programs.finish(program, simulation, prune=False) for program in tuned],
+            [
+                await self._programs.finish(program, simulation, prune=False, name=f".refit{n}")
+                for program in tuned
+            ],
             [await self._networks.go_on(network, simulation, n) for network in networks[:1]],
         )
 
@@ -404,14 +350,3 @@ class SimulatorSearch(Feature):
         share = 1.0 if wanted == "any" else PROGRAM_SHARE
         theirs = network.evaluation.mean_return - nothing
         return history.evidence(program).mean_return - nothing < share * theirs
-
-
-def _promising(
-    programs: Sequence[TunedProgram], networks: Sequence[TrainedNetwork], nothing: float
-) -> list[TunedProgram | TrainedNetwork]:
-    """Return what is worth real episodes: the best of either kind, then in turn what promises enough."""
-    found = [policy for pair in zip_longest(programs, networks) for policy in pair if policy is not None]
-    best = max((policy.value for policy in found), default=nothing)
-    behind = (1 - MIN_PROMISE_SHARE) * abs(best - nothing)
-    firsts = [*programs[:1], *networks[:1]]
-    return [policy for policy in found if policy in firsts or policy.value >= best - behind]

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.features.simulator import prompts
 from promptpo.features.simulator.records import Version
@@ -19,7 +21,7 @@ from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.fit import Fit, FitResult
 from promptpo.simulator.formulas.writer import write_formulas
-from promptpo.simulator.play import Play, SimulatedEpisodes, compare_worlds
+from promptpo.simulator.play import Play, SimulatedEpisodes, difference_in_errors
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
@@ -216,20 +218,16 @@ class Simulators:
         check: CheckReport = await execute(Check(plain, episodes, self._seed))
         if not check.ok:
             return replace(version, problems=check.problems, remarks=check.remarks)
-        fit: FitResult = await execute(Fit(plain, episodes, self._seed))
-        found = replace(
+        fit: FitResult = await execute(Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1))
+        return replace(
             version,
             problems=(),
             remarks=check.remarks,
-            vectors=fit.vectors[:1],
+            vectors=fit.vectors,
             numbers=fit.numbers,
             errors=fit.after,
             steps=fit.simulated_steps,
         )
-        if doubt:
-            several: FitResult = await execute(Fit(plain, episodes, self._seed, ensemble=ENSEMBLE))
-            found = replace(found, vectors=several.vectors, steps=found.steps + several.simulated_steps)
-        return found
 
     async def compare_with_real(self, version: Version, history: History) -> Version:
         """A version with what policies that were played for real return in it."""
@@ -246,15 +244,13 @@ class Simulators:
         for name, source in programs(self._spaces[1]).items():
             if name in history.references:
                 real[f"{name} actions"] = (source, history.references[name].returns, self._context.horizon)
-        lines, largest, steps = [], 0.0, 0
+        lines, steps = [], 0
         for name, (source, returns, horizon) in real.items():
             work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=horizon)
             played: SimulatedEpisodes = await self._spender.executor.simulate(work)
             steps += played.simulated_steps
-            worlds = compare_worlds(returns, played.returns[0])
-            largest = max(largest, abs(worlds.z))
             lines.append(
-                f"{name}: real {worlds.real:.5g} in {len(returns)} episodes, simulated {worlds.simulated:.5g} "
-                f"(difference {worlds.z:+.1f} standard errors)"
+                f"{name}: real {np.mean(returns):.5g} in {len(returns)} episodes, simulated {np.mean(played.returns):.5g} "
+                f"(difference {difference_in_errors(returns, played.returns):+.1f} standard errors)"
             )
-        return replace(version, worlds=tuple(lines), z=largest, steps=version.steps + steps)
+        return replace(version, worlds=tuple(lines), steps=version.steps + steps)

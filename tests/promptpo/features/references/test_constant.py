@@ -7,8 +7,8 @@ import pytest
 from gymnasium import spaces
 
 from promptpo import api
-from promptpo.program.reference_policies import constant_policies, random_policy
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.program.reference_policies import constant_policies, random_policy
 
 DEAR = """
 import gymnasium as gym
