@@ -12,9 +12,9 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 if TYPE_CHECKING:
     from promptpo.core.control import Control
-    from promptpo.core.evidence import Evidence
     from promptpo.core.feature import Hooks, SearchContext
     from promptpo.core.history import History
+    from promptpo.core.returns import Evidence
 
 TEST_FIRST = 10
 """A policy that fails in each of so many test episodes is not tested in the others."""

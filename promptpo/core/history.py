@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Attempt, Experiment, Remark
-from promptpo.core.evidence import Evidence
 from promptpo.core.journal import JOURNAL, Event, Journal, evaluation_in, from_json
-from promptpo.core.returns import Estimate, Returns, worth
+from promptpo.core.returns import Estimate, Evidence, Returns, worth
 from promptpo.files import reading
 from promptpo.program.reference_policies import ALWAYS
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes

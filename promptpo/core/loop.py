@@ -14,11 +14,10 @@ from dataclasses import replace
 
 from promptpo.core.candidate import Attempt
 from promptpo.core.control import Control, gather
-from promptpo.core.feature import SearchContext
+from promptpo.core.feature import Plan, SearchContext
 from promptpo.core.held_out import Outcome, conclude
 from promptpo.core.history import History, duplicate_remarks
 from promptpo.core.plan import pays_for_one, plan_round
-from promptpo.core.request import Plan
 from promptpo.core.sample import Sample, Sampler, stop_reason
 from promptpo.core.select import Judge
 from promptpo.core.stop import close, done, left_over

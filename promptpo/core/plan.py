@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.budget import affordable, tuning_steps
 from promptpo.core.candidate import Attempt
-from promptpo.core.request import Kind, Plan, RunStatus, faster
+from promptpo.core.feature import Kind, Plan, RunStatus
 
 if TYPE_CHECKING:
     from promptpo.core.config import Config
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
     from promptpo.core.recipe import Recipe
+    from promptpo.core.returns import Evidence
 
 
 def run_status(context: SearchContext, history: History) -> RunStatus:
@@ -213,3 +214,36 @@ def _parents(
         chosen.append(picked)
         pool = [a for a in pool if a is not picked]
     return tuple(sorted(chosen, key=ranked.index))
+
+
+def faster(history: History) -> Attempt | None:
+    """A program that fell early and yet was far better per step than the leader; of several the best per step.
+
+    It fell early: the environment ended most of its episodes before half of the steps that the leader usually has. It
+    was far better: a step of it earned more than the leader's by at least the size of that.
+    """
+    leader = history.best()
+    if leader is None:
+        return None
+    length, paid = _per_step(history.evidence(leader))
+    found: list[tuple[float, Attempt]] = []
+    for attempt in history.attempts:
+        evidence = history.evidence(attempt)
+        ended = sum(e.terminated and not e.success for e in evidence.episodes)
+        if attempt is leader or not history.runs(attempt) or 2 * ended <= len(evidence.episodes):
+            continue
+        steps, each = _per_step(evidence)
+        if 2 * steps < length and each - paid > abs(paid):
+            found.append((each, attempt))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _per_step(evidence: Evidence) -> tuple[float, float]:
+    """Steps of a usual episode, and what a step earns."""
+    steps = [e.steps for e in evidence.episodes]
+    return statistics.median(steps), sum(evidence.returns) / max(1, sum(steps))
+
+
+def per_step(evidence: Evidence) -> float:
+    """Mean reward per step."""
+    return _per_step(evidence)[1]

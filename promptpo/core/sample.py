@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.control import gather
 from promptpo.core.evaluate import Measurer
-from promptpo.core.feature import Hooks
+from promptpo.core.feature import Hooks, RunStatus
 from promptpo.core.plan import run_status
-from promptpo.core.request import RunStatus
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Message, Purpose, Situation, Tried
 from promptpo.program import Program, answers
 from promptpo.spec.reading import names_of
 
 if TYPE_CHECKING:
-    from promptpo.core.feature import SearchContext
+    from promptpo.core.feature import Plan, SearchContext
     from promptpo.core.history import History
-    from promptpo.core.request import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import Attempt
-from promptpo.core.evidence import SOLVED_EPISODES
 from promptpo.core.plan import block_of
+from promptpo.core.returns import SOLVED_EPISODES
 from promptpo.errors import BudgetSpentError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.evidence import Difference
+from promptpo.core.returns import Difference
 from promptpo.envs.objects import EnvLike, task_of
 from promptpo.envs.task import Task
 from promptpo.errors import MissingExtraError, RunError, UsageError

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.evidence import Evidence
+from promptpo.core.returns import Evidence
 from promptpo.core.stop import NOTHING_BETTER
 from promptpo.files import Json
 from promptpo.output.exporting import BEST

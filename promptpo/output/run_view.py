@@ -8,8 +8,8 @@ from pathlib import Path
 
 from promptpo.core.candidate import REFERENCE_TEST, Experiment, Seeds
 from promptpo.core.config import Config
-from promptpo.core.evidence import Evidence
 from promptpo.core.held_out import Outcome
+from promptpo.core.returns import Evidence
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
 from promptpo.llm.choose import SEARCH

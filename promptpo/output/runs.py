@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.core.config import CONFIG
-from promptpo.core.evidence import Difference
 from promptpo.core.journal import JOURNAL
+from promptpo.core.returns import Difference
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, reading
 from promptpo.llm.choose import SEARCH

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.core.request import RunStatus
+from promptpo.core.feature import RunStatus
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt

@@ -14,9 +14,8 @@ from promptpo.prompts.summaries import Summariser
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
-    from promptpo.core.feature import Hooks, SearchContext
+    from promptpo.core.feature import Hooks, Plan, RunStatus, SearchContext
     from promptpo.core.history import History
-    from promptpo.core.request import Plan, RunStatus
     from promptpo.program.answers import Answer
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptpo.core.evidence import far_below
+from promptpo.core.returns import far_below
 from promptpo.prompts.feedback import endings, number
 from promptpo.prompts.limits import NAMED
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Attempt, Told
-from promptpo.core.evidence import far_below
+from promptpo.core.returns import far_below
 from promptpo.prompts.limits import SUMMARY
 from promptpo.prompts.shortening import count_of, cut_between_words, whole_lines
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from promptpo.core.candidate import Attempt
     from promptpo.core.config import Config
+    from promptpo.core.feature import Plan
     from promptpo.core.history import History
-    from promptpo.core.request import Plan
     from promptpo.spec import TaskSpec
 
 

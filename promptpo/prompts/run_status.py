@@ -13,8 +13,8 @@ from promptpo_sandbox import Limits
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
-    from promptpo.core.evidence import Evidence
-    from promptpo.core.request import RunStatus
+    from promptpo.core.feature import RunStatus
+    from promptpo.core.returns import Evidence
 
 LIMITS = Limits()
 """What the sandbox gives a call of `act`, the building of a policy, and an episode."""

@@ -13,8 +13,8 @@ from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
-    from promptpo.core.evidence import Evidence
     from promptpo.core.history import History
+    from promptpo.core.returns import Evidence
 
 
 def score(evidence: Evidence) -> str:

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.core.request import faster, per_step
+from promptpo.core.plan import faster, per_step
 from promptpo.prompts import experiments, feedback, limits, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.feedback import number

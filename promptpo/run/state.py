@@ -12,10 +12,10 @@ from typing import Any
 
 from promptpo.core.candidate import Attempt
 from promptpo.core.config import CONFIG, Config, load_config
-from promptpo.core.evidence import Evidence
 from promptpo.core.history import History
 from promptpo.core.journal import JOURNAL, Event, evaluation_in, read_events
 from promptpo.core.ledger import Ledger
+from promptpo.core.returns import Evidence
 from promptpo.files import reading
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.origin import check_size

@@ -26,10 +26,9 @@ from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
-    from promptpo.core.feature import SearchContext
+    from promptpo.core.feature import Plan, RunStatus, SearchContext
     from promptpo.core.history import History
     from promptpo.core.recipe import Recipe
-    from promptpo.core.request import Plan, RunStatus
     from promptpo_sandbox import Episode
 
 ASKED = "probe"

@@ -19,8 +19,8 @@ from promptpo.prompts.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
+    from promptpo.core.feature import Plan, RunStatus
     from promptpo.core.history import History
-    from promptpo.core.request import Plan, RunStatus
     from promptpo_sandbox import Episode, Rollout
 
 logger = logging.getLogger(__name__)

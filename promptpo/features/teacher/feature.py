@@ -23,9 +23,9 @@ from gymnasium import spaces
 from promptpo.core.artifacts import inflate, size_of
 from promptpo.core.budget import units
 from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Candidate, Diagnosis, Told
-from promptpo.core.evidence import Evidence
 from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
+from promptpo.core.returns import Evidence
 from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.features.teacher.agents import play_agent
 from promptpo.program import Program

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from promptpo.core.candidate import Tuned
-from promptpo.core.evidence import Evidence
-from promptpo.core.returns import Returns, worth
+from promptpo.core.returns import Evidence, Returns, worth
 from promptpo.features.tuning.batches import WORST, Batch, Finalist, Purse, is_failed, score
 from promptpo.features.tuning.numbers import NumberSearch
 from promptpo.rollouts.results import record_of

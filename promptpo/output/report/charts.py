@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from markupsafe import Markup
 
-from promptpo.core.evidence import Evidence
+from promptpo.core.returns import Evidence
 from promptpo.output.report.templates import templates
 from promptpo.prompts.feedback import number
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Seeds
-from promptpo.core.evidence import Evidence
+from promptpo.core.returns import Evidence
 from promptpo.envs.extras import installed_versions
 from promptpo.files import Json, read_json, write_atomically
 from promptpo.output.report.scores import by_variant, counted_episodes, finite, of_episodes

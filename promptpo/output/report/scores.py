@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from promptpo.core.candidate import mean_interval
-from promptpo.core.evidence import Evidence
+from promptpo.core.returns import Evidence
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 

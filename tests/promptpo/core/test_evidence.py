@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.evidence import Evidence
+from promptpo.core.returns import Evidence
 from promptpo.rollouts.evaluation import EpisodeRecord
 
 

@@ -8,11 +8,10 @@ import pytest
 
 from promptpo.core import plan as planning
 from promptpo.core.candidate import Attempt, Candidate
-from promptpo.core.feature import SearchContext
+from promptpo.core.feature import Plan, RunStatus, SearchContext
 from promptpo.core.history import History
 from promptpo.core.plan import island_of
 from promptpo.core.recipe import RECIPES
-from promptpo.core.request import Plan, RunStatus
 from promptpo.prompts import prompting, sections
 from promptpo.prompts.context import PromptContext
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from promptpo.core.candidate import Attempt, Candidate, Played, Seeds
 from promptpo.core.config import Budget, Config
-from promptpo.core.evidence import Evidence
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal, evaluation_in, to_json
 from promptpo.core.ledger import Ledger
+from promptpo.core.returns import Evidence
 from promptpo.core.select import Judge
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError

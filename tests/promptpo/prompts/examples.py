@@ -3,8 +3,8 @@
 from typing import Any
 
 from promptpo.core.candidate import Attempt, Candidate, Diagnosis, Told
+from promptpo.core.feature import Plan, RunStatus
 from promptpo.core.history import History
-from promptpo.core.request import Plan, RunStatus
 from promptpo.prompts import feedback
 from promptpo.prompts.context import PromptContext
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation

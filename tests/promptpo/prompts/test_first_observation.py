@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from promptpo.core.request import Plan
+from promptpo.core.feature import Plan
 from promptpo.envs.task import Task
 from promptpo.prompts import prompting
 from promptpo.prompts.first_observation import missions_in_words, start_in_words

@@ -9,7 +9,7 @@ from gymnasium import spaces
 from syrupy.assertion import SnapshotAssertion
 
 from promptpo.core.config import Budget, Config
-from promptpo.core.request import Plan
+from promptpo.core.feature import Plan
 from promptpo.envs.task import Task
 from promptpo.prompts import prompting
 from promptpo.prompts.picture_guide import on_looking
@@ -245,7 +245,7 @@ def test_other_prompts_are_pinned(snapshot: SnapshotAssertion, template: str, va
 
 def test_every_template_is_pinned() -> None:
     """A new one needs a prompt of its own here; the parts of a request are pinned with it."""
-    folder = Path(prompting.__file__).with_name("prompts")
+    folder = Path(prompting.__file__).with_name("templates")
     filled = {"system", "first", "later", "request", "improve", *(mark[0] for mark in OTHERS)}
     assert {file.name.partition(".")[0] for file in folder.iterdir()} == filled
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from promptpo.core.candidate import Attempt, Candidate
-from promptpo.core.evidence import Evidence
 from promptpo.core.history import History
+from promptpo.core.returns import Evidence
 from promptpo.prompts import scores
 from promptpo.prompts.feedback import brief, endings, with_noise
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation

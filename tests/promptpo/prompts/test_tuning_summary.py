@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from promptpo.core.candidate import Sensitivity, Tuned
-from promptpo.core.request import RunStatus
+from promptpo.core.feature import RunStatus
 from promptpo.program import Program
 from promptpo.prompts.run_status import in_words
 from promptpo.prompts.tuning_summary import NOT_PAID, outcome_in_words, sensitivity_in_words

@@ -21,11 +21,10 @@ import promptpo
 from promptpo.api import make_config
 from promptpo.core.artifacts import PICTURES
 from promptpo.core.candidate import Attempt, Candidate
-from promptpo.core.feature import PromptSection, SearchContext
+from promptpo.core.feature import Plan, PromptSection, RunStatus, SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
 from promptpo.core.ledger import Ledger
-from promptpo.core.request import Plan, RunStatus
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError

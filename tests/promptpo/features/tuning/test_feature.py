@@ -167,15 +167,15 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
     for id_, source in (("r1c1", f"{numbers}    def act(self, obs):\n        return 0\n"), ("r1c2", idle)):
         candidate = Candidate(id_, Program.parse(source).source, 1, digest=id_)
         history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
-    tuner.note_tuning_skipped(history, history.attempts)
+    tuner.leave(history, history.attempts)
     assert history.tuning == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
-    assert tuner.why_untuned(history).startswith("not tuned, as one reached the threshold")
+    assert tuner.summarize_round(history)["untuned"].startswith("not tuned, as one reached the threshold")
     history.tuning = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
-    assert (
-        tuner.why_untuned(history) == "not tuned, as no policy declares PARAMS that can be read as literals"
-    )
+    assert tuner.summarize_round(history) == {
+        "untuned": "not tuned, as no policy declares PARAMS that can be read as literals"
+    }
     history.tuning["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
-    assert tuner.why_untuned(history) == ""
+    assert tuner.summarize_round(history) == {}
 
 
 def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(

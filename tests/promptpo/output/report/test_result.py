@@ -8,9 +8,9 @@ import pytest
 
 from promptpo.core.candidate import Attempt, Candidate, Seeds
 from promptpo.core.config import Config
-from promptpo.core.evidence import Evidence
 from promptpo.core.held_out import Outcome
 from promptpo.core.history import History
+from promptpo.core.returns import Evidence
 from promptpo.envs.task import Task
 from promptpo.output.report import result, write_atomically, write_result
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
