@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from promptpo.run.config import Config
     from promptpo.run.history import History
     from promptpo.run.journal import Journal
-    from promptpo.run.records import Attempt
+    from promptpo.run.records import Attempt, Candidate
     from promptpo.run.spender import RecordedWork
     from promptpo.spec import TaskSpec
     from promptpo.telling.plan import Plan, RunStatus
@@ -91,6 +91,10 @@ class Feature:
             BudgetSpentError: No environment steps are left, which ends the search.
         """
 
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """Return what is measured in the place of a candidate of a round."""
+        return candidate
+
     async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Record further candidates, once those of a round are measured."""
 
@@ -120,6 +124,12 @@ class Hooks(Feature):
         """One after the other, so that each finds the budget that the one before has left."""
         for feature in self._features:
             await feature.before_round(number, history)
+
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """One after the other."""
+        for feature in self._features:
+            candidate = await feature.prepare(candidate)
+        return candidate
 
     async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Each of them."""

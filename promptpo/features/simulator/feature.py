@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.envs.pictures import pictures_in
@@ -70,6 +71,7 @@ class SimulatorSearch(Feature):
         self._networks = NetworkTraining(
             self._simulators, context.config.seed, context.config.switches.simulated_steps
         )
+        self._searched: Simulation | None = None
 
     async def before_round(self, round_: int, history: History) -> None:
         """Before the first round: all of it."""
@@ -84,6 +86,13 @@ class SimulatorSearch(Feature):
             return
         with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
             await self._search(history)
+
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """A later program with numbers that were tuned on free steps before it takes real ones."""
+        if self._searched is None or not Program.parse(candidate.source).params:
+            return candidate
+        source = await self._programs.tune_alone(candidate.id, candidate.source, self._searched)
+        return replace(candidate, source=source)
 
     def _impossible(self) -> str:
         """Why no simulator is asked for; empty where one is."""
@@ -141,7 +150,7 @@ class SimulatorSearch(Feature):
     async def _search_both(
         self, version: Version, history: History
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
-        simulation = self._simulators.simulation(version)
+        self._searched = simulation = self._simulators.simulation(version)
         untrained = trainable(simulation.observation_space, simulation.action_space)
         if self._context.config.policy == "program":
             untrained = "--policy program wants none"
@@ -208,17 +217,13 @@ class SimulatorSearch(Feature):
             decided.sort(key=lambda policy: -policy.estimate(nothing))
             if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
                 break  # the best of all keeps what was promised
-            if n == MAX_REFITS or not self._room(1):
+            if n == MAX_REFITS or not self._payable(1)["episodes"]:
                 break
             short = [policy for policy in latest if policy.disappoints(nothing)]
             version = await self._refit(version, n + 1, short, history)
+            self._searched = self._simulators.simulation(version)
             programs, networks = await self._continue_search(version, programs, networks, n + 1)
         return decided
-
-    def _room(self, policies: int) -> int:
-        """Real episodes of each of so many policies that the steps pay for."""
-        each = self._real.left // max(1, policies * self._context.horizon)
-        return min(DECIDING_EPISODES, each)
 
     async def _verify(self, found: Sequence[FoundPolicy], n: int) -> list[VerifiedPolicy]:
         """Real episodes of as many finalists as the steps pay for."""
@@ -251,10 +256,9 @@ class SimulatorSearch(Feature):
 
     def _payable(self, policies: int) -> dict[str, int]:
         """How many of some policies play how many episodes: fewer policies before fewer episodes."""
-        for count in range(policies, 0, -1):
-            if self._room(count) >= DECIDING_EPISODES:
-                return {"policies": count, "episodes": DECIDING_EPISODES}
-        return {"policies": min(policies, 1), "episodes": self._room(1)}
+        episodes = self._real.left // self._context.horizon
+        count = min(policies, max(1, episodes // DECIDING_EPISODES))
+        return {"policies": count, "episodes": min(DECIDING_EPISODES, episodes // max(1, count))}
 
     async def _refit(
         self, version: Version, n: int, short: Sequence[VerifiedPolicy], history: History
