@@ -71,7 +71,7 @@ def refine_after(
         return result
     config = load_config(result.directory / CONFIG)
     tested = (result.data["test"] or {}).get("episodes") or config.most_tested
-    words = ["refine", str(result.directory), "--steps", str(steps), "--out", str(folder)]
+    words = ["refine", str(result.directory), "--max-steps", str(steps), "--out", str(folder)]
     words += ["--seed", str(config.seed), "--test-episodes", str(tested)]
     words += ["--resume"] * folder.exists() + ["--quiet"] * quiet
     code = call(words)

@@ -67,12 +67,10 @@ class BaselineRun:
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
-        """(training steps, mean return) of each agent that was better than those before it."""
-        found: list[tuple[float, float]] = []
-        for point in self.points:
-            if point.mean_return is not None and (not found or point.mean_return > found[-1][1]):
-                found.append((point.steps, point.mean_return))
-        return tuple(found)
+        """(training steps, mean return) of every evaluation, better or worse than those before it."""
+        return tuple(
+            (point.steps, point.mean_return) for point in self.points if point.mean_return is not None
+        )
 
     @property
     def test_returns(self) -> dict[int, float]:

@@ -20,7 +20,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trained agent, the same as if it were not done, random actions, and Q-learning of ICPI's family."""
     folder = tmp_path_factory.mktemp("baselines")
     few = ["--test-episodes", "4", "--quiet"]
-    trained = ["ppo", "CartPole-v1", "--steps", "512", "--eval-every", "256", "--validation-episodes", "3"]
+    trained = [
+        "ppo",
+        "CartPole-v1",
+        "--max-steps",
+        "640",
+        "--eval-every",
+        "256",
+        "--validation-episodes",
+        "3",
+    ]
     assert (
         command_line(["baseline", *trained, *few, "--hyperparams", "default", "--out", str(folder / "ppo")])
         == 0

@@ -111,11 +111,19 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     for name, look in (("train_mean_return", "faint"), ("mean_return", "best")):
         points = [(point.steps, mean) for point in run.points if (mean := getattr(point, name)) is not None]
         lines += [charts.Series(points, look, "line")] if points else []
+    reported = (run.content.get("best") or {}).get("steps")
+    said = f"the reported agent, after {reported:,} steps" if reported is not None else ""
+    lines += [
+        charts.Series([(point.steps, point.mean_return)], "written", "dots", title=said, tips=[said])
+        for point in run.points
+        if said and point.steps == reported and point.mean_return is not None
+    ]
     label = "Mean return against training steps"
     curve = charts.over("training steps", lines, label=label) if lines else ""
     command = run.content.get("command")
     return {
         "steps": run.content["steps"],
+        "words": [sentence("untrained", run.content), sentence("last_agent", run.content)],
         "charts": [("training steps", curve)] if curve else [],
         "commands": [command_line(str(command))] if command else [],
         "tables": {

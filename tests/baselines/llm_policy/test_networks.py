@@ -49,7 +49,7 @@ def settings(
     return TrainingSettings(
         algorithm,
         Task(task, max_episode_steps=40),
-        steps=128,
+        steps=160,
         hyperparameters=small,
         eval_every=64,
         validation_episodes=2,

@@ -57,7 +57,7 @@ def test_importing_the_command_imports_nothing_heavy() -> None:
         (["program.py", "--env", "Pendulum-v1"], "does not fit Pendulum-v1: on the first observation"),
         (["program.py", "--env", "CartPole-v1", "--algorithm", "dqn"], "'dqn' is not one of 'auto', 'ppo'"),
         (["program.py", "--env", "CartPole-v1", "--resume"], "--out DIR"),
-        (["program.py", "--env", "CartPole-v1", "--steps", "0"], "greater than or equal to 1"),
+        (["program.py", "--env", "CartPole-v1", "--max-steps", "0"], "greater than or equal to 1"),
         (
             ["program.py", "--env", "CartPole-v1", "--hyperparams", "none.yml"],
             "cannot read none.yml",
@@ -87,7 +87,7 @@ def test_the_result_is_printed_as_json(
         "CartPole-v1",
         "--max-episode-steps",
         "50",
-        "--steps",
+        "--max-steps",
         "64",
         "--out",
         "out",
