@@ -81,7 +81,9 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     simulated = found.data["simulator"]
     assert simulated["steps"]["real"] <= 500 + (3 + 1 + 1) * 2 * 200
     assert simulated["steps"]["simulated"] > 100_000
-    assert {"p1", "r1c1"} <= {event.key for event in events["simulated"]}  # later programs are tuned there, too
+    assert {"p1", "r1c1"} <= {
+        event.key for event in events["simulated"]
+    }  # later programs are tuned there, too
     assert all(abs(one["earned"] - one["promised"]) < 500 for one in simulated["policies"])
     assert "--policy program wants none" in overview(found.directory)
     assert "class SimulatedEnv" in (found.directory / "simulator.py").read_text()
