@@ -16,7 +16,7 @@ from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.records import Version
 from promptpo.features.simulator.simulators import Simulators
 from promptpo.features.simulator.steps import RealSteps
-from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, near_best, promising
+from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.control import gather
@@ -45,8 +45,8 @@ ORIGIN = "simulator"
 DECIDING_EPISODES = 2
 """Real episodes of each finalist."""
 
-MAX_PROGRAMS, MAX_NETWORKS = 3, 2
-"""Finalists."""
+MAX_PROGRAMS = 3
+"""Finalists among programs."""
 
 PROGRAM_SHARE = 0.9
 """A readable program that returns this share of what a network does above chance is preferred to it."""
@@ -210,9 +210,7 @@ class SimulatorSearch(Feature):
         """Real episodes of the finalists, best first; where they disappoint, the simulator is fitted anew and the search goes on."""
         decided: list[VerifiedPolicy] = []
         for n in range(MAX_REFITS + 1):
-            most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
-            found = promising(programs[: most[0]], networks[: most[1]], nothing)
-            latest = await self._verify(found, n)
+            latest = await self._verify_kinds(programs, networks, nothing, n)
             decided += latest
             decided.sort(key=lambda policy: -policy.estimate(nothing))
             if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
@@ -225,15 +223,32 @@ class SimulatorSearch(Feature):
             programs, networks = await self._continue_search(version, programs, networks, n + 1)
         return decided
 
-    async def _verify(self, found: Sequence[FoundPolicy], n: int) -> list[VerifiedPolicy]:
+    async def _verify_kinds(
+        self,
+        programs: Sequence[TunedProgram],
+        networks: Sequence[TrainedNetwork],
+        nothing: float,
+        n: int,
+    ) -> list[VerifiedPolicy]:
+        """Real episodes of the best of either kind, and of the next that may be as good where it disappoints."""
+        waiting: list[list[FoundPolicy]] = [[*near_best(programs, nothing)], [*near_best(networks, nothing)]]
+        verified: list[VerifiedPolicy] = []
+        while found := [policies.pop(0) for policies in waiting if policies]:
+            latest = await self._verify(found, n, f"{n}.{len(verified)}")
+            verified += latest
+            short = {policy.kind for policy in latest if policy.disappoints(nothing)}
+            waiting = [policies for policies in waiting if policies and kind_of(policies[0]) in short]
+        return verified
+
+    async def _verify(self, found: Sequence[FoundPolicy], n: int, key: str) -> list[VerifiedPolicy]:
         """Real episodes of as many finalists as the steps pay for."""
-        count = self._journal.once("decision", f"s.finalists{n}", lambda: self._payable(len(found)))
+        count = self._journal.once("decision", f"s.finalists{key}", lambda: self._payable(len(found)))
         episodes, policies = count["episodes"], found[: count["policies"]]
         if not policies or not episodes:
             return []
         with contextlib.suppress(BudgetSpentError):
             real = await self._real.decide(
-                f"finalists{n}", [policy.source for policy in policies], episodes, n
+                f"finalists{key}", [policy.source for policy in policies], episodes, n
             )
             finalists = [
                 VerifiedPolicy(policy, each.evaluation) for policy, each in zip(policies, real, strict=True)
@@ -245,10 +260,10 @@ class SimulatorSearch(Feature):
                     "earned": policy.mean,
                     "episodes": len(policy.real.episodes),
                 }
-                key = f"s.{n}.{policy.found.id}.{len(policy.found.source)}"
-                self._journal.once("verified", key, lambda: promise)  # noqa: B023 - called at once
+                name = f"{n}.{policy.found.id}"
+                self._journal.once("verified", f"s.{name}", lambda: promise)  # noqa: B023 - called at once
                 self._say(
-                    key.removeprefix("s."),
+                    name,
                     f"{policy.kind} {policy.found.id}: simulated return {number(policy.found.value)}, real {number(policy.mean)} in {len(policy.real.episodes)} episodes",
                 )
             return finalists
