@@ -159,6 +159,7 @@ class Sampler:
         parents = tuple(parent.id for parent in plan.parents)
         candidate = Candidate(plan.id, answer.source, plan.round, parents=parents, calls=calls)
         try:
+            candidate = await self.features.prepare(candidate)
             attempt = await self.measurer.measure(
                 candidate, history, prose=answer.prose, problem=answer.problem
             )

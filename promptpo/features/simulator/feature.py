@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import Attempt, Candidate
@@ -19,7 +20,7 @@ from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.records import Version
 from promptpo.features.simulator.simulators import Simulators
 from promptpo.features.simulator.steps import RealSteps
-from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, near_best, promising
+from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
 from promptpo.program import Program
 from promptpo.prompts import experiments, feedback
 from promptpo.prompts.feedback import number
@@ -44,8 +45,8 @@ ORIGIN = "simulator"
 DECIDING_EPISODES = 2
 """Real episodes of each finalist."""
 
-MAX_PROGRAMS, MAX_NETWORKS = 3, 2
-"""Finalists."""
+MAX_PROGRAMS = 3
+"""Finalists among programs."""
 
 PROGRAM_SHARE = 0.9
 """A readable program that returns this share of what a network does above chance is preferred to it."""
@@ -70,6 +71,7 @@ class SimulatorSearch(Feature):
         self._networks = NetworkTraining(
             self._simulators, context.config.seed, context.config.switches.simulated_steps
         )
+        self._searched: Simulation | None = None
 
     async def before_round(self, round_: int, history: History) -> None:
         """Before the first round: all of it."""
@@ -84,6 +86,13 @@ class SimulatorSearch(Feature):
             return
         with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
             await self._search(history)
+
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """A later program with numbers that were tuned on free steps before it takes real ones."""
+        if self._searched is None or not Program.parse(candidate.source).params:
+            return candidate
+        source = await self._programs.tune_alone(candidate.id, candidate.source, self._searched)
+        return replace(candidate, source=source)
 
     def _impossible(self) -> str:
         """Why no simulator is asked for; empty where one is."""
@@ -141,7 +150,7 @@ class SimulatorSearch(Feature):
     async def _search_both(
         self, version: Version, history: History
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
-        simulation = self._simulators.simulation(version)
+        self._searched = simulation = self._simulators.simulation(version)
         untrained = trainable(simulation.observation_space, simulation.action_space)
         if self._context.config.policy == "program":
             untrained = "--policy program wants none"
@@ -201,34 +210,45 @@ class SimulatorSearch(Feature):
         """Real episodes of the finalists, best first; where they disappoint, the simulator is fitted anew and the search goes on."""
         decided: list[VerifiedPolicy] = []
         for n in range(MAX_REFITS + 1):
-            most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
-            found = promising(programs[: most[0]], networks[: most[1]], nothing)
-            latest = await self._verify(found, n)
+            latest = await self._verify_kinds(programs, networks, nothing, n)
             decided += latest
             decided.sort(key=lambda policy: -policy.estimate(nothing))
             if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
                 break  # the best of all keeps what was promised
-            if n == MAX_REFITS or not self._room(1):
+            if n == MAX_REFITS or not self._payable(1)["episodes"]:
                 break
             short = [policy for policy in latest if policy.disappoints(nothing)]
             version = await self._refit(version, n + 1, short, history)
+            self._searched = self._simulators.simulation(version)
             programs, networks = await self._continue_search(version, programs, networks, n + 1)
         return decided
 
-    def _room(self, policies: int) -> int:
-        """Real episodes of each of so many policies that the steps pay for."""
-        each = self._real.left // max(1, policies * self._context.horizon)
-        return min(DECIDING_EPISODES, each)
+    async def _verify_kinds(
+        self,
+        programs: Sequence[TunedProgram],
+        networks: Sequence[TrainedNetwork],
+        nothing: float,
+        n: int,
+    ) -> list[VerifiedPolicy]:
+        """Real episodes of the best of either kind, and of the next that may be as good where it disappoints."""
+        waiting: list[list[FoundPolicy]] = [[*near_best(programs, nothing)], [*near_best(networks, nothing)]]
+        verified: list[VerifiedPolicy] = []
+        while found := [policies.pop(0) for policies in waiting if policies]:
+            latest = await self._verify(found, n, f"{n}.{len(verified)}")
+            verified += latest
+            short = {policy.kind for policy in latest if policy.disappoints(nothing)}
+            waiting = [policies for policies in waiting if policies and kind_of(policies[0]) in short]
+        return verified
 
-    async def _verify(self, found: Sequence[FoundPolicy], n: int) -> list[VerifiedPolicy]:
+    async def _verify(self, found: Sequence[FoundPolicy], n: int, key: str) -> list[VerifiedPolicy]:
         """Real episodes of as many finalists as the steps pay for."""
-        count = self._journal.once("decision", f"s.finalists{n}", lambda: self._payable(len(found)))
+        count = self._journal.once("decision", f"s.finalists{key}", lambda: self._payable(len(found)))
         episodes, policies = count["episodes"], found[: count["policies"]]
         if not policies or not episodes:
             return []
         with contextlib.suppress(BudgetSpentError):
             real = await self._real.decide(
-                f"finalists{n}", [policy.source for policy in policies], episodes, n
+                f"finalists{key}", [policy.source for policy in policies], episodes, n
             )
             finalists = [
                 VerifiedPolicy(policy, each.evaluation) for policy, each in zip(policies, real, strict=True)
@@ -240,10 +260,10 @@ class SimulatorSearch(Feature):
                     "earned": policy.mean,
                     "episodes": len(policy.real.episodes),
                 }
-                key = f"s.{n}.{policy.found.id}.{len(policy.found.source)}"
-                self._journal.once("verified", key, lambda: promise)  # noqa: B023 - called at once
+                name = f"{n}.{policy.found.id}"
+                self._journal.once("verified", f"s.{name}", lambda: promise)  # noqa: B023 - called at once
                 self._say(
-                    key.removeprefix("s."),
+                    name,
                     f"{policy.kind} {policy.found.id}: simulated return {number(policy.found.value)}, real {number(policy.mean)} in {len(policy.real.episodes)} episodes",
                 )
             return finalists
@@ -251,10 +271,9 @@ class SimulatorSearch(Feature):
 
     def _payable(self, policies: int) -> dict[str, int]:
         """How many of some policies play how many episodes: fewer policies before fewer episodes."""
-        for count in range(policies, 0, -1):
-            if self._room(count) >= DECIDING_EPISODES:
-                return {"policies": count, "episodes": DECIDING_EPISODES}
-        return {"policies": min(policies, 1), "episodes": self._room(1)}
+        episodes = self._real.left // self._context.horizon
+        count = min(policies, max(1, episodes // DECIDING_EPISODES))
+        return {"policies": count, "episodes": min(DECIDING_EPISODES, episodes // max(1, count))}
 
     async def _refit(
         self, version: Version, n: int, short: Sequence[VerifiedPolicy], history: History

@@ -174,6 +174,14 @@ class ProgramSearch:
             return None
         return TunedProgram(key, found.source, found.value, found.stderr, found.state, source)
 
+    async def tune_alone(self, key: str, source: str, simulation: Simulation) -> str:
+        """A program of a later round, its numbers tuned from where they are; as it was where copies of it cannot play side by side."""
+        if (await self._try_out(f"{key}.trial", source, simulation)).problem:
+            return source
+        search = Search(simulation, source, self._seed, self._steps, 1)
+        found = await self._search(key, search)
+        return source if found is None or not math.isfinite(found.value) else found.source
+
     async def _try_out(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
         """A few short episodes with the numbers as they were written."""
 
