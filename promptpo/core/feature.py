@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from promptpo.core.candidate import Attempt, Seeds
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Diagnosis
+    from promptpo.core.candidate import Candidate, Diagnosis
     from promptpo.core.config import Config
     from promptpo.core.history import History
     from promptpo.core.journal import Journal
@@ -225,6 +225,10 @@ class Feature:
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
         """See a training rollout under its name in the journal; None where only its result is known."""
 
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """Return what is measured in the place of a candidate of a round."""
+        return candidate
+
     async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Record further candidates, once those of a round are measured."""
 
@@ -292,6 +296,12 @@ class Hooks(Feature):
         """Show it to each of them."""
         for feature in self._features:
             feature.watch(name, source, rollout)
+
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """One after the other."""
+        for feature in self._features:
+            candidate = await feature.prepare(candidate)
+        return candidate
 
     async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Candidates of each of them."""

@@ -16,6 +16,6 @@ def with_words(context: SearchContext) -> SearchContext:
 
         writer = Conversation(context)
         return replace(context, narrator=writer.summariser, writer=writer)
-    from promptpo.prompts.brief import BriefNarrator
+    from promptpo.prompts.feedback import BriefNarrator
 
     return replace(context, narrator=BriefNarrator(context.spec))

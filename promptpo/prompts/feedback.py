@@ -11,14 +11,17 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.candidate import Attempt, Told
+from promptpo.core.candidate import Attempt, Diagnosis, Told
 from promptpo.core.returns import far_below
+from promptpo.prompts.columns import missing
 from promptpo.prompts.limits import SUMMARY
 from promptpo.prompts.shortening import count_of, cut_between_words, whole_lines
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.spec.reading import names_of
 
 if TYPE_CHECKING:
-    from promptpo_sandbox import Episode
+    from promptpo.spec import TaskSpec
+    from promptpo_sandbox import Episode, Rollout
 
 
 def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
@@ -237,3 +240,27 @@ def episodes_in_words(n: int) -> str:
 def span(values: Sequence[int]) -> str:
     """``16 to 30``, or the one value."""
     return f"{values[0]}" if min(values) == max(values) else f"{min(values)} to {max(values)}"
+
+
+class BriefNarrator:
+    """Sums episodes up for people, in a run without a language model.
+
+    Args:
+        spec: Of the task.
+    """
+
+    legend = ""
+
+    def __init__(self, spec: TaskSpec) -> None:
+        self._names = names_of(spec.text)
+
+    async def prepare(self) -> None:
+        """Nothing comes before the first round."""
+
+    def sum_up(self, evaluation: Evaluation) -> str:
+        """An evaluation in one or two sentences."""
+        return aggregate(evaluation)
+
+    async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
+        """The same, and which observations were NaN."""
+        return self.sum_up(evaluation), Diagnosis(trace=missing(rollout.episodes, self._names))
