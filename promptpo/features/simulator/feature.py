@@ -7,7 +7,7 @@ import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
@@ -360,7 +360,7 @@ class SimulatorSearch(Feature):
             return True
         if wanted == "program":
             return False
-        nothing: Any = self._journal.find("simulated", NOTHING)
+        nothing = float(self._journal.find("simulated", NOTHING) or 0.0)
         share = 1.0 if wanted == "any" else PROGRAM_SHARE
         theirs = network.evaluation.mean_return - nothing
         return history.evidence(program).mean_return - nothing < share * theirs
