@@ -18,7 +18,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.records import Version
-from promptpo.features.simulator.simulators import Simulators
+from promptpo.features.simulator.simulators import NOTHING, Simulators
 from promptpo.features.simulator.steps import RealSteps
 from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
 from promptpo.program import Program
@@ -121,15 +121,11 @@ class SimulatorSearch(Feature):
             return
         self._say("written", self._quality(version))
         self._journal.once("decision", "s.version0", lambda: version.key)
-        nothing = self._nothing(history)
-        programs, networks = await self._search_both(version, history)
+        self._searched = simulation = self._simulators.simulation(version)
+        nothing = await self._simulators.return_of_nothing(simulation)
+        programs, networks = await self._search_both(simulation, self._evidence(version, history), nothing)
         finalists = await self._decide(version, programs, networks, nothing, history)
         await self._record(finalists, programs, history)
-
-    @staticmethod
-    def _nothing(history: History) -> float:
-        """Return of policies that know nothing, the better of both."""
-        return max([evidence.mean_return for evidence in history.references.values()], default=0.0)
 
     @staticmethod
     def _quality(version: Version) -> str:
@@ -148,15 +144,14 @@ class SimulatorSearch(Feature):
     # In the simulator
 
     async def _search_both(
-        self, version: Version, history: History
+        self, simulation: Simulation, evidence: str, nothing: float
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
-        self._searched = simulation = self._simulators.simulation(version)
         untrained = trainable(simulation.observation_space, simulation.action_space)
         if self._context.config.policy == "program":
             untrained = "--policy program wants none"
 
         async def written() -> list[TunedProgram]:
-            programs = await self._programs.begin(simulation, self._evidence(version, history))
+            programs = await self._programs.begin(simulation, evidence)
             for n, program in enumerate(programs):
                 self._say(f"{program.id}", f"{program.idea} Simulated return {number(program.value)}")
                 if not n:
@@ -177,14 +172,14 @@ class SimulatorSearch(Feature):
         programs, networks = writing.result(), training.result()
         if programs:
             programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
-            programs = await self._finish(programs, simulation, history)
+            programs = await self._finish(programs, simulation, nothing)
         return programs, networks
 
     async def _finish(
-        self, programs: Sequence[TunedProgram], simulation: Simulation, history: History
+        self, programs: Sequence[TunedProgram], simulation: Simulation, nothing: float
     ) -> list[TunedProgram]:
         """The finalists: the best without what it does not need, and the next, all of them rounded."""
-        finalists = near_best(programs[:MAX_PROGRAMS], self._nothing(history))
+        finalists = near_best(programs[:MAX_PROGRAMS], nothing)
         found = await gather(
             self._programs.finish(program, simulation, prune=not n) for n, program in enumerate(finalists)
         )
@@ -365,7 +360,7 @@ class SimulatorSearch(Feature):
             return True
         if wanted == "program":
             return False
-        nothing = self._nothing(history)
+        nothing = float(self._journal.find("simulated", NOTHING) or 0.0)
         share = 1.0 if wanted == "any" else PROGRAM_SHARE
         theirs = network.evaluation.mean_return - nothing
         return history.evidence(program).mean_return - nothing < share * theirs

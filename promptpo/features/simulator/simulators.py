@@ -47,6 +47,9 @@ ENSEMBLE = 4
 MAX_LINES = 250
 """Lines that a simulator is asked to keep to after an answer that was cut off."""
 
+NOTHING = "nothing"
+"""Name in the journal of what policies that know nothing return."""
+
 KEEP = "KEEP:"
 """How an answer begins that sees nothing worth changing."""
 
@@ -184,6 +187,20 @@ class Simulators:
 
         found: Version = await self._journal.once_async("simulator", key, test, Version)
         return found
+
+    async def return_of_nothing(self, simulation: Simulation) -> float:
+        """Simulated return of policies that know nothing, the better of both: what others earn is measured from there."""
+
+        async def play() -> float:
+            sources = programs(self._spaces[1]).values()
+            works = [Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed) for source in sources]
+            try:
+                played = [await self._spender.executor.simulate(work) for work in works]
+            except SimulatorFailedError:
+                return 0.0
+            return max(float(np.mean(found.returns)) for found in played)
+
+        return await self.once(NOTHING, play, float)
 
     async def behaviour(self, key: str, simulation: Simulation, source: str) -> str:
         """Describe the behaviour of a policy in a simulator, in figures."""
