@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.candidate import Seeds
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import FOLDER_MODE
 from promptpo.output.report import write_result
 from promptpo.output.report.result import setting
 from promptpo.run.origin import save_own
-from promptpo.run.records import Seeds
 from promptpo_baselines.agents import Actor, RandomAgent, ZeroAgent
 from promptpo_baselines.environments import make_flat_env, make_playable
 from promptpo_baselines.evaluation import Evaluator

@@ -105,7 +105,7 @@ def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust:
             check_trust(directory, does, ["the same with --trust (trust=True from Python)"])
         if not same_run(load_settings(directory), settings):
             raise UsageError(
-                f"{directory} holds a run with other settings (see its {CONFIG}); only --steps may change."
+                f"{directory} holds a run with other settings (see its {CONFIG}); only --max-steps may change."
             )
     elif directory.exists() and any(directory.iterdir()):
         raise UsageError(f"{directory} is not empty and holds no run of a baseline; name another by --out.")

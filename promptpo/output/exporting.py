@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.candidate import Seeds
+from promptpo.core.journal import from_json
 from promptpo.envs.extras import of_meta_world
 from promptpo.envs.spaces import space_as_json
 from promptpo.errors import RunError, UsageError
@@ -18,8 +20,6 @@ from promptpo.files import Json
 from promptpo.llm.choose import public
 from promptpo.output.sentences import sentence, texts
 from promptpo.program import Program
-from promptpo.run.journal import from_json
-from promptpo.run.records import Seeds
 from promptpo.version import __version__
 from promptpo_sandbox import Limits, check_source
 from promptpo_sandbox.gate.names import MODULES

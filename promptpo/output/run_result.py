@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from promptpo.core.config import Config
 from promptpo.envs.task import Task
 from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
@@ -17,7 +18,6 @@ from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, export_te
 from promptpo.output.outcome import outcome
 from promptpo.output.report.result import author_of
 from promptpo.output.run_view import read_view
-from promptpo.run.config import Config
 from promptpo.run.models import writer_of
 from promptpo.run.origin import builds, is_builtin, is_made_here, sign
 from promptpo.run.state import CandidateState
