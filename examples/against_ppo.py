@@ -21,7 +21,9 @@ ENV, STEPS = "CartPole-v1", 10_000
 def main() -> None:
     """Run both, print the held-out returns, and draw what each had after how many steps."""
     written = promptpo.optimize(ENV, rounds=2, max_steps=STEPS, test_episodes=20, out="written")
-    words = f"-m promptpo baseline ppo {ENV} --steps {STEPS} --eval-every 2000 --test-episodes 20 --out ppo"
+    words = (
+        f"-m promptpo baseline ppo {ENV} --max-steps {STEPS} --eval-every 2000 --test-episodes 20 --out ppo"
+    )
     subprocess.run([sys.executable, *words.split()], check=True)
     learnt = json.loads(Path("ppo/result.json").read_text())
 

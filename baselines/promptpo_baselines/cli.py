@@ -31,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Train and score what written policies are compared with.",
-    epilog="Example: promptpo baseline ppo CartPole-v1 --steps 60000",
+    epilog="Example: promptpo baseline ppo CartPole-v1 --max-steps 60000",
 )
 
 
@@ -57,13 +57,17 @@ def train_or_score(
     fixed = ("random", "zero")
     if algorithm not in (*ALGORITHMS, *fixed):
         raise UsageError(f"there is no baseline {algorithm!r}; there are {', '.join((*ALGORITHMS, *fixed))}.")
-    flags = [field.name for field in fields(ScoringFlags if algorithm in fixed else TrainingFlags)]
+    flags = [
+        "max_steps",
+        *(field.name for field in fields(ScoringFlags if algorithm in fixed else TrainingFlags)),
+    ]
     known = flags if algorithm in fixed else [*flags, "search"]
     for name in settings:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
             raise UsageError(f"{algorithm} has no setting {name!r}; {hint}")
+    settings = {{"max_steps": "steps"}.get(name, name): value for name, value in settings.items()}
     directory = PlaceFlags(out=out, resume=resume, quiet=not progress).directory(task)
     if algorithm in fixed:
         from promptpo_baselines.fixed import run_fixed
@@ -95,7 +99,7 @@ def _trainer(algorithm: Algorithm) -> Callable[..., None]:
             int,
             typer.Option(
                 min=0,
-                help="Try N other hyperparameters on training seeds first, with Optuna, in half of --steps; all else trains with the best.",
+                help="Try N other hyperparameters on training seeds first, with Optuna, in half of --max-steps; all else trains with the best.",
             ),
         ] = 0,
     ) -> None:

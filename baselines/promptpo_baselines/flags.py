@@ -17,14 +17,19 @@ from promptpo.errors import UsageError
 from promptpo.llm.credentials import strip_credentials
 
 if TYPE_CHECKING:
+    from promptpo.core.config import Budget
     from promptpo.envs.task import Task
-    from promptpo.run.config import Budget
 
-Steps = Annotated[int, typer.Option(min=1, help="Environment steps of training, at most.")]
+MaxSteps = Annotated[
+    int, typer.Option("--max-steps", min=1, help="Environment steps for everything but the final test.")
+]
 Seed = Annotated[
     int, typer.Option(min=0, help="Decides training seeds, initial weights and sampled actions.")
 ]
-ValidationEpisodes = Annotated[int, typer.Option(min=1, help="Episodes of such an evaluation.")]
+ValidationEpisodes = Annotated[
+    int | None,
+    typer.Option(min=1, help="Episodes of such an evaluation; by default as many as fit, at most 20."),
+]
 TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for the reported number.")]
 Device = Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")]
 MaxSeconds = Annotated[
@@ -37,7 +42,7 @@ MaxSeconds = Annotated[
 class TrainingFlags:
     """How networks are trained, and when they are looked at."""
 
-    steps: Steps = 100_000
+    steps: MaxSteps = 100_000
     seed: Seed = 0
     hyperparameters: Annotated[
         str,
@@ -57,10 +62,10 @@ class TrainingFlags:
         int | None,
         typer.Option(
             min=1,
-            help="Steps between evaluations, each with a checkpoint; by default a twentieth of --steps, and at least as many as an evaluation takes itself.",
+            help="Training steps between evaluations, each with a checkpoint; by default a twentieth, or more where evaluations would take over a fifth of --max-steps.",
         ),
     ] = None
-    validation_episodes: ValidationEpisodes = 20
+    validation_episodes: ValidationEpisodes = None
     test_episodes: TestEpisodes = 100
     threads: Annotated[
         int, typer.Option(min=1, help="Threads of torch; one, so that runs side by side do not fight.")
@@ -75,7 +80,8 @@ class TrainingFlags:
         ),
     ] = None
     simulated_steps: Annotated[
-        int, typer.Option("--in-steps", min=1, help="Simulated steps with --in; --steps counts real ones.")
+        int,
+        typer.Option("--in-steps", min=1, help="Simulated steps with --in; --max-steps counts real ones."),
     ] = 200_000
 
 
@@ -83,9 +89,9 @@ class TrainingFlags:
 class ScoringFlags:
     """On which episodes a method is scored that does not learn."""
 
-    steps: Annotated[int, typer.Option(help="Accepted and ignored: nothing is learned.")] = 0
+    steps: Annotated[int, typer.Option("--max-steps", help="Accepted and ignored: nothing is learned.")] = 0
     seed: Seed = 0
-    validation_episodes: ValidationEpisodes = 20
+    validation_episodes: Annotated[int, typer.Option(min=1, help="Episodes of the validation.")] = 20
     test_episodes: TestEpisodes = 100
 
 
@@ -122,7 +128,7 @@ class ModelFlags:
     @property
     def budget(self) -> Budget:
         """Limits on calls, tokens, money and time; may change when a run is resumed."""
-        from promptpo.run.config import Budget
+        from promptpo.core.config import Budget
 
         return Budget(
             steps=None,
@@ -151,7 +157,10 @@ class AgentFlags:
         ),
     ] = False
     steps: Annotated[
-        int, typer.Option(min=1, help="Random steps that --weigh learns values from; not taken without it.")
+        int,
+        typer.Option(
+            "--max-steps", min=1, help="Random steps that --weigh learns values from; not taken without it."
+        ),
     ] = 2000
     last: Annotated[int, typer.Option(min=0, help="Earlier steps of the episode that a prompt shows.")] = 5
     temperature: Annotated[
@@ -233,7 +242,7 @@ class PlaceFlags(Place):
 
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on with the run in --out; more --steps extend a complete one."),
+        typer.Option("--resume", help="Go on with the run in --out; more --max-steps extend a complete one."),
     ] = False
     trust: Trust = False
 

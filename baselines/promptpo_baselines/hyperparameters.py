@@ -39,7 +39,7 @@ SMALLEST = 2
 SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 IGNORED = ("n_timesteps", "policy")
-"""``--steps`` says the first; the second follows from the observation space."""
+"""``--max-steps`` says the first; the second follows from the observation space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,8 @@ def fit_to_budget(row: Hyperparameters, algorithm: str, steps: int, taken: int =
     left, full = (steps - taken) // n_envs, int(row.values.get("n_steps", ROLLOUT))
     if steps < max(SMALLEST, n_envs):
         raise UsageError(
-            f"--steps {steps} is too few to learn from with --n-envs {n_envs}; give at least {max(SMALLEST, n_envs)}."
+            f"{steps} training steps are too few to learn from with --n-envs {n_envs}: at least {max(SMALLEST, n_envs)} "
+            "are needed, which is four fifths of --max-steps."
         )
     batch = int(row.values.get("batch_size", BATCH[algorithm]))
     whole = batch // math.gcd(batch, n_envs)  # minibatches are then of one size, as the row has it

@@ -68,7 +68,12 @@ class IcpiFlags:
 
     method: Annotated[Method, typer.Option(help="What acts.")] = "icpi"
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Training steps; those of the paper's figure by default.")
+        int | None,
+        typer.Option(
+            "--max-steps",
+            min=1,
+            help="Environment steps for everything but the final test; those of the paper's figure by default.",
+        ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is drawn.")] = 0
     test_episodes: Annotated[int, typer.Option(min=0, help="Held-out episodes, without learning.")] = 20

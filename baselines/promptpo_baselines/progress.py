@@ -24,7 +24,7 @@ class Display:
     def on_start(self, title: str, steps: int, total: int) -> None:
         """Training begins, or goes on after `steps`."""
         after = f", going on from the checkpoint after {steps}, with new episodes" if steps else ""
-        self.line(f"{title}: {total} steps{after}")
+        self.line(f"{title}: {total:,} training steps{after}")
         self._bar.start()
         self._bar.update(self._task, total=total, completed=steps)
 

@@ -43,6 +43,7 @@ def curve_point(record: Record, evaluation: Evaluation) -> dict[str, Any]:
     recent = [return_ for _, return_, _ in record.episodes[-RECENT_EPISODES:]]
     return {
         "steps": record.steps,
+        "validation_steps": record.validation_steps,
         "wall_seconds": round(record.train_seconds, 3),
         **(summarize_evaluation(evaluation) or {}),
         "train_mean_return": statistics.fmean(recent) if recent else None,

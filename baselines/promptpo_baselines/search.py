@@ -92,7 +92,7 @@ def _steps_each(settings: TrainingSettings) -> int:
     each = int(settings.steps * TRIALS_STEP_SHARE) // settings.search
     if each < FEWEST:
         raise UsageError(
-            f"--search {settings.search} takes half of --steps, {FEWEST} a trial at least: give --steps "
+            f"--search {settings.search} takes half of --max-steps, {FEWEST} a trial at least: give --max-steps "
             f"{int(settings.search * FEWEST / TRIALS_STEP_SHARE):,} or more."
         )
     return each

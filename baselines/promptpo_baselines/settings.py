@@ -7,17 +7,19 @@ from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.budget import SHORT_EPISODE, TABLE
+from promptpo.core.journal import from_json
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError
 from promptpo.files import read_json
-from promptpo.run.journal import from_json
 from promptpo.run.origin import save_own
 from promptpo_baselines.algorithms import Algorithm
 from promptpo_baselines.flags import TrainingFlags
 
 CONFIG = "config.json"
-EVALUATIONS = 20
-"""Evaluations on validation seeds in a run, the one before training not counted."""
+VALIDATION = TABLE["validation"]
+EVALUATIONS, FEWEST_EVALUATIONS = 20, 4
+"""Most evaluations of a run, the one before training not counted; and so many, if episodes are as long as they can be."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,32 @@ class TrainingSettings(TrainingFlags):
     prior: dict[str, Any] | None = None
 
     @property
-    def evaluate_every(self) -> int:
-        """Steps between evaluations, decided."""
-        return self.eval_every or max(1, self.steps // EVALUATIONS)
+    def training_steps(self) -> int:
+        """What is left for training, with the share for validation that a search has too."""
+        return self.steps - int(VALIDATION.share * self.steps)
+
+    def next_evaluation(self, steps: int, spent: int, last: int) -> int:
+        """Training steps at which an evaluation is due: after so many that it is within validation's share of them.
+
+        Args:
+            steps: Training steps at the last one.
+            spent: Steps of all evaluations so far.
+            last: Steps of the last one.
+        """
+        if self.eval_every is not None:
+            return steps + self.eval_every
+        paid = (spent + last) * (1 - VALIDATION.share) / VALIDATION.share
+        return max(steps + max(1, self.training_steps // EVALUATIONS), int(paid))
+
+    def episodes_per_evaluation(self, horizon: int | None) -> int:
+        """Validation episodes, so few that their share pays for some evaluations.
+
+        Args:
+            horizon: Longest episode; None where it is not known.
+        """
+        each = FEWEST_EVALUATIONS * (horizon or SHORT_EPISODE)
+        fit = int(VALIDATION.share * self.steps) // each
+        return self.validation_episodes or max(1, min(VALIDATION.cap, fit))
 
 
 def save_settings(settings: TrainingSettings, directory: Path) -> None:
@@ -67,5 +92,6 @@ def load_settings(directory: Path) -> TrainingSettings:
 
 def same_run(old: TrainingSettings, new: TrainingSettings) -> bool:
     """Whether `new` may go on with a run of `old`: all is equal but the number of steps, or how it is watched."""
-    free: dict[str, Any] = {"steps": 1, "eval_every": None, "test_episodes": 1, "threads": 1, "device": "cpu"}
+    free: dict[str, Any] = {"steps": 1, "eval_every": None, "validation_episodes": None, "test_episodes": 1}
+    free |= {"threads": 1, "device": "cpu"}
     return replace(old, **free) == replace(new, **free)

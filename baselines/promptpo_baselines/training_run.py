@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import replace
 from functools import partial
@@ -10,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from stable_baselines3.common.callbacks import BaseCallback
 
+from promptpo.core.candidate import Seeds
+from promptpo.envs.building import make_env
+from promptpo.envs.family import longest
+from promptpo.prompts.shortening import count_of
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.records import Seeds
 from promptpo_baselines.algorithms import display_name
 from promptpo_baselines.building import (
     agent_of,
@@ -64,11 +68,13 @@ class TrainingRun:
             row, searched = search(settings, row, directory, display)
             self.searched, settings = searched, replace(settings, steps=settings.steps - searched["steps"])
         self.settings = settings
-        self.row = fit_to_budget(row, settings.algorithm, settings.steps, self.record.steps)
+        steps = settings.training_steps
+        self.row = fit_to_budget(row, settings.algorithm, steps, self.record.steps)
         self.on_policy = settings.algorithm in ON_POLICY
         self.envs = self._envs(saved)
         self.model = self._model(saved)
-        self.last_step = whole_steps(self.row, settings.algorithm, settings.steps, self.record.steps)
+        self.last_step = whole_steps(self.row, settings.algorithm, steps, self.record.steps)
+        self.episodes = settings.episodes_per_evaluation(self._horizon())
         self.pause_at: float | None = None
         self._begun_at = self.record.steps
         self._since = time.monotonic()
@@ -91,12 +97,17 @@ class TrainingRun:
     @property
     def next_look(self) -> int:
         """Steps at which the next evaluation is due."""
-        record, every = self.record, self.settings.evaluate_every
+        record = self.record
         if not record.curve:
             return 0
-        if self.settings.eval_every is None:  # as dear as a look is, so much training goes before it
-            every = max(every, record.validation_steps // len(record.curve))
-        return int(record.curve[-1]["steps"]) + every
+        before, spent = [0, *(int(point.get("validation_steps", 0)) for point in record.curve)][-2:]
+        return self.settings.next_evaluation(record.curve[-1]["steps"], spent, spent - before)
+
+    def _horizon(self) -> int | None:
+        """Longest episode in steps, as far as it is stated."""
+        task = self.settings.task
+        with contextlib.closing(make_env(task)) as env:
+            return task.max_episode_steps or longest(env)
 
     @property
     def called(self) -> str:
@@ -123,8 +134,9 @@ class TrainingRun:
         self.display.on_start(
             f"{self.called}, seed {settings.seed} ({self.row.source})", record.steps, planned
         )
-        if planned != settings.steps:
-            self.display.line(f"  {planned} of {settings.steps} steps, so that all rollouts have one length")
+        self.display.line(
+            f"  of {settings.steps:,} steps; the others are for evaluations of {count_of(self.episodes, 'episode')}"
+        )
         if settings.simulator is not None and not record.steps:
             self._learn_in_simulator(settings.simulator)
         self._since = time.monotonic()
@@ -166,7 +178,7 @@ class TrainingRun:
     def look(self) -> None:
         """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
         record, now = self.record, self._count()
-        seeds = self.seeds.validation(self.settings.validation_episodes)
+        seeds = self.seeds.validation(self.episodes)
         evaluation = self._validate(seeds)
         record.validation_steps += evaluation.steps
         point = curve_point(record, evaluation)

@@ -190,7 +190,6 @@ def _show_estimate(asked: Benchmark, jobs: int, *, as_json: bool) -> None:
     time = estimates.in_words(sum(row.hours for row in found) * 3600 / jobs)
     print(
         f"At most {sum(row.steps for row in found):,} environment steps and about {time} with --jobs {jobs}. "
-        "--max-steps is all that a search takes but the test; --steps is training alone, with validation beside it. "
         f"Assumed for a call: {estimates.INPUT_TOKENS:,} tokens in, {estimates.OUTPUT_TOKENS:,} out, "
         f"{estimates.SECONDS_PER_CALL:.0f} s; environment speed measured just now."
     )

@@ -33,7 +33,12 @@ class CellFlags:
     """What one run may spend, and where its rollouts run."""
 
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Environment steps of a run; by default the suite's.")
+        int | None,
+        typer.Option(
+            "--max-steps",
+            min=1,
+            help="Environment steps of a run for everything but the final test; by default the suite's.",
+        ),
     ] = None
     rounds: Annotated[int | None, typer.Option(min=1, help="Prompts of a run; by default the suite's.")] = (
         None

@@ -11,18 +11,14 @@ AMOUNT = re.compile(r"\d[\d_]*(\.\d+)?([eE]\+?\d+|[kKmM])?")
 COUNTS = re.compile(r"--[a-z-]*(steps|timesteps|eval-every)")
 """Flags whose value is a count of steps."""
 
-SYNONYMS = {"--total-timesteps", "--timesteps", "--steps", "--max-steps"}
-"""Spellings of the limit on environment steps."""
-
-STEPS_FLAG = {"optimize": "--max-steps", "resume": "--max-steps", "baseline": "--steps", "refine": "--steps"}
-"""How each command spells it itself."""
+STEPS, SYNONYMS = "--max-steps", {"--total-timesteps", "--timesteps", "--steps"}
+"""The limit on environment steps, and other spellings of it."""
 
 _FACTORS = {"k": 1_000, "m": 1_000_000}
 
 
 def normalize(arguments: Sequence[str]) -> list[str]:
-    """Write counts of steps as plain integers, and the limit on steps as the command spells it."""
-    own = STEPS_FLAG.get(arguments[0]) if arguments and not {"icpi", "llm-agent"} & {*arguments[:2]} else None
+    """Write counts of steps as plain integers, and the limit on steps in one spelling."""
     normal: list[str] = []
     counting = False
     for argument in arguments:
@@ -31,8 +27,7 @@ def normalize(arguments: Sequence[str]) -> list[str]:
             normal.append(as_integer(argument))
             counting = False
             continue
-        if own and flag in SYNONYMS:
-            flag = own
+        flag = STEPS if flag in SYNONYMS else flag
         counts = COUNTS.fullmatch(flag) is not None
         normal.append(f"{flag}{equals}{as_integer(value) if counts else value}")
         counting = counts and not equals

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.candidate import Seeds
+from promptpo.core.config import CONFIG
+from promptpo.core.journal import JOURNAL, adapter
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, read_json, reading
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import EpisodeRecord
-from promptpo.run.config import CONFIG
-from promptpo.run.journal import JOURNAL, adapter
 from promptpo.run.origin import SETTINGS
-from promptpo.run.records import Seeds
 
 CHECKPOINTS, RECORD = "checkpoints", "record.json"
 
@@ -67,12 +67,10 @@ class BaselineRun:
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
-        """(training steps, mean return) of each agent that was better than those before it."""
-        found: list[tuple[float, float]] = []
-        for point in self.points:
-            if point.mean_return is not None and (not found or point.mean_return > found[-1][1]):
-                found.append((point.steps, point.mean_return))
-        return tuple(found)
+        """(training steps, mean return) of every evaluation, better or worse than those before it."""
+        return tuple(
+            (point.steps, point.mean_return) for point in self.points if point.mean_return is not None
+        )
 
     @property
     def test_returns(self) -> dict[int, float]:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.returns import Evidence
+from promptpo.core.stop import NOTHING_BETTER
 from promptpo.files import Json
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import REFINED, REPORT
 from promptpo.output.sentences import sentence
-from promptpo.run.evidence import Evidence
-from promptpo.search.stopping import NOTHING_BETTER
-from promptpo.telling.feedback import episodes_in_words, with_noise
+from promptpo.prompts.feedback import episodes_in_words, with_noise
 from promptpo_sandbox.text import clean_lines
 
 
@@ -38,23 +38,11 @@ def describe_test(data: Json, directory: Path) -> list[str]:
     lines += [sentence("tested", "On variants held out from training", beyond)]
     lines += table(beyond.get("by_variant", ()))
     lines = list(filter(None, lines)) or ["Nothing was tested."]
-    return [*lines, *(untrained(data) if learns else []), *caveats(data, directory)]
-
-
-def untrained(data: Json) -> list[str]:
-    """A warning where the reported agent of an RL algorithm is the untrained one, and the return of the last one."""
-    best, last = data["best"]["steps"], data.get("final") or {}
-    lines = []
-    if best == 0:
-        lines.append(
-            "Warning: the agent reported is the untrained network (0 steps); no later one was better on validation seeds, by success rate and then return."
-        )
-    returned = (last.get("test") or {}).get("mean_return")
-    if last.get("steps") is not None and last["steps"] != best and returned is not None:
-        lines.append(
-            f"The last agent, after {last['steps']:,} steps, returned {returned:.4g} on the same seeds."
-        )
-    return lines
+    return [
+        *lines,
+        *filter(None, [sentence("untrained", data), sentence("last_agent", data)]),
+        *caveats(data, directory),
+    ]
 
 
 def table(rows: Sequence[Json]) -> list[str]:

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.config import CONFIG
+from promptpo.core.journal import JOURNAL
+from promptpo.core.returns import Difference
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, reading
 from promptpo.llm.choose import SEARCH
-from promptpo.output.baseline_run import is_baseline, read_run
+from promptpo.output.baseline_run import BaselineRun, is_baseline, read_run
 from promptpo.output.report.result import author_of
-from promptpo.run.config import CONFIG
-from promptpo.run.evidence import Difference
-from promptpo.run.journal import JOURNAL
+from promptpo.output.sentences import sentence
 
 DEEPEST = 4
 """Folders below the given one in which runs are looked for."""
@@ -27,7 +28,7 @@ TASK = ("wrappers", "variants", "max_episode_steps", "reward")
 """What is part of a task besides its environment and arguments: of a reward its digest."""
 
 Curve = tuple[tuple[float, float], ...]
-"""(environment steps, mean return of the best so far) each time it changed."""
+"""(environment steps, mean return) pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,15 @@ class RunLine:
         directory: The run directory.
         facts: The run as ``--json`` shows it; of `TASK` what makes it another task than its environment alone.
         returns: Held-out return by test seed; an episode in which the policy failed counts like its worst.
-        curve: How the best so far improved.
+        curve: How the best so far improved; of an algorithm that trains, every evaluation.
+        trains: Whether it is such an algorithm.
     """
 
     directory: Path
     facts: Json
     returns: Mapping[int, float]
     curve: Curve
+    trains: bool = False
 
     @property
     def task(self) -> tuple[str, dict[str, Any]]:
@@ -94,7 +97,13 @@ def read_line(directory: Path) -> RunLine:
     """
     with reading(directory):
         run = read_run(directory)
-        return RunLine(directory, _facts(directory, run.content), run.test_returns, run.curve)
+        return RunLine(
+            directory,
+            _facts(directory, run.content),
+            run.test_returns,
+            run.curve,
+            isinstance(run, BaselineRun),
+        )
 
 
 def _facts(directory: Path, result: Json) -> dict[str, Any]:
@@ -118,6 +127,8 @@ def _facts(directory: Path, result: Json) -> dict[str, Any]:
         "searched_steps": searched + program,
         "validation_steps": int(steps.get("validation") or 0),
         "agent_steps": (result.get("best") or {}).get("steps") if "algorithm" in result else None,
+        "untrained": bool(sentence("untrained", result)),
+        "last_agent_return": ((result.get("final") or {}).get("test") or {}).get("mean_return"),
         "calls": int(llm.get("calls") or 0) if asked else None,
         "cost_usd": float(llm.get("cost_usd") or 0.0),
         "calls_of_unknown_price": int(llm.get("calls_of_unknown_price") or 0),

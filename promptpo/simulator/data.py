@@ -88,7 +88,6 @@ class Windows:
         ended: Whether the episode had ended by then, H rows of W.
         valid: Whether there was such a step, H rows of W.
         first: Whether a window begins in an episode's first steps (W).
-        episode: The number of its episode (W).
     """
 
     starts: Array
@@ -98,7 +97,6 @@ class Windows:
     ended: Array
     valid: Array
     first: Array
-    episode: Array
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -107,15 +105,13 @@ class Windows:
         """Some of the windows."""
         later = (self.actions, self.seen, self.rewards, self.ended, self.valid)
         actions, seen, rewards, ended, valid = (part[:, rows] for part in later)
-        return Windows(
-            self.starts[rows], actions, seen, rewards, ended, valid, self.first[rows], self.episode[rows]
-        )
+        return Windows(self.starts[rows], actions, seen, rewards, ended, valid, self.first[rows])
 
 
 def cut_windows(episodes: Sequence[Recorded], steps: int = max(STEPS_AHEAD)) -> Windows:
     """Return the windows of so many steps that begin at each real step."""
-    parts: list[list[Array]] = [[] for _ in range(8)]
-    for index, episode in enumerate(episodes):
+    parts: list[list[Array]] = [[] for _ in range(7)]
+    for episode in episodes:
         length = len(episode)
         at = np.arange(length)[None] + np.arange(steps)[:, None]
         valid, inside = at < length, np.minimum(at, length - 1)
@@ -128,15 +124,11 @@ def cut_windows(episodes: Sequence[Recorded], steps: int = max(STEPS_AHEAD)) -> 
             over,
             valid,
             np.arange(length) < FIRST_STEPS,
-            np.full(length, index),
         ]
         for part, column in zip(parts, columns, strict=True):
             part.append(column)
-    axes = (0, 1, 1, 1, 1, 1, 0, 0)
-    starts, actions, seen, rewards, ended, sound, first, number = (
-        np.concatenate(part, axis=axis) for part, axis in zip(parts, axes, strict=True)
-    )
-    return Windows(starts, actions, seen, rewards, ended, sound, first, number)
+    axes = (0, 1, 1, 1, 1, 1, 0)
+    return Windows(*(np.concatenate(part, axis=axis) for part, axis in zip(parts, axes, strict=True)))
 
 
 def split_episodes(episodes: Sequence[Recorded]) -> tuple[tuple[Recorded, ...], tuple[Recorded, ...]]:

@@ -37,7 +37,6 @@ class ErrorRow:
         ahead: Steps ahead.
         rmse: Root mean square error; of whole numbers and endings, the share that is wrong.
         scale: Root mean square of what was to be predicted: the change since the window began.
-        bias: Mean error.
         count: Windows.
     """
 
@@ -46,7 +45,6 @@ class ErrorRow:
     ahead: int
     rmse: float
     scale: float
-    bias: float
     count: int
 
     @property
@@ -59,10 +57,9 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """All rows, and the number of windows that they were made of."""
+    """All rows."""
 
     rows: tuple[ErrorRow, ...]
-    windows: int
 
     def explained_share(self, ahead: int) -> float:
         """Mean share of change explained over coordinates, each from nought to one."""
@@ -72,11 +69,6 @@ class ErrorTable:
             if row.situation == ALL and row.ahead == ahead and row.coordinate != "terminated"
         ]
         return float(np.mean(shares)) if shares else math.nan
-
-    def worst(self, count: int, ahead: int | None = None) -> tuple[ErrorRow, ...]:
-        """Rows that explain least, of the situations that matter to them."""
-        rows = [row for row in self.rows if ahead is None or row.ahead == ahead]
-        return tuple(sorted(rows, key=lambda row: row.explained)[:count])
 
     def as_text(self, names: Sequence[str] = ()) -> str:
         """A table of the share explained, a line for each coordinate.
@@ -139,7 +131,7 @@ def tabulate(windows: Windows, ahead: Sequence[int], obs: Array, rewards: Array,
         rows += _row("reward", ALL, steps, (rewards[k] - earned, earned - earned[known].mean()), known)
         over = windows.ended[steps - 1].astype(float)
         rows += _row("terminated", ALL, steps, (np.abs(ended[k] - over), over), known)
-    return ErrorTable(tuple(rows), count)
+    return ErrorTable(tuple(rows))
 
 
 def _row(
@@ -149,7 +141,7 @@ def _row(
     if len(error) < MIN_COUNT:
         return []
     rmse, scale = (float(np.sqrt((value**2).mean())) for value in (error, change))
-    return [ErrorRow(coordinate, situation, ahead, rmse, scale, float(error.mean()), len(error))]
+    return [ErrorRow(coordinate, situation, ahead, rmse, scale, len(error))]
 
 
 def _situations(windows: Windows) -> dict[str, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,91 +21,52 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-LANES = 32
-"""Episodes of each candidate."""
+LANES, TRIED_LANES = 32, 8
+"""Episodes of the finished program, and of each way to leave numbers out, in the same initial states."""
 
-TOLERANCE = 0.02
-"""Part of the return that dropping numbers may cost in all."""
+TOLERANCE, ROUNDING = 0.02, 0.01
+"""Part of the return that dropping numbers may cost in all, and rounding them."""
 
-DIGITS = 3
-"""Significant digits of a rounded number."""
+DIGITS = (3, 4, 5)
+"""Significant digits of rounded numbers, the first that keep the return."""
 
 
 @dataclass(frozen=True, slots=True)
-class PruneResult:
-    """A program without the numbers that do nothing.
+class FinishResult:
+    """A program without the numbers that do nothing, the others rounded.
 
     Attributes:
-        source: The program, with nought in their places.
+        source: The program.
         value: Mean simulated return.
-        unpruned_value: The same before.
+        stderr: Standard error of that mean.
         dropped: Names of numbers that are nought now.
         simulated_steps: Of all episodes.
     """
 
     source: str
     value: float
-    unpruned_value: float
+    stderr: float
     dropped: tuple[str, ...]
     simulated_steps: int
 
 
 @dataclass(frozen=True, slots=True)
-class RoundResult:
-    """A program with rounded numbers.
-
-    Attributes:
-        source: The program.
-        value: Mean simulated return.
-        stderr: Standard error of that mean.
-        unrounded_value: Mean return before, in the same initial states.
-        digits: Significant digits that it took.
-        simulated_steps: Of all episodes.
-    """
-
-    source: str
-    value: float
-    stderr: float
-    unrounded_value: float
-    digits: int
-    simulated_steps: int
-
-
-class _Player:
-    """Mean returns of a program's candidates in the same initial states."""
-
-    def __init__(self, simulation: Simulation, source: str, seed: int, guest: SimulatorGuest) -> None:
-        self._source, self._seed, self._guest = source, seed, guest
-        self._horizon, self.steps = simulation.horizon, 0
-        self._together = not why_alone(guest, source, seed)
-
-    def returns(self, candidates: list[dict[str, float]], lanes: int) -> Array:
-        """Returns of each, a row of so many episodes."""
-        vectors: list[Any] = [candidate or None for candidate in candidates]
-        played = self._guest.play(
-            LanePlay(self._source, vectors, lanes, self._horizon, together=self._together, seed=self._seed)
-        )
-        self.steps += int(played.lengths.sum())
-        return np.where(played.sound, played.returns, -np.inf)
-
-
-@dataclass(frozen=True, slots=True)
-class Prune(SandboxWork):
-    """A request to drop numbers that do nothing, the most harmless first, as long as the return stays.
+class Finish(SandboxWork):
+    """A request to drop numbers that do nothing, the most harmless first, and to round the others, as long as the return stays.
 
     Attributes:
         simulation: The simulator.
         source: The tuned program.
         seed: Decides all random numbers.
-        tolerance: Part of the return that this may cost in all.
+        prune: Whether numbers are dropped.
     """
 
     simulation: Simulation
     source: str
     seed: int = 0
-    tolerance: float = TOLERANCE
+    prune: bool = True
 
-    def run(self, sandbox: Sandbox) -> PruneResult:
+    def run(self, sandbox: Sandbox) -> FinishResult:
         """See `SandboxWork.run`.
 
         Raises:
@@ -112,64 +74,61 @@ class Prune(SandboxWork):
         """
         program = Program.parse(self.source)
         values = dict(program.values or {})
-        names = [name for name, (value, low, high) in program.params.items() if value and low <= 0 <= high]
         with self.simulation.open(sandbox, self.seed) as guest:
-            player = _Player(self.simulation, self.source, self.seed, guest)
-            dropped: list[str] = []
-            if not names:
-                value = float(player.returns([values], LANES).mean())
-                return PruneResult(self.source, value, value, (), player.steps)
-            singles = [values, *(values | {name: 0.0} for name in names)]
-            alone = player.returns(singles, LANES).mean(axis=1)
-            first = float(alone[0])
-            floor = first - self.tolerance * abs(first)
-            order = [names[i] for i in np.argsort(-alone[1:]) if alone[1 + i] >= floor]
-            batch = [values | dict.fromkeys(order[: k + 1], 0.0) for k in range(len(order))]
-            reached = [first, *player.returns(batch, LANES).mean(axis=1).tolist()] if batch else [first]
-            kept = max((k for k, mean in enumerate(reached) if mean >= floor), default=0)
-            dropped = order[:kept]
-        source = program.with_values(dict.fromkeys(dropped, 0.0)).source
-        return PruneResult(source, float(reached[kept]), first, tuple(dropped), player.steps)
-
-
-@dataclass(frozen=True, slots=True)
-class Round(SandboxWork):
-    """A request to round a program's numbers and to verify that it plays the same.
-
-    Attributes:
-        simulation: The simulator.
-        source: The tuned program.
-        seed: Decides all random numbers.
-        lanes: Episodes.
-        tolerance: Part of the return that rounding may cost; more digits are kept where it costs more.
-    """
-
-    simulation: Simulation
-    source: str
-    seed: int = 0
-    lanes: int = 64
-    tolerance: float = 0.01
-
-    def run(self, sandbox: Sandbox) -> RoundResult:
-        """See `SandboxWork.run`.
-
-        Raises:
-            SimulatorFailedError: The simulator is refused or fails.
-        """
-        program = Program.parse(self.source)
-        values = dict(program.values or {})
-        trials = [DIGITS, DIGITS + 1, DIGITS + 2]
-        candidates = [values, *({n: round_to(v, digits) for n, v in values.items()} for digits in trials)]
-        with self.simulation.open(sandbox, self.seed) as guest:
-            player = _Player(self.simulation, self.source, self.seed, guest)
-            returns = player.returns(candidates, self.lanes)
+            play = _player(self, guest)
+            dropped = _needless(program, values, play) if self.prune else []
+            values |= dict.fromkeys(dropped, 0.0)
+            rounded = [{n: round_to(v, digits) for n, v in values.items()} for digits in DIGITS]
+            returns, steps = play([values, *rounded], LANES)
         means = returns.mean(axis=1)
-        floor = means[0] - self.tolerance * abs(means[0])
-        row = next((i for i in range(1, len(candidates)) if means[i] >= floor), 0)
-        error = float(np.std(returns[row], ddof=1) / math.sqrt(self.lanes)) if self.lanes > 1 else math.nan
-        source = program.with_values(candidates[row]).source if row else self.source
-        digits = trials[row - 1] if row else 6
-        return RoundResult(source, float(means[row]), error, float(means[0]), digits, player.steps)
+        row = next((i for i in range(1, len(means)) if means[i] >= _floor(means[0], ROUNDING)), 0)
+        return FinishResult(
+            program.with_values([values, *rounded][row]).source,
+            float(means[row]),
+            float(np.std(returns[row], ddof=1) / math.sqrt(LANES)),
+            tuple(dropped),
+            steps,
+        )
+
+
+def _player(
+    finish: Finish, guest: SimulatorGuest
+) -> Callable[[Sequence[dict[str, float]], int], tuple[Array, int]]:
+    """What plays candidates in the same initial states: returns, a row each, and steps since the first of them."""
+    together, taken = not why_alone(guest, finish.source, finish.seed), 0
+
+    def play(candidates: Sequence[dict[str, float]], lanes: int) -> tuple[Array, int]:
+        nonlocal taken
+        vectors: list[Any] = [candidate or None for candidate in candidates]
+        horizon = finish.simulation.horizon
+        played = guest.play(
+            LanePlay(finish.source, vectors, lanes, horizon, together=together, seed=finish.seed)
+        )
+        taken += int(played.lengths.sum())
+        return np.where(played.sound, played.returns, -np.inf), taken
+
+    return play
+
+
+def _needless(
+    program: Program,
+    values: dict[str, float],
+    play: Callable[[Sequence[dict[str, float]], int], tuple[Array, int]],
+) -> list[str]:
+    """Names of numbers that can be nought together."""
+    names = [name for name, (value, low, high) in program.params.items() if value and low <= 0 <= high]
+    first, *alone = (
+        play([values, *(values | {name: 0.0} for name in names)], TRIED_LANES)[0].mean(axis=1).tolist()
+    )
+    floor = _floor(first, TOLERANCE)
+    order = [names[i] for i in np.argsort(alone)[::-1] if alone[i] >= floor]
+    batch = [values | dict.fromkeys(order[: k + 1], 0.0) for k in range(len(order))]
+    reached = play(batch, TRIED_LANES)[0].mean(axis=1).tolist() if batch else []
+    return order[: 1 + max((k for k, mean in enumerate(reached) if mean >= floor), default=-1)]
+
+
+def _floor(value: float, share: float) -> float:
+    return value - share * abs(value)
 
 
 def round_to(value: float, digits: int) -> float:

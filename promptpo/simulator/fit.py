@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from time import perf_counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation, Vector
 from promptpo.simulator.data import STEPS_AHEAD, Windows, cut_windows, split_episodes
@@ -29,7 +26,11 @@ WINDOWS = 200
 NEAR, FAR = STEPS_AHEAD[:2], STEPS_AHEAD
 """Steps ahead of the first iterations, and of the last ones, which begin near the solution."""
 
-NEAR_ITERATIONS, FAR_ITERATIONS = 14, 5
+NEAR_ITERATIONS, FAR_ITERATIONS, TOUCHED_ITERATIONS = 14, 5, 3
+"""Iterations of either, and of those numbers alone that the data touch."""
+
+DAMPINGS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+"""Factors of the damping that are tried at once."""
 
 STEP = 1e-3
 """Finite difference, in parts of a number's range."""
@@ -95,10 +96,9 @@ class FitResult:
     Attributes:
         numbers: In the order of ``PARAMS``.
         vectors: The fit, then an ensemble drawn from its errors.
-        before: Errors of the priors on held-out windows.
+        before: Errors of the written numbers on held-out windows.
         after: Errors of the fit there.
         simulated_steps: Lane steps.
-        seconds: Wall time.
     """
 
     numbers: tuple[FittedNumber, ...]
@@ -106,7 +106,6 @@ class FitResult:
     before: ErrorTable
     after: ErrorTable
     simulated_steps: int
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +113,15 @@ class Fit(SandboxWork):
     """A request to fit a simulator's numbers.
 
     Attributes:
-        simulation: The simulator; the first of its vectors is where the fit begins.
+        simulation: The simulator; its fit begins at the values that its module declares.
         episodes: Real ones; a part of them is held out.
         seed: Decides which windows are taken.
-        windows: How many are fitted to.
-        priors: What the specification states, by name; the values in the module for all others.
-        fixed: Names of numbers that stay.
         ensemble: Vectors to return.
     """
 
     simulation: Simulation
     episodes: tuple[Recorded, ...]
     seed: int = 0
-    windows: int = WINDOWS
-    priors: Mapping[str, float] = field(default_factory=dict)
-    fixed: tuple[str, ...] = ()
     ensemble: int = 1
 
     def run(self, sandbox: Sandbox) -> FitResult:
@@ -139,33 +132,6 @@ class Fit(SandboxWork):
         """
         with self.simulation.open(sandbox, self.seed) as guest:
             return _Fitting(self, guest).run()
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreSimulator(SandboxWork):
-    """A request for a simulator's errors on all windows of some episodes, without fitting.
-
-    Attributes:
-        simulation: The simulator.
-        episodes: Real ones.
-        seed: Decides which windows are taken.
-    """
-
-    simulation: Simulation
-    episodes: tuple[Recorded, ...]
-    seed: int = 0
-
-    def run(self, sandbox: Sandbox) -> ErrorTable:
-        """See `SandboxWork.run`.
-
-        Raises:
-            SimulatorFailedError: The simulator is refused or fails.
-        """
-        windows = choose_windows(cut_windows(self.episodes), 4 * WINDOWS, self.seed, first=True)
-        vector = self.simulation.vectors[0] if self.simulation.vectors else None
-        with self.simulation.open(sandbox, self.seed) as guest:
-            repeat = RANDOM_REPEAT if _is_random(guest, windows, vector) else 1
-            return _errors(guest, windows, vector, repeat)
 
 
 def choose_windows(windows: Windows, count: int, seed: int, *, first: bool) -> Windows:
@@ -206,105 +172,94 @@ def _is_random(guest: SimulatorGuest, windows: Windows, vector: Vector | None) -
     return any(not np.allclose(array, other) for array, other in zip(first, second, strict=True))
 
 
-def _errors(guest: SimulatorGuest, windows: Windows, vector: Vector | None, repeat: int) -> ErrorTable:
-    ahead = [steps for steps in STEPS_AHEAD if windows.valid[steps - 1].any()]
-    obs, rewards, ended = guest.predict([vector], windows.starts, windows.actions, ahead, repeat)
-    return tabulate(windows, ahead, obs[0], rewards[0], ended[0])
-
-
 class _Fitting:
     """One fit: residuals, Jacobians by finite differences, damped Gauss-Newton steps within bounds."""
 
     def __init__(self, fit: Fit, guest: SimulatorGuest) -> None:
         self._fit, self._guest, self._steps = fit, guest, 0
         fitted, held = split_episodes(fit.episodes)
-        self._windows = choose_windows(cut_windows(fitted), fit.windows, fit.seed, first=False)
+        self._windows = choose_windows(cut_windows(fitted), WINDOWS, fit.seed, first=False)
         self._held = choose_windows(cut_windows(held), 2 * WINDOWS, fit.seed, first=True)
-        simulation = fit.simulation
-        declared = Program.parse(simulation.source).params if simulation.vectors else {}
-        self._names = list(declared)
-        self._low, self._high = (np.array([declared[n][i] for n in declared], float) for i in (1, 2))
-        self._prior = np.array([fit.priors.get(name, declared[name][0]) for name in declared], float)
-        begin = simulation.vectors[0] if simulation.vectors else {}
-        self._begin = np.array([begin[name] for name in declared], float)
-        self._free = np.array([n not in fit.fixed for n in declared], bool) & (self._high > self._low)
-        self._ahead: list[int] = []
-        self._scales: list[Array] = []
-        vector = begin or None
-        self._random = _is_random(guest, self._windows, vector)
+        params = fit.simulation.program.params if fit.simulation.vectors else {}
+        self._names = list(params)
+        self._prior, self._low, self._high = np.array(list(params.values()), float).reshape(-1, 3).T
+        self._random = _is_random(guest, self._windows, self._vector(self._prior))
         self._repeat = RANDOM_REPEAT if self._random else 1
+        self._ahead: list[int] = []
+        self._wanted: list[tuple[Array, Array, Array]] = []
 
     def run(self) -> FitResult:
-        began = perf_counter()
-        value, errors = self._begin, np.full(len(self._names), np.inf)
-        if self._free.any():
+        width = self._high - self._low
+        free, value, errors = width > 0, self._prior, np.full(len(width), np.inf)
+        if free.any():
             for ahead, iterations in ((NEAR, NEAR_ITERATIONS), (FAR, FAR_ITERATIONS)):
                 self._look(ahead)
-                value, errors = self._iterate(value, iterations)
-            untouched = self._free & ~(errors < UNTOUCHED * (self._high - self._low))
+                value, errors = self._iterate(value, iterations, free)
+            untouched = free & ~(errors < UNTOUCHED * width)
             if untouched.any():
-                value = np.where(untouched, np.clip(self._prior, self._low, self._high), value)
-                errors[untouched] = np.inf
-                value, again = self._iterate(value, 3, self._free & ~untouched)
-                errors = np.where(untouched, np.inf, again)
+                value = np.where(untouched, self._prior, value)
+                value, errors = self._iterate(value, TOUCHED_ITERATIONS, free & ~untouched)
         before, after = (self._table(vector) for vector in (self._prior, value))
-        if sum(after.explained_share(steps) < before.explained_share(steps) for steps in NEAR) == len(NEAR):
+        if all(after.explained_share(steps) < before.explained_share(steps) for steps in NEAR):
             value, after = self._prior, before  # what was fitted does not hold elsewhere
         columns = zip(self._names, self._prior, value, errors, self._low, self._high, strict=True)
         numbers = tuple(FittedNumber(name, *map(float, row)) for name, *row in columns)
-        return FitResult(
-            numbers, self._ensemble(value, errors), before, after, self._steps, perf_counter() - began
-        )
+        return FitResult(numbers, self._ensemble(value, errors), before, after, self._steps)
 
     def _table(self, value: Array) -> ErrorTable:
-        return _errors(self._guest, self._held, self._vector(value), self._repeat)
+        """Errors on the windows that are held out."""
+        windows = self._held
+        ahead = [steps for steps in STEPS_AHEAD if windows.valid[steps - 1].any()]
+        obs, rewards, ended = self._guest.predict(
+            [self._vector(value)], windows.starts, windows.actions, ahead, self._repeat
+        )
+        return tabulate(windows, ahead, obs[0], rewards[0], ended[0])
 
     def _vector(self, value: Array) -> dict[str, float] | None:
         return dict(zip(self._names, value.tolist(), strict=True)) or None
 
     def _ensemble(self, value: Array, errors: Array) -> tuple[dict[str, float], ...]:
-        if not self._names:
-            return ()
         rng = np.random.default_rng(self._fit.seed)
         spread = np.where(np.isfinite(errors), errors, 0.0)
         drawn = [value + spread * rng.standard_normal(len(value)) for _ in range(self._fit.ensemble - 1)]
-        rows = [value, *(np.clip(row, self._low, self._high) for row in drawn)]
-        return tuple(dict(zip(self._names, row.tolist(), strict=True)) for row in rows)
+        vectors = (self._vector(np.clip(row, self._low, self._high)) for row in (value, *drawn))
+        return tuple(vector for vector in vectors if vector)
 
     # Residuals
 
     def _look(self, ahead: tuple[int, ...]) -> None:
         """Fit so many steps ahead from now on; what is to be predicted is measured by how much it changes."""
-        windows = self._windows
+        windows, count = self._windows, len(self._windows)
+        starts = windows.starts.reshape(count, -1).astype(float)
         self._ahead = [steps for steps in ahead if windows.valid[steps - 1].any()]
-        self._scales = []
+        self._wanted = []
         for steps in self._ahead:
-            change = (windows.seen[steps - 1] - windows.starts.astype(float)).reshape(len(windows), -1)
-            size = np.sqrt((change[windows.valid[steps - 1]] ** 2).mean(axis=0))
-            floor = 1e-3 * (
-                1e-6 + np.abs(windows.starts.astype(float)).reshape(len(windows), -1).mean(axis=0)
-            )
-            self._scales.append(np.maximum(size, np.maximum(floor, 1e-2 * size.max(initial=1e-9))))
+            valid, seen = windows.valid[steps - 1], windows.seen[steps - 1].reshape(count, -1)
+            size = np.sqrt(((seen - starts)[valid] ** 2).mean(axis=0))
+            floor = np.maximum(1e-3 * (1e-6 + np.abs(starts).mean(axis=0)), 1e-2 * size.max(initial=1e-9))
+            earned = windows.rewards[:steps].sum(axis=0)[:, None]
+            worth = max(1e-6, float(earned.std()), 1e-2 * float(np.abs(earned).mean()))
+            scale = np.append(np.maximum(size, floor), worth)
+            self._wanted.append((valid[:, None], np.hstack([seen, earned]), scale))
 
     def _residuals(self, values: list[Array]) -> list[Array]:
         """Residuals of several vectors, each flat; nought where an episode was over."""
         windows, count = self._windows, len(self._windows)
-        vectors = [self._vector(value) for value in values]
         obs, rewards, _ = self._guest.predict(
-            vectors, windows.starts, windows.actions, self._ahead, self._repeat
+            [self._vector(value) for value in values],
+            windows.starts,
+            windows.actions,
+            self._ahead,
+            self._repeat,
         )
         self._steps += len(values) * count * max(self._ahead) * self._repeat
         found = []
-        for p in range(len(values)):
-            parts = []
-            for k, steps in enumerate(self._ahead):
-                valid = windows.valid[steps - 1].astype(float)[:, None]
-                real = windows.seen[steps - 1].reshape(count, -1)
-                parts.append(valid * (obs[p, k].reshape(count, -1) - real) / self._scales[k])
-                earned = windows.rewards[:steps].sum(axis=0)
-                size = max(1e-6, float(earned.std()), 1e-2 * float(np.abs(earned).mean()))
-                parts.append(valid * ((rewards[p, k] - earned) / size)[:, None])
-            joined = np.concatenate(parts, axis=1).ravel()
+        for seen, earned in zip(obs, rewards, strict=True):
+            parts = [
+                valid * (np.hstack([seen[k].reshape(count, -1), earned[k][:, None]]) - wanted) / scale
+                for k, (valid, wanted, scale) in enumerate(self._wanted)
+            ]
+            joined = np.hstack(parts).ravel()
             found.append(np.clip(np.nan_to_num(joined, nan=1e3, posinf=1e3, neginf=-1e3), -1e3, 1e3))
         return found
 
@@ -313,70 +268,45 @@ class _Fitting:
         pull = ((value - self._prior) / (self._high - self._low + 1e-12)) ** 2
         return float((2 * (np.sqrt(1 + residual**2) - 1)).mean() + PRIOR_WEIGHT * pull.sum())
 
-    def _iterate(self, value: Array, iterations: int, free: Array | None = None) -> tuple[Array, Array]:
-        """Levenberg-Marquardt with bounds by projection; the value and standard errors."""
-        free = self._free if free is None else free
+    def _iterate(self, value: Array, iterations: int, free: Array) -> tuple[Array, Array]:
+        """Levenberg-Marquardt with bounds by projection, several dampings at once; the value and standard errors."""
         width = (self._high - self._low)[free]
-        value = np.clip(value, self._low, self._high)
         (residual,) = self._residuals([value])
-        cost, damping = self._cost(residual, value), 1e-3
-        errors = np.full(len(value), np.inf)
-        for _ in range(iterations):
+        cost, damping, errors = self._cost(residual, value), 1e-3, np.full(len(value), np.inf)
+        for _ in range(iterations if free.any() else 0):
             jacobian = self._jacobian(value, residual, free)
             weight = 1 / np.sqrt(1 + residual**2)  # of soft L1, as iteratively reweighted squares
-            normal = (jacobian * weight[:, None]).T @ jacobian / len(residual)
-            gradient = (jacobian * weight[:, None]).T @ residual / len(residual)
-            pull = PRIOR_WEIGHT * (value - self._prior)[free] / width
+            weighted = (jacobian * weight[:, None]).T / len(residual)
+            normal = weighted @ jacobian
             errors[free] = _standard_errors(normal, residual, weight, width)
-            step = partial_step(normal + PRIOR_WEIGHT * np.eye(len(width)), gradient + pull)
-            gained, value, residual, damping = self._descend(value, residual, cost, (step, free, damping))
-            cost -= gained
+            gradient = weighted @ residual + PRIOR_WEIGHT * (value - self._prior)[free] / width
+            normal = normal + PRIOR_WEIGHT * np.eye(len(width))
+            tried = []
+            for factor in DAMPINGS:
+                damped = normal + damping * factor * np.diag(np.diag(normal) + 1e-12)
+                new = value.copy()
+                new[free] -= np.linalg.solve(damped, gradient) * width
+                tried.append(np.clip(new, self._low, self._high))
+            residuals = self._residuals(tried)
+            costs = [self._cost(*pair) for pair in zip(residuals, tried, strict=True)]
+            best = int(np.argmin(costs))
+            gained = cost - costs[best]
+            if gained > 0:
+                value, residual, cost = tried[best], residuals[best], costs[best]
+                damping *= DAMPINGS[best]
             if gained < SMALL_GAIN * max(cost, 1e-12):
                 break
         return value, errors
 
-    def _descend(
-        self, value: Array, residual: Array, cost: float, how: tuple[Callable[[float], Array], Array, float]
-    ) -> tuple[float, Array, Array, float]:
-        """Try steps of growing caution, several at once; what was gained, the value, its residual, and the damping."""
-        step, free, damping = how
-        tried = []
-        for factor in (0.1, 1.0, 10.0, 100.0, 1000.0):
-            new = value.copy()
-            new[free] += step(damping * factor) * (self._high - self._low)[free]
-            tried.append(np.clip(new, self._low, self._high))
-        residuals = self._residuals(tried)
-        costs = [self._cost(residual, new) for residual, new in zip(residuals, tried, strict=True)]
-        best = int(np.argmin(costs))
-        if not costs[best] < cost:
-            return 0.0, value, residual, damping * 100.0
-        return (
-            cost - costs[best],
-            tried[best],
-            residuals[best],
-            damping * (0.1, 1.0, 10.0, 100.0, 1000.0)[best],
-        )
-
     def _jacobian(self, value: Array, residual: Array, free: Array) -> Array:
         """Columns by finite differences, in parts of each number's range."""
-        size = RANDOM_STEP if self._random else STEP
-        moved = []
-        for i in np.flatnonzero(free):
-            width = self._high[i] - self._low[i]
-            sign = 1.0 if value[i] + size * width <= self._high[i] else -1.0
-            new = value.copy()
-            new[i] += sign * size * width
-            moved.append((sign * size, new))
-        columns = self._residuals([new for _, new in moved])
+        size, width = RANDOM_STEP if self._random else STEP, self._high - self._low
+        steps = np.where(value + size * width <= self._high, size, -size)
+        places = np.flatnonzero(free)
+        columns = self._residuals([value + steps[i] * width * (np.arange(len(value)) == i) for i in places])
         return np.stack(
-            [(column - residual) / part for (part, _), column in zip(moved, columns, strict=True)], axis=1
+            [(column - residual) / steps[i] for i, column in zip(places, columns, strict=True)], axis=1
         )
-
-
-def partial_step(normal: Array, gradient: Array) -> Callable[[float], Array]:
-    """Return the damped Gauss-Newton step as a function of the damping."""
-    diagonal = np.diag(np.diag(normal) + 1e-12)
-    return lambda damping: -np.linalg.solve(normal + damping * diagonal, gradient)
 
 
 def _standard_errors(normal: Array, residual: Array, weight: Array, width: Array) -> Array:

@@ -9,14 +9,12 @@ import base64
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.rollouts.jobs import SandboxWork
-from promptpo.simulator.blas import single_threaded
 from promptpo.simulator.contract import Simulation, Space
 from promptpo.simulator.mlp import Adam, Mlp
 from promptpo.simulator.network_source import network_policy, span
@@ -54,9 +52,6 @@ FINAL_LANES = 32
 MAX_STATES = 512
 """States of a discrete observation that are told apart by an input each."""
 
-CONVERGED = 0.1
-"""Relative gain within the last fifth of the training beyond which it has not converged."""
-
 
 def trainable(observation_space: Space, action_space: Space) -> str:
     """Return why no network can be trained for a task; empty where one can."""
@@ -75,21 +70,15 @@ class NetworkResult:
         source: A policy that needs numpy alone.
         value: Mean simulated return of its best action in fresh episodes.
         stderr: Standard error of that mean.
-        curve: Steps taken and mean return of the latest episodes, which explore.
-        converged: Whether the curve has flattened.
         state: Where training can go on.
         simulated_steps: Of training and the final episodes.
-        seconds: Wall time.
     """
 
     source: str
     value: float
     stderr: float
-    curve: tuple[tuple[int, float], ...]
-    converged: bool
     state: str
     simulated_steps: int
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +103,7 @@ class TrainNetwork(SandboxWork):
         Raises:
             SimulatorFailedError: The simulator is refused or fails.
         """
-        began = perf_counter()
-        with single_threaded(), self.simulation.open(sandbox, self.seed) as guest:
+        with self.simulation.open(sandbox, self.seed) as guest:
             learner = _Ppo(self, guest)
             learner.train()
             source = learner.policy()
@@ -124,43 +112,29 @@ class TrainNetwork(SandboxWork):
                 LanePlay(source, [None], FINAL_LANES, horizon, together=True, seed=10**6 + self.seed)
             )
         returns = np.where(played.sound, played.returns, -np.inf)[0]
-        curve = learner.curve
         return NetworkResult(
             source,
             float(returns.mean()),
             float(returns.std(ddof=1) / FINAL_LANES**0.5),
-            tuple(curve[:: max(1, len(curve) // 60)]),
-            _flat(curve),
             learner.state(),
             learner.steps + int(played.lengths.sum()),
-            perf_counter() - began,
         )
 
 
-def _flat(curve: list[tuple[int, float]]) -> bool:
-    values = [value for _, value in curve]
-    fifth = len(values) // 5
-    if fifth < 2:  # noqa: PLR2004
-        return False
-    before, after = float(np.mean(values[-2 * fifth : -fifth])), float(np.mean(values[-fifth:]))
-    return abs(after - before) <= CONVERGED * max(abs(after), abs(before), 1e-9)
-
-
 class _Normaliser:
-    """Running mean and variance."""
+    """Running mean and variance, changed in place."""
 
     def __init__(self, size: int) -> None:
-        self.mean, self.variance, self.count = np.zeros(size), np.ones(size), 1e-4
+        self.mean, self.variance, self.count = np.zeros(size), np.ones(size), np.full(1, 1e-4)
 
     def update(self, rows: Array) -> None:
         rows = rows.astype(float)
         mean, variance, count = rows.mean(axis=0), rows.var(axis=0), len(rows)
         total, apart = self.count + count, mean - self.mean
-        self.variance = (
-            self.variance * self.count + variance * count + apart**2 * self.count * count / total
-        ) / total
-        self.mean = self.mean + apart * count / total
-        self.count = total
+        self.variance *= self.count / total
+        self.variance += variance * count / total + apart**2 * self.count * count / total**2
+        self.mean += apart * count / total
+        self.count += count
 
     @property
     def std(self) -> Array:
@@ -187,11 +161,11 @@ class _Ppo:
         self._critic = Mlp([self._inputs, HIDDEN, HIDDEN, 1], rng, 1.0)
         self._log_std = np.full(self._outputs, np.log(FIRST_STD), np.float32)
         self._observed, self._scale = _Normaliser(self._inputs), _Normaliser(1)
-        self._rate, self._bonus = RATE, 0.0
-        self.curve: list[tuple[int, float]] = []
-        self.steps = 0
+        self._rate, self._bonus, self.steps = np.full(1, RATE), 0.0, 0
         if work.resume:
-            self._restore(work.resume)
+            with np.load(io.BytesIO(base64.b64decode(work.resume)), allow_pickle=False) as arrays:
+                for array, name in zip(self._arrays(), arrays.files, strict=True):
+                    array[...] = arrays[name]
         actor = self._actor.parameters + ([] if discrete else [self._log_std])
         self._optimizers = Adam(actor), Adam(self._critic.parameters)
 
@@ -205,19 +179,13 @@ class _Ppo:
             else (1.0 - ALIVE_SHARE) * alive_bonus(self._guest, self._work.simulation)
         )
         obs = self._flat(self._guest.start(LANES, self._work.simulation.horizon, self._work.seed))
-        discounted, returns = np.zeros(LANES), np.zeros(LANES)
-        latest: list[float] = []
+        discounted = np.zeros(LANES)
         while self.steps < self._work.steps:
             self._bonus = bonus if self.steps < ALIVE_STEPS * self._work.steps else 0.0
-            obs, batch = self._roll_out(obs, discounted, returns, latest)
-            latest = latest[-2 * LANES :]
-            if latest:
-                self.curve.append((self.steps, float(np.mean(latest[-LANES:]))))
+            obs, batch = self._roll_out(obs, discounted)
             self._update(batch)
 
-    def _roll_out(
-        self, obs: Array, discounted: Array, returns: Array, latest: list[float]
-    ) -> tuple[Array, Mapping[str, Array]]:
+    def _roll_out(self, obs: Array, discounted: Array) -> tuple[Array, Mapping[str, Array]]:
         """Steps of all lanes under the current policy, with advantages."""
         kept: dict[str, list[Array]] = {
             name: [] for name in ("obs", "action", "logp", "reward", "value", "next", "over")
@@ -232,9 +200,6 @@ class _Ppo:
             discounted[:] = discounted * DISCOUNT + earned
             self._scale.update(discounted[:, None])
             discounted[over] = 0.0
-            returns += reward
-            latest.extend(returns[over].tolist())
-            returns[over] = 0.0
             scaled = np.clip(earned / self._scale.std, -MAX_OBSERVATION, MAX_OBSERVATION)
             reached = self._value(self._normalize(self._flat(before))) * ~terminated
             row = (x, action, logp, scaled, self._value(x), reached, over)
@@ -262,10 +227,8 @@ class _Ppo:
             if divergences[-1] > 4 * TARGET_KL:
                 break
         kl = float(np.mean(divergences[-rows // MINIBATCH :]))
-        if kl > 2 * TARGET_KL:
-            self._rate = max(self._rate / 1.5, MIN_RATE)
-        elif kl < TARGET_KL / 2:
-            self._rate = min(self._rate * 1.5, MAX_RATE)
+        factor = 1 / 1.5 if kl > 2 * TARGET_KL else 1.5 if kl < TARGET_KL / 2 else 1.0
+        self._rate[:] = np.clip(self._rate * factor, MIN_RATE, MAX_RATE)
 
     def _improve(self, part: Mapping[str, Array]) -> float:
         """One gradient step of actor and critic; the divergence from the old policy."""
@@ -280,10 +243,10 @@ class _Ppo:
         found = self._actor.backward(inputs, weight * gradients[0])
         if not self._discrete:
             found.append((weight * gradients[1]).sum(axis=0))
-        self._optimizers[0].step(found, self._rate)
+        self._optimizers[0].step(found, float(self._rate[0]))
         value, inputs = self._critic.forward(obs)
         error = (value[:, 0] - part["target"]).astype(np.float32)[:, None] / n
-        self._optimizers[1].step(self._critic.backward(inputs, error), self._rate)
+        self._optimizers[1].step(self._critic.backward(inputs, error), float(self._rate[0]))
         return float(((ratio - 1) - (logp - old)).mean())
 
     # The policy
@@ -336,28 +299,23 @@ class _Ppo:
 
     # State
 
-    def state(self) -> str:
-        """All that training goes on from, as text."""
-        arrays = {f"actor{i}": parameter for i, parameter in enumerate(self._actor.parameters)}
-        arrays |= {f"critic{i}": parameter for i, parameter in enumerate(self._critic.parameters)}
-        for name, statistics in (("observed", self._observed), ("scale", self._scale)):
-            arrays |= {
-                f"{name}.mean": statistics.mean,
-                f"{name}.variance": statistics.variance,
-                f"{name}.count": np.array(statistics.count),
-            }
-        arrays |= {"log_std": self._log_std, "rate": np.array(self._rate)}
-        file = io.BytesIO()
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-        return base64.b64encode(file.getvalue()).decode()
+    def _arrays(self) -> list[Array]:
+        """All that training goes on from, changed in place."""
+        statistics = [
+            array
+            for part in (self._observed, self._scale)
+            for array in (part.mean, part.variance, part.count)
+        ]
+        return [
+            *self._actor.parameters,
+            *self._critic.parameters,
+            *statistics,
+            self._log_std,
+            self._rate,
+        ]
 
-    def _restore(self, state: str) -> None:
-        with np.load(io.BytesIO(base64.b64decode(state)), allow_pickle=False) as arrays:
-            for prefix, network in (("actor", self._actor), ("critic", self._critic)):
-                for i, parameter in enumerate(network.parameters):
-                    parameter[...] = arrays[f"{prefix}{i}"]
-            for name, statistics in (("observed", self._observed), ("scale", self._scale)):
-                statistics.mean, statistics.variance = arrays[f"{name}.mean"], arrays[f"{name}.variance"]
-                statistics.count = float(arrays[f"{name}.count"])
-            self._log_std[...] = arrays["log_std"]
-            self._rate = float(arrays["rate"])
+    def state(self) -> str:
+        """The same as text."""
+        file = io.BytesIO()
+        np.savez_compressed(file, *self._arrays(), allow_pickle=False)
+        return base64.b64encode(file.getvalue()).decode()

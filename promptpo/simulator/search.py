@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,14 +45,8 @@ ALONE_SHARE = 0.3
 WIDTH = 0.2
 """First step of a number without a width of its own, in parts of its range."""
 
-FAR_WIDTHS = 2.0
-"""A number has gone far when it moved by so many widths."""
-
 FLAT = 1e-9
 """Relative difference between returns up to which they are the same."""
-
-MAX_POINTS = 60
-"""Points of a curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +63,6 @@ class SearchState:
 
 
 @dataclass(frozen=True, slots=True)
-class StartResult:
-    """Outcome of one start.
-
-    Attributes:
-        value: Mean simulated return of its best numbers.
-        curve: Steps taken and mean return of the best candidate so far, in shorter episodes at first.
-        state: Where it can go on.
-    """
-
-    value: float
-    curve: tuple[tuple[int, float], ...]
-    state: SearchState
-
-
-@dataclass(frozen=True, slots=True)
-class MovedNumber:
-    """Effect of tuning on one number.
-
-    Attributes:
-        name: In ``PARAMS``.
-        begin: As it was written.
-        value: As it was tuned.
-        note: "near nought", "far from its start", "at a bound", or empty.
-    """
-
-    name: str
-    begin: float
-    value: float
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
 class SearchResult:
     """Outcome of a search.
 
@@ -109,30 +70,19 @@ class SearchResult:
         source: The program with the best numbers.
         value: Its mean simulated return in fresh episodes; minus infinity if the program always fails.
         stderr: Standard error of that mean.
-        starts: By start, in the order of the seeds.
-        best: Which of them it was.
-        moved: What became of each number.
+        state: Where the best start can go on; None without numbers.
         why_alone: Why the program was run copy by copy; empty where one text played all lanes.
         failure: What the program did wrong, if anything.
         simulated_steps: Of all starts.
-        seconds: Wall time.
     """
 
     source: str
     value: float
     stderr: float
-    starts: tuple[StartResult, ...]
-    best: int
-    moved: tuple[MovedNumber, ...]
+    state: SearchState | None
     why_alone: str
     failure: Failure | None
     simulated_steps: int
-    seconds: float
-
-    @property
-    def state(self) -> SearchState | None:
-        """Where the best start can go on."""
-        return self.starts[self.best].state if self.starts else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +96,6 @@ class Search(SandboxWork):
         steps: Simulated steps of each start.
         starts: Searches side by side; the first begins at the written numbers, the others around them.
         widths: First steps of numbers, in their own units; a part of the range for all others.
-        alive_share: Part of the bonus for being alive that counts at first; 1 for all of it. A bonus is what standing
-            still earns a step where episodes can end early.
         resume: Where each start goes on; instead of the written numbers.
     """
 
@@ -157,7 +105,6 @@ class Search(SandboxWork):
     steps: int = STEPS
     starts: int = STARTS
     widths: Mapping[str, float] = field(default_factory=dict)
-    alive_share: float = ALIVE_SHARE
     resume: tuple[SearchState, ...] = ()
 
     def run(self, sandbox: Sandbox) -> SearchResult:
@@ -180,7 +127,6 @@ class _Start:
         rng = np.random.default_rng(seed)
         options = {"popsize": CANDIDATES, "CMA_stds": np.append(widths, [0.2] * (len(names) == 1)).tolist()}
         self.strategy = evolution_strategy((begin - low) / self._range, 1.0, rng, **options)
-        self.curve: list[tuple[int, float]] = []
         self.steps = 0
         self._points: list[Any] = []
         self._best: tuple[float, Array] = (-math.inf, begin)
@@ -197,12 +143,16 @@ class _Start:
         self.strategy.tell(self._points, (-np.where(np.isfinite(returns), returns, floor)).tolist())
         self.steps += steps
         top = int(np.argmax(returns))
-        self.curve.append((self.steps, float(returns[top])))
         if returns[top] > self._best[0]:
             self._best = float(returns[top]), values[top]
 
     def _values(self, points: Array) -> Array:
         return np.asarray(self._low + points[..., : len(self._low)] * self._range)
+
+    @property
+    def failed(self) -> bool:
+        """Whether no candidate could play so far."""
+        return self._best[0] == -math.inf
 
     def finalists(self) -> list[Array]:
         """The middle of the search, and the best candidate that it met."""
@@ -239,49 +189,43 @@ class _Searching:
         self._why = ""
 
     def run(self) -> SearchResult:
-        search, began = self._search, perf_counter()
+        search = self._search
         self._why = why_alone(self._guest, search.source, search.seed)
         starts = self._open_starts() if self._names else []
-        limit = search.steps * (ALONE_SHARE if self._why else 1.0)
-        bonus = 0.0
-        if search.alive_share < 1.0 and not search.resume:
-            bonus = (1.0 - search.alive_share) * alive_bonus(self._guest, search.simulation)
+        self._tune(starts, search.steps * (ALONE_SHARE if self._why else 1.0))
+        finalists = [values for start in starts for values in start.finalists()] or [np.zeros(0)]
+        returns, _ = self._play(np.array(finalists), FINAL_LANES, search.simulation.horizon)
+        means = returns.mean(axis=1)
+        best = int(np.argmax(means))
+        with np.errstate(invalid="ignore"):
+            error = returns[best].std(ddof=1) / math.sqrt(FINAL_LANES)
+        return SearchResult(
+            self._program.with_values(dict(zip(self._names, finalists[best].tolist(), strict=True))).source,
+            float(means[best]),
+            float(error),
+            starts[best // 2].state() if starts else None,
+            self._why,
+            self._failure,
+            self._simulated,
+        )
+
+    def _tune(self, starts: Sequence[_Start], limit: float) -> None:
+        """Generations of all starts, so many steps each, in longer episodes as they go on."""
+        search, bonus = self._search, 0.0
+        if not search.resume:
+            bonus = (1.0 - ALIVE_SHARE) * alive_bonus(self._guest, search.simulation)
         phase, whole = None, bool(search.resume)
         while running := [start for start in starts if start.steps < limit and not start.strategy.stop()]:
-            now = (
-                *self._phase(running[0].steps / limit, whole=whole),
-                running[0].steps < ALIVE_STEPS * limit,
-            )
+            done = running[0].steps / limit
+            now = *self._phase(done, whole=whole), done < ALIVE_STEPS
             if phase not in {None, now}:
                 for start in starts:
                     start.forget_best()
             phase = now
             horizon, lanes, early = now
             whole |= self._generation(running, horizon, lanes, bonus if early else 0.0)
-            if self._failure is not None and not any(
-                math.isfinite(r) for start in running for _, r in start.curve
-            ):
+            if self._failure is not None and all(start.failed for start in running):
                 break
-        finalists = [values for start in starts for values in start.finalists()] or [np.zeros(0)]
-        means, errors = self._means(np.array(finalists), FINAL_LANES)
-        best = int(np.argmax(means))
-        values = dict(zip(self._names, finalists[best].tolist(), strict=True))
-        results = [
-            StartResult(float(means[2 * i : 2 * i + 2].max()), _thin(start.curve), start.state())
-            for i, start in enumerate(starts)
-        ]
-        return SearchResult(
-            self._program.with_values(values).source,
-            float(means[best]),
-            float(errors[best]),
-            tuple(results),
-            best // 2,
-            self._moved_numbers(values),
-            self._why,
-            self._failure,
-            self._simulated,
-            perf_counter() - began,
-        )
 
     def _open_starts(self) -> list[_Start]:
         states = list(self._search.resume)
@@ -330,31 +274,3 @@ class _Searching:
         self._simulated += int(played.lengths.sum())
         self._failure = self._failure or played.failure
         return np.where(played.sound, played.returns, -np.inf), played.lengths
-
-    def _means(self, table: Array, lanes: int) -> tuple[Array, Array]:
-        returns, _ = self._play(table, lanes, self._search.simulation.horizon)
-        with np.errstate(invalid="ignore"):
-            return returns.mean(axis=1), returns.std(axis=1, ddof=1) / math.sqrt(lanes)
-
-    def _moved_numbers(self, values: Mapping[str, float]) -> tuple[MovedNumber, ...]:
-        found = []
-        for name, low, high in zip(self._names, self._low, self._high, strict=True):
-            begin, value, width = self._begin[name], values[name], self._widths[name]
-            note = ""
-            if min(value - low, high - value) < 0.01 * (high - low):
-                note = "at a bound"
-            elif low < 0 < high and abs(value) < 0.1 * width:
-                note = "near nought"
-            elif abs(value - begin) > FAR_WIDTHS * width:
-                note = "far from its start"
-            found.append(MovedNumber(name, begin, value, note))
-        return tuple(found)
-
-
-def _thin(curve: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """A running best in a few points."""
-    if not curve:
-        return ()
-    best = np.maximum.accumulate([value for _, value in curve]).tolist()
-    rows = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), MAX_POINTS)).astype(int)).tolist()
-    return tuple((curve[row][0], best[row]) for row in rows)

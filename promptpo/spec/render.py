@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from promptpo.spec.parts import Field, Parts
 
-WIDTH = 108
+WIDTH, AS_WRITTEN = 108, 120
+"""Characters of a line, and of one that stays as it was written."""
 
 REWARD = "def reward(obs, action, next_obs):\n    pass"
 """Where no code is known."""
@@ -50,7 +51,10 @@ def _quotable(text: str) -> str:
 def _paragraphs(text: str, indent: int) -> str:
     pad = " " * indent
     lines = (
-        textwrap.fill(line, WIDTH, initial_indent=pad, subsequent_indent=pad) for line in text.splitlines()
+        textwrap.fill(line, WIDTH, initial_indent=pad, subsequent_indent=pad)
+        if len(line) > AS_WRITTEN
+        else f"{pad}{line}".rstrip()
+        for line in text.splitlines()
     )
     return "\n".join(lines)
 

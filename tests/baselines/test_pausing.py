@@ -14,6 +14,7 @@ from promptpo_baselines.checkpoints import Checkpoints
 from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.training import PAUSED, train
+from tests.baselines.budgets import total
 
 ROWS = """
 default: {n_steps: 48, batch_size: 32, n_envs: 2, normalize: true, learning_rate: lin_0.001}
@@ -43,7 +44,7 @@ def settings(tmp_path: Path, algorithm: Any = "ppo", **changes: Any) -> Any:
     rows = tmp_path / "rows.yml"
     rows.write_text(ROWS)
     base = TrainingSettings(
-        algorithm, Task("Pendulum-v1", {}, 70), steps=288, hyperparameters=str(rows), eval_every=200,
+        algorithm, Task("Pendulum-v1", {}, 70), steps=total(288), hyperparameters=str(rows), eval_every=200,
         validation_episodes=1, test_episodes=2,
     )  # fmt: skip
     return replace(base, **changes)

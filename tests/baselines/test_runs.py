@@ -11,7 +11,7 @@ import pytest
 from promptpo.cli.app import run as command_line
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.runs import find_runs, read_line
-from promptpo.telling.feedback import number
+from promptpo.prompts.feedback import number
 from tests.promptpo.output.report.test_page import parsed
 
 
@@ -20,7 +20,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trained agent, the same as if it were not done, random actions, and Q-learning of ICPI's family."""
     folder = tmp_path_factory.mktemp("baselines")
     few = ["--test-episodes", "4", "--quiet"]
-    trained = ["ppo", "CartPole-v1", "--steps", "512", "--eval-every", "256", "--validation-episodes", "3"]
+    trained = [
+        "ppo",
+        "CartPole-v1",
+        "--max-steps",
+        "640",
+        "--eval-every",
+        "256",
+        "--validation-episodes",
+        "3",
+    ]
     assert (
         command_line(["baseline", *trained, *few, "--hyperparams", "default", "--out", str(folder / "ppo")])
         == 0

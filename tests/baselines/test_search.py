@@ -44,7 +44,7 @@ def test_a_search_stays_within_the_steps_and_says_what_it_cost(tmp_path: Path) -
 
 def test_too_few_steps_for_so_many_trials_are_told(tmp_path: Path) -> None:
     """With how many it takes."""
-    with pytest.raises(UsageError, match="give --steps 4,000 or more"):
+    with pytest.raises(UsageError, match="give --max-steps 4,000 or more"):
         run(tmp_path / "run", Telling(), search=10)
 
 

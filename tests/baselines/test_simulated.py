@@ -18,6 +18,7 @@ from promptpo_baselines.refine.start import prior_of
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.simulated import simulation_of
 from promptpo_baselines.training import train
+from tests.baselines.budgets import total
 from tests.promptpo.features.pendulums import LINEAR, SIMULATOR
 
 SMALL = (
@@ -58,7 +59,7 @@ def settings(folder: Path, run: Path, **changes: Any) -> TrainingSettings:
     """Of a run of a second."""
     (folder / "small.yml").write_text(SMALL)
     made = TrainingSettings(
-        "ppo", Task("Pendulum-v1"), steps=256, hyperparameters=str(folder / "small.yml"), eval_every=256,
+        "ppo", Task("Pendulum-v1"), steps=total(256), hyperparameters=str(folder / "small.yml"), eval_every=256,
         validation_episodes=1, test_episodes=1, simulator=str(run), simulated_steps=512,
     )  # fmt: skip
     return replace(made, **changes)

@@ -6,21 +6,23 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from promptpo.core.candidate import Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
-from promptpo.run.records import Seeds
 from promptpo_baselines.checkpoints import Checkpoints
 from promptpo_baselines.play import load_agent
 from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.training import train
+from tests.baselines.budgets import total
 from tests.baselines.test_pausing import Telling
 from tests.waiting import wait_until
 
@@ -50,7 +52,7 @@ def tiny(small: Any, **changes: Any) -> Any:
     given = {
         "algorithm": "ppo",
         "task": SHORT,
-        "steps": 512,
+        "steps": total(512),
         "hyperparameters": small,
         "eval_every": 256,
         "validation_episodes": 2,
@@ -111,7 +113,7 @@ def test_a_complete_run_is_not_run_again_but_can_be_extended(small: Any, tmp_pat
     directory = tmp_path / "run"
     first = run(tiny(small), directory)
     assert run(tiny(small), directory, resume=True) == first
-    longer = run(tiny(small, steps=1024), directory, resume=True)
+    longer = run(tiny(small, steps=total(1024)), directory, resume=True)
     assert longer["steps"]["train"] == 1024
     assert longer["curve"][:3] == first["curve"]
 
@@ -137,12 +139,12 @@ def test_training_takes_no_more_steps_than_it_may(
     told = Telling()
     task = Task("Pendulum-v1", max_episode_steps=50)
     settings = TrainingSettings(
-        algorithm, task, steps=steps, hyperparameters=str(path), validation_episodes=1, test_episodes=1
+        algorithm, task, steps=total(steps), hyperparameters=str(path), validation_episodes=1, test_episodes=1
     )
     result = train(settings, tmp_path / "run", resume=False, display=told)
     assert result["steps"]["train"] == trained
     if steps > trained:
-        assert f"  {trained} of {steps} steps, so that all rollouts have one length" in told.lines
+        assert f"  of {total(steps):,} steps; the others are for evaluations of 1 episode" in told.lines
 
 
 def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
@@ -151,16 +153,41 @@ def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
     path.write_text("default: {n_steps: 64, batch_size: 32}")
     given: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
     task = Task("CartPole-v1")
-    run(TrainingSettings("ppo", task, steps=40, **given), tmp_path / "run")
-    longer = TrainingSettings("ppo", task, steps=40 + 2 * 64, eval_every=1, **given)
+    run(TrainingSettings("ppo", task, steps=total(40), **given), tmp_path / "run")
+    longer = TrainingSettings("ppo", task, steps=total(40 + 2 * 64), eval_every=1, **given)
     result = run(longer, tmp_path / "run", resume=True)
     assert [point["steps"] for point in result["curve"]] == [0, 32, 96, 160]
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "sac"])
+@pytest.mark.parametrize(("length", "steps"), [(10, 500), (200, 2000)])
+def test_one_number_limits_training_and_validation(
+    algorithm: Any, length: int, steps: int, tmp_path: Path
+) -> None:
+    """Unless more is asked for: evaluations become fewer and shorter where episodes are long; only the first is beside it."""
+    path = tmp_path / "rows.yml"
+    path.write_text(
+        "default: {n_steps: 20, batch_size: 20}"
+        if algorithm == "ppo"
+        else "default: {gradient_steps: 1, train_freq: 50}"
+    )
+    task = Task("Pendulum-v1", max_episode_steps=length)
+    settings = TrainingSettings(algorithm, task, steps=steps, hyperparameters=str(path), test_episodes=1)
+    result = run(settings, tmp_path / "run")
+    taken = result["steps"]
+    assert taken["train"] + taken["validation"] <= steps + settings.episodes_per_evaluation(length) * length
+    assert 2 <= len(result["curve"]) <= 22
+    assert taken["validation"] <= taken["train"]
+    asked = replace(settings, eval_every=steps // 4, validation_episodes=7)
+    counts = run(asked, tmp_path / "asked")
+    assert [point["episodes"] for point in counts["curve"]] == [7] * len(counts["curve"])
+    assert len(counts["curve"]) >= 4
 
 
 def test_too_few_steps_are_refused_in_a_sentence(tmp_path: Path) -> None:
     """Eight environments cannot share three steps; nothing is trained in secret."""
     settings = TrainingSettings("ppo", Task("CartPole-v1"), steps=3)
-    with pytest.raises(UsageError, match="--steps 3 is too few to learn from with --n-envs 8"):
+    with pytest.raises(UsageError, match="3 training steps are too few to learn from with --n-envs 8"):
         run(settings, tmp_path / "run")
 
 
@@ -178,11 +205,11 @@ def test_what_a_learner_does_not_take_is_refused_in_a_sentence(tmp_path: Path, w
 def test_a_directory_is_never_overwritten(small: Any, tmp_path: Path) -> None:
     """An existing run needs --resume and equal settings; a foreign directory is refused."""
     directory = tmp_path / "run"
-    run(tiny(small, steps=128), directory)
+    run(tiny(small, steps=total(128)), directory)
     with pytest.raises(UsageError, match="--resume"):
-        run(tiny(small, steps=128), directory)
+        run(tiny(small, steps=total(128)), directory)
     with pytest.raises(UsageError, match="other settings"):
-        run(tiny(small, steps=128, seed=1), directory, resume=True)
+        run(tiny(small, steps=total(128), seed=1), directory, resume=True)
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").touch()
@@ -203,7 +230,7 @@ def test_actions_of_another_kind_are_refused(algorithm: Any, env: str, instead: 
 def test_learners_of_values_train_and_are_played(algorithm: Any, tmp_path: Path) -> None:
     """With the Zoo's row, no step too many; the saved agent chooses an action of the space, always the same."""
     task = Task("CartPole-v1", max_episode_steps=50)
-    settings = TrainingSettings(algorithm, task, steps=1100, validation_episodes=1, test_episodes=1)
+    settings = TrainingSettings(algorithm, task, steps=total(1100), validation_episodes=1, test_episodes=1)
     result = run(settings, tmp_path / "run")
     assert result["steps"]["train"] == 1100
     assert "CartPole-v1" in result["hyperparameters"]["source"]
@@ -223,8 +250,8 @@ def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
         "test_episodes": 1,
     }
     task = Task("Pendulum-v1", max_episode_steps=50)
-    run(TrainingSettings("sac", task, steps=110, **given), tmp_path / "run")
-    result = run(TrainingSettings("sac", task, steps=150, **given), tmp_path / "run", resume=True)
+    run(TrainingSettings("sac", task, steps=total(110), **given), tmp_path / "run")
+    result = run(TrainingSettings("sac", task, steps=total(150), **given), tmp_path / "run", resume=True)
     assert result["steps"]["train"] == 150
     latest = Checkpoints(tmp_path / "run").latest()
     assert latest is not None
@@ -245,7 +272,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
         "ppo",
         "CartPole-v1",
         "--steps",
-        "1536",
+        str(total(1536)),
         "--eval-every",
         "256",
     ]
@@ -276,7 +303,7 @@ def test_ppo_learns(tmp_path: Path) -> None:
     settings = TrainingSettings(
         "ppo",
         Task("CartPole-v1"),
-        steps=6_000,
+        steps=total(6_000),
         seed=1,
         eval_every=6_000,
         validation_episodes=3,
@@ -298,7 +325,7 @@ def test_cartpole_is_solved_within_30000_steps(tmp_path: Path) -> None:
     settings = TrainingSettings(
         "trpo",
         Task("CartPole-v1"),
-        steps=30_000,
+        steps=total(30_000),
         seed=1,
         eval_every=6_000,
         validation_episodes=4,

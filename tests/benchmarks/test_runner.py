@@ -216,7 +216,7 @@ def test_commands_of_every_kind(tmp_path: Path) -> None:
     assert "--model exec:mine --max-usd 2.5 --recipe paper" in asked
     assert asked.endswith(f"""--env-kwargs {{"g": 1}} --max-episode-steps 50 --seed 3 --json --out {out}""")
     assert line("ppo").startswith(
-        "-m promptpo baseline ppo CartPole-v1 --test-episodes 100 --steps 1000 --resume"
+        "-m promptpo baseline ppo CartPole-v1 --test-episodes 100 --max-steps 1000 --resume"
     )
     assert line("oracle").startswith(
         "-m promptpo_benchmarks.oracles CartPole-v1 --test-episodes 100 --env-kwargs"
@@ -281,17 +281,17 @@ def test_a_dry_run_tells_what_it_takes_and_writes_nothing(
 
 
 def test_a_dry_run_tells_what_steps_become_and_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A learner's steps are training alone, with its validation counted beside; short work is told in seconds or minutes."""
-    methods = ["real-world", "--methods", "search,ppo,zero", "--dry-run", "--steps", "5000"]
+    """All that a learner takes but its test is within its steps, as in a search; short work is told in seconds or minutes."""
+    methods = ["real-world", "--methods", "search,ppo,zero", "--dry-run", "--max-steps", "5000"]
     done = invoke(methods, monkeypatch)
     assert done.exit_code == 0, done.output
     rows = {line.split()[0]: line for line in done.output.splitlines() if line.split()[1:2] == ["4"]}
     assert "--max-steps 5,000" in rows["search"]
-    assert "--steps 5,000" in rows["ppo"]
+    assert "--max-steps 5,000" in rows["ppo"]
     assert "none" in rows["zero"]
     horizons = 288 + 180 + 600 + 300
     assert f"{4 * 5000 + 100 * horizons:,}" in rows["search"]
-    assert f"{4 * 5000 + (100 + 21 * 20) * horizons:,}" in rows["ppo"]
+    assert f"{4 * 5000 + 100 * horizons:,}" in rows["ppo"]
     assert "0.0 hours" not in done.output
     columns = json.loads(invoke([*methods, "--json"], monkeypatch).output)["columns"]
     assert all(column["hours"] * 3600 >= 4 * START_SECONDS for column in columns)

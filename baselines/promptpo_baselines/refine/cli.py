@@ -60,7 +60,7 @@ class ProgramFlags:
         )
 
 
-@app.command("refine", epilog="Example: promptpo refine runs/mine --steps 100000 --out runs/refined")
+@app.command("refine", epilog="Example: promptpo refine runs/mine --max-steps 100000 --out runs/refined")
 @expand_groups
 def refine_command(
     run: Annotated[

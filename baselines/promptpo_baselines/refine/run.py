@@ -106,7 +106,7 @@ class RefineRun(TrainingRun):
         arguments = self.row.arguments()
         arguments["policy_kwargs"] = self._policy_arguments(arguments["policy_kwargs"])
         if self.alone:
-            arguments["learning_starts"] = min(SHOWN_STEPS, self.settings.steps // 2)
+            arguments["learning_starts"] = min(SHOWN_STEPS, self.settings.training_steps // 2)
         policy: Any = NearProgramPolicy if self.on_policy else "MlpPolicy"
         model = new_model(self.settings, policy, self.envs, arguments)
         if not self.on_policy and not self.alone:
@@ -170,10 +170,10 @@ class RefineRun(TrainingRun):
     def complete(self) -> dict[str, Any]:
         """Train to the end, test the best file, and write it with what came out."""
         waits = 0 if self.on_policy or self.alone else actor_waits(self.model)
-        if self.settings.steps <= waits:
+        if self.settings.training_steps <= waits:
             self.display.line(
                 f"  {self.settings.algorithm} leaves the program as it is for {waits:,} steps, until it knows what it is worth: "
-                "give it more --steps, or take --algorithm ppo"
+                "give it more --max-steps, or take --algorithm ppo"
             )
         elif self.alone and not self.record.curve:
             learner: Any = self.model

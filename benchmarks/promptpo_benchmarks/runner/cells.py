@@ -89,7 +89,7 @@ class Cell:
         if method.kind == "oracle":
             words = [sys.executable, "-m", "promptpo_benchmarks.oracles", task.env, *tested]
         elif method.kind == "baseline":
-            words += ["baseline", method.name, task.env, *tested, "--steps", steps]
+            words += ["baseline", method.name, task.env, *tested, "--max-steps", steps]
             words += ["--resume", "--quiet"] if method.resumes else ["--quiet"]
         else:
             words += ["optimize", task.env, "--max-steps", steps, *tested]

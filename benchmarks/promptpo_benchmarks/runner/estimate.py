@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from promptpo.core.recipe import RECIPES
 from promptpo.llm.base import Usage
-from promptpo.run.recipe import RECIPES
 from promptpo_benchmarks.runner.cells import Cell
 from promptpo_benchmarks.runner.methods import CellBudget, samples_of
 from promptpo_benchmarks.runner.suite import Suite, SuiteTask
@@ -26,9 +26,8 @@ LEARNING_STEPS_PER_SECOND: Mapping[str, float] = {
 """Of one core with small networks, as the recorded tables have them (benchmarks/results); TQC's is taken to be SAC's."""
 START_SECONDS = 5.0
 """What a process takes before its first step and after its last: imports, looking at the environment, the result."""
-VALIDATIONS = 21
 VALIDATION_EPISODES = 20
-"""How often a learner is looked at, each time with so many episodes that its ``--steps`` do not have."""
+"""Of what does not learn; those of a learner are within its ``--max-steps``."""
 PROBE_STEPS = 300
 """Steps taken to see how fast an environment is."""
 UNKNOWN_HORIZON = 1_000
@@ -129,12 +128,11 @@ def _column(
         speed = paces[cell.task.label]
         train = (budget.steps or suite.steps_of(cell.task)) if cell.method.learns else 0
         test = (budget.test_episodes or suite.test_episodes) * speed.horizon
-        looks = 0
-        if cell.method.kind == "baseline" and not acts:
-            looks = (VALIDATIONS if cell.method.learns else 1) * VALIDATION_EPISODES * speed.horizon
-        steps += train + looks + test
+        scored = cell.method.kind == "baseline" and not cell.method.learns and not acts
+        validation = VALIDATION_EPISODES * speed.horizon if scored else 0
+        steps += train + validation + test
         calls += test if acts else calls_of(cell, suite, budget)
-        seconds += START_SECONDS + (train + looks + test) / speed.steps_per_second
+        seconds += START_SECONDS + (train + validation + test) / speed.steps_per_second
         if acts:
             seconds += test * SECONDS_PER_STEP
         elif cell.method.name in LEARNING_STEPS_PER_SECOND:
@@ -155,13 +153,12 @@ def _column(
 
 
 def _each(cell: Cell, budgets: Sequence[int]) -> str:
-    """Say which steps of a method the suite's budget counts: all but the test, training alone, or none."""
+    """Say which steps of a method the suite's budget counts: all but the test, or none."""
     if not cell.method.learns:
         return "none"
     least, most = min(budgets), max(budgets)
     number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    flag = "--max-steps" if cell.method.kind == "optimize" else "--steps"
-    return f"{flag} {number}"
+    return f"--max-steps {number}"
 
 
 def in_words(seconds: float) -> str:

@@ -99,7 +99,7 @@ class Suite:
         horizon = horizon_of(task)
         if self.training_episodes is None or horizon is None:
             raise UsageError(
-                f"suite {self.name} does not say how many steps {task.label} may take; give --steps."
+                f"suite {self.name} does not say how many steps {task.label} may take; give --max-steps."
             )
         return self.training_episodes * horizon
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.run.control import gather
+from promptpo.core.control import gather
+from promptpo.prompts.feedback import number
 from promptpo.simulator.network import NetworkResult, TrainNetwork
-from promptpo.telling.feedback import number
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ SEEDS = 2
 
 STEPS, MORE_STEPS = 1.5, 0.5
 """Simulated steps of each, and after a simulator was fitted anew, in those of one start of a program's tuning."""
-
-BEHIND_SHARE = 0.1
-"""A network that is behind the best by more than this share of its return has not converged, and is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +62,11 @@ class NetworkTraining:
         self._simulators, self._seed, self._steps = simulators, seed, steps
 
     async def train(self, simulation: Simulation) -> list[TrainedNetwork]:
-        """The networks that have converged, best first."""
+        """The networks that could be trained, best first."""
         steps = round(STEPS * self._steps)
         works = (TrainNetwork(simulation, self._seed + n, steps) for n in range(1, SEEDS + 1))
         trained = await gather(self._train(f"n{n}", work) for n, work in enumerate(works, 1))
-        found = sorted(
-            (network for network in trained if network is not None), key=lambda network: -network.value
-        )
-        return [
-            network
-            for network in found
-            if network.value >= found[0].value - BEHIND_SHARE * abs(found[0].value)
-        ]
+        return sorted((network for network in trained if network), key=lambda network: -network.value)
 
     async def go_on(self, network: TrainedNetwork, simulation: Simulation, n: int) -> TrainedNetwork:
         """The same after more steps in a simulator that was fitted anew."""

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from promptpo.core.control import gather
 from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.run.control import gather
-from promptpo.search.programs.library import structures_for, write_program
-from promptpo.simulator.finish import Prune, PruneResult, Round, RoundResult
+from promptpo.prompts import prompting
+from promptpo.prompts.feedback import number
+from promptpo.simulator.finish import Finish, FinishResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
-from promptpo.simulator.search import Search, SearchResult
-from promptpo.telling import prompting
-from promptpo.telling.feedback import number
+from promptpo.simulator.search import WIDTH, Search, SearchResult
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
     from promptpo.features.simulator.networks import TrainedNetwork
     from promptpo.features.simulator.simulators import Simulators
-    from promptpo.search.context import SearchContext
     from promptpo.simulator.contract import Simulation
     from promptpo.simulator.search import SearchState
 
@@ -43,6 +43,9 @@ is cut into pieces forgets which numbers belong together."""
 LEAST_WIDTH = 0.05
 """Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
 
+FAR_WIDTHS = 2.0
+"""A number has gone far when it moved by so many first steps of the search."""
+
 MAX_GROWTHS = 2
 """Times that a model is asked to make the best program better."""
 
@@ -57,7 +60,6 @@ class TunedProgram:
         value: Mean simulated return.
         stderr: Its standard error.
         state: To go on from; None where it was pruned or rounded.
-        moved: What became of its numbers, in lines.
         begun: The module as it was written.
     """
 
@@ -66,7 +68,6 @@ class TunedProgram:
     value: float
     stderr: float
     state: SearchState | None = None
-    moved: tuple[str, ...] = ()
     begun: str = ""
 
     @property
@@ -74,6 +75,16 @@ class TunedProgram:
         """What tuning made of the numbers that it came with."""
         before, after = Program.parse(self.begun).params, Program.parse(self.source).params
         return {name: (before[name][0], after[name][0]) for name in after if name in before}
+
+    @property
+    def moved(self) -> list[str]:
+        """What became of numbers, where that tells something, a line each."""
+        before = Program.parse(self.begun).params
+        return [
+            f"{name}: {number(before[name][0])} became {number(value)} within {number(low)} .. {number(high)}, {note}"
+            for name, (value, low, high) in Program.parse(self.source).params.items()
+            if name in before and (note := _note(before[name][0], value, low, high))
+        ]
 
     @property
     def idea(self) -> str:
@@ -161,7 +172,15 @@ class ProgramSearch:
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
             return None
-        return self._program(key, found, source)
+        return TunedProgram(key, found.source, found.value, found.stderr, found.state, source)
+
+    async def tune_alone(self, key: str, source: str, simulation: Simulation) -> str:
+        """A program of a later round, its numbers tuned from where they are; as it was where copies of it cannot play side by side."""
+        if (await self._try_out(f"{key}.trial", source, simulation)).problem:
+            return source
+        search = Search(simulation, source, self._seed, self._steps, 1)
+        found = await self._search(key, search)
+        return source if found is None or not math.isfinite(found.value) else found.source
 
     async def _try_out(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
         """A few short episodes with the numbers as they were written."""
@@ -180,16 +199,6 @@ class ProgramSearch:
             return ProgramTrial(one_by_one, found.why_alone) if found.why_alone else ProgramTrial()
 
         return await self._simulators.once(key, play, ProgramTrial)
-
-    @staticmethod
-    def _program(key: str, found: SearchResult, begun: str) -> TunedProgram:
-        ranges = Program.parse(found.source).params
-        moved = tuple(
-            f"{moved.name}: {number(moved.begin)} became {number(moved.value)} within {number(ranges[moved.name][1])} .. {number(ranges[moved.name][2])}, {moved.note}"
-            for moved in found.moved
-            if moved.note
-        )
-        return TunedProgram(key, found.source, found.value, found.stderr, found.state, moved, begun)
 
     async def _search(self, key: str, work: Search) -> SearchResult | None:
         try:
@@ -214,7 +223,9 @@ class ProgramSearch:
             return program
         if found.value <= program.value and name == "on":
             return program
-        return replace(self._program(program.id, found, program.begun), moved=program.moved)
+        return replace(
+            program, source=found.source, value=found.value, stderr=found.stderr, state=found.state
+        )
 
     async def grow(
         self,
@@ -248,19 +259,23 @@ class ProgramSearch:
             programs = sorted([*programs, grown], key=lambda program: -program.value)
         return programs
 
-    async def finish(self, program: TunedProgram, simulation: Simulation, *, prune: bool) -> TunedProgram:
-        """A program without what it does not need, its numbers rounded; as it was where that costs too much."""
-        source, work = program.source, self._simulators.work
+    async def finish(
+        self, program: TunedProgram, simulation: Simulation, *, prune: bool, name: str = ""
+    ) -> TunedProgram:
+        """A program without what it does not need, its numbers rounded; as it was where that fails.
+
+        Args:
+            program: To finish.
+            simulation: Where.
+            prune: Whether numbers are dropped.
+            name: Of the occasion, in the journal.
+        """
+        work = Finish(simulation, program.source, self._seed, prune)
         try:
-            if prune:
-                key, job = f"{program.id}.pruned", Prune(simulation, source, self._seed)
-                source = (await work(key, job, PruneResult)).source
-            rounded = await work(
-                f"{program.id}.rounded.{prune}", Round(simulation, source, self._seed), RoundResult
-            )
+            found = await self._simulators.work(f"{program.id}.finished{name}", work, FinishResult)
         except SimulatorFailedError:
             return program
-        return replace(program, source=rounded.source, value=rounded.value, stderr=rounded.stderr)
+        return replace(program, source=found.source, value=found.value, stderr=found.stderr)
 
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
@@ -284,3 +299,12 @@ def _widths(source: str, begun: SearchState | None) -> dict[str, float]:
         for name, (_, low, high) in ranges.items()
         if name in known
     }
+
+
+def _note(begin: float, value: float, low: float, high: float) -> str:
+    """Where tuning has taken a number; empty where it is near its beginning."""
+    if min(value - low, high - value) < 0.01 * (high - low):
+        return "at a bound"
+    if low < 0 < high and abs(value) < 0.1 * WIDTH * (high - low):
+        return "near nought"
+    return "far from its start" if abs(value - begin) > FAR_WIDTHS * WIDTH * (high - low) else ""

@@ -25,7 +25,6 @@ class Version:
         numbers: Its numbers with their errors.
         errors: Of its predictions on steps that it was not fitted to.
         worlds: What the same policies return in both worlds, in words.
-        z: The largest difference between the worlds in standard errors.
         steps: Simulated ones that this took.
     """
 
@@ -39,7 +38,6 @@ class Version:
     numbers: tuple[FittedNumber, ...] = ()
     errors: ErrorTable | None = None
     worlds: tuple[str, ...] = ()
-    z: float = 0.0
     steps: int = 0
 
     @property

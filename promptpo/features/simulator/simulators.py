@@ -6,27 +6,29 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.features.simulator import prompts
 from promptpo.features.simulator.records import Version
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.search.references import programs
+from promptpo.program.reference_policies import programs
+from promptpo.prompts import experiments, limits, prompting
+from promptpo.prompts.shortening import cut_between_words
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.fit import Fit, FitResult
 from promptpo.simulator.formulas.writer import write_formulas
-from promptpo.simulator.play import Play, SimulatedEpisodes, compare_worlds
-from promptpo.telling import experiments, limits, prompting
-from promptpo.telling.shortening import cut_between_words
+from promptpo.simulator.play import Play, SimulatedEpisodes, difference_in_errors
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
     from promptpo.features.simulator.steps import RealSteps
     from promptpo.rollouts.jobs import SandboxWork
-    from promptpo.run.history import History
-    from promptpo.search.context import SearchContext
 
 T = TypeVar("T")
 
@@ -44,6 +46,9 @@ ENSEMBLE = 4
 
 MAX_LINES = 250
 """Lines that a simulator is asked to keep to after an answer that was cut off."""
+
+NOTHING = "nothing"
+"""Name in the journal of what policies that know nothing return."""
 
 KEEP = "KEEP:"
 """How an answer begins that sees nothing worth changing."""
@@ -183,6 +188,20 @@ class Simulators:
         found: Version = await self._journal.once_async("simulator", key, test, Version)
         return found
 
+    async def return_of_nothing(self, simulation: Simulation) -> float:
+        """Simulated return of policies that know nothing, the better of both: what others earn is measured from there."""
+
+        async def play() -> float:
+            sources = programs(self._spaces[1]).values()
+            works = [Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed) for source in sources]
+            try:
+                played = [await self._spender.executor.simulate(work) for work in works]
+            except SimulatorFailedError:
+                return 0.0
+            return max(float(np.mean(found.returns)) for found in played)
+
+        return await self.once(NOTHING, play, float)
+
     async def behaviour(self, key: str, simulation: Simulation, source: str) -> str:
         """Describe the behaviour of a policy in a simulator, in figures."""
 
@@ -216,20 +235,16 @@ class Simulators:
         check: CheckReport = await execute(Check(plain, episodes, self._seed))
         if not check.ok:
             return replace(version, problems=check.problems, remarks=check.remarks)
-        fit: FitResult = await execute(Fit(plain, episodes, self._seed))
-        found = replace(
+        fit: FitResult = await execute(Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1))
+        return replace(
             version,
             problems=(),
             remarks=check.remarks,
-            vectors=fit.vectors[:1],
+            vectors=fit.vectors,
             numbers=fit.numbers,
             errors=fit.after,
             steps=fit.simulated_steps,
         )
-        if doubt:
-            several: FitResult = await execute(Fit(plain, episodes, self._seed, ensemble=ENSEMBLE))
-            found = replace(found, vectors=several.vectors, steps=found.steps + several.simulated_steps)
-        return found
 
     async def compare_with_real(self, version: Version, history: History) -> Version:
         """A version with what policies that were played for real return in it."""
@@ -246,15 +261,13 @@ class Simulators:
         for name, source in programs(self._spaces[1]).items():
             if name in history.references:
                 real[f"{name} actions"] = (source, history.references[name].returns, self._context.horizon)
-        lines, largest, steps = [], 0.0, 0
+        lines, steps = [], 0
         for name, (source, returns, horizon) in real.items():
             work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=horizon)
             played: SimulatedEpisodes = await self._spender.executor.simulate(work)
             steps += played.simulated_steps
-            worlds = compare_worlds(returns, played.returns[0])
-            largest = max(largest, abs(worlds.z))
             lines.append(
-                f"{name}: real {worlds.real:.5g} in {len(returns)} episodes, simulated {worlds.simulated:.5g} "
-                f"(difference {worlds.z:+.1f} standard errors)"
+                f"{name}: real {np.mean(returns):.5g} in {len(returns)} episodes, simulated {np.mean(played.returns):.5g} "
+                f"(difference {difference_in_errors(returns, played.returns):+.1f} standard errors)"
             )
-        return replace(version, worlds=tuple(lines), z=largest, steps=version.steps + steps)
+        return replace(version, worlds=tuple(lines), steps=version.steps + steps)

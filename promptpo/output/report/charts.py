@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from markupsafe import Markup
 
+from promptpo.core.returns import Evidence
 from promptpo.output.report.templates import templates
-from promptpo.run.evidence import Evidence
-from promptpo.telling.feedback import number
+from promptpo.prompts.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.output.run_view import RunView
@@ -116,11 +116,11 @@ def over(title: str, series: Sequence[Series], *, label: str) -> Markup:
     return chart(series, label=label, title=title, left="mean return", x=(0.0, 1.02 * most))
 
 
-def sparkline(points: Points) -> Markup:
+def sparkline(points: Points, kind: Literal["line", "step"] = "step") -> Markup:
     """A curve so small that it fits into a line of a table."""
     (_, first), (end, last) = points[0], points[-1]
     label = f"from {number(first)} to {number(last)}"
-    return chart([Series(points)], label=label, x=(0.0, end or 1.0), small=SPARKLINE_SIZE)
+    return chart([Series(points, kind=kind)], label=label, x=(0.0, end or 1.0), small=SPARKLINE_SIZE)
 
 
 SPENT = {"environment steps": "steps", "tokens": "tokens", "US dollars": "usd", "seconds": "seconds"}

@@ -6,17 +6,18 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from markupsafe import Markup
 
 from promptpo.output.baseline_run import read_run
-from promptpo.output.report.charts import SPARKLINE_SIZE, Series, chart, extent, over, sparkline
+from promptpo.output.report.charts import SPARKLINE_SIZE, Points, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
 from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.runs import RunLine
 from promptpo.output.sentences import sentence
-from promptpo.telling.feedback import number
+from promptpo.prompts.feedback import number
 
 
 def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) -> str:
@@ -41,7 +42,7 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
                 list(table[n].values()),
                 {
                     "interval": _interval(n, lines),
-                    "best so far": sparkline([*line.curve, _end(line)]) if line.curve else "",
+                    "curve": sparkline(_points(line), _kind(line)) if line.curve else "",
                 },
             )
             for n, line in enumerate(lines)
@@ -119,7 +120,8 @@ def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
         "written by": sentence("writer_cell", told),
         "shown": known("reveal", "{}"),
         "seed": known("seed", "{}"),
-        "agent of step": known("agent_steps", "{:,}"),
+        "agent of step": "0 (untrained)" if told["untrained"] else known("agent_steps", "{:,}"),
+        "last agent": "" if told["last_agent_return"] is None else number(told["last_agent_return"]),
         "training steps": f"{told['searched_steps'] - told['validation_steps']:,}",
         "validation steps": known("validation_steps", "{:,}"),
         "calls": known("calls", "{:,}"),
@@ -147,10 +149,16 @@ def _colour(n: int) -> str:
     return f"hsl({(210 + 137.5 * n) % 360:.0f} 65% 48%)"
 
 
-def _end(line: RunLine) -> tuple[float, float]:
-    """Where a run's curve is when its search ends."""
+def _points(line: RunLine) -> Points:
+    """A run's curve; the best so far stays until its search ends."""
     steps, value = line.curve[-1]
-    return max(float(line.facts["searched_steps"]), steps), value
+    return (
+        line.curve if line.trains else (*line.curve, (max(float(line.facts["searched_steps"]), steps), value))
+    )
+
+
+def _kind(line: RunLine) -> Literal["line", "step"]:
+    return "line" if line.trains else "step"
 
 
 def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
@@ -168,9 +176,9 @@ def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
 
 def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
     found = [
-        Series([*line.curve, _end(line)], "curve", "step", _colour(n), label_of(line.directory))
+        Series(_points(line), "curve", _kind(line), _colour(n), label_of(line.directory))
         for n, line in runs
         if line.curve
     ]
-    label = "The best so far against environment steps, a line for each run"
+    label = "Mean return against environment steps, a line for each run"
     return over("environment steps", found, label=label) if found else None

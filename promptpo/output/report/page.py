@@ -22,9 +22,9 @@ from promptpo.output.report.result import REPORT, author_of, versions
 from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.sentences import sentence
+from promptpo.prompts.feedback import number
 from promptpo.run.models import summarize_models
 from promptpo.run.origin import builds, is_made_here, place_for
-from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.output.baseline_run import BaselineRun
@@ -111,11 +111,19 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     for name, look in (("train_mean_return", "faint"), ("mean_return", "best")):
         points = [(point.steps, mean) for point in run.points if (mean := getattr(point, name)) is not None]
         lines += [charts.Series(points, look, "line")] if points else []
+    reported = (run.content.get("best") or {}).get("steps")
+    said = f"the reported agent, after {reported:,} steps" if reported is not None else ""
+    lines += [
+        charts.Series([(point.steps, point.mean_return)], "written", "dots", title=said, tips=[said])
+        for point in run.points
+        if said and point.steps == reported and point.mean_return is not None
+    ]
     label = "Mean return against training steps"
     curve = charts.over("training steps", lines, label=label) if lines else ""
     command = run.content.get("command")
     return {
         "steps": run.content["steps"],
+        "words": [sentence("untrained", run.content), sentence("last_agent", run.content)],
         "charts": [("training steps", curve)] if curve else [],
         "commands": [command_line(str(command))] if command else [],
         "tables": {
@@ -136,7 +144,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
 
         importances = importance_json(best)
     if state.history.experiments:
-        from promptpo.telling.experiments import summary_line as experiment_line
+        from promptpo.prompts.experiments import summary_line as experiment_line
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),

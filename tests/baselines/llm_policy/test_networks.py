@@ -49,7 +49,7 @@ def settings(
     return TrainingSettings(
         algorithm,
         Task(task, max_episode_steps=40),
-        steps=128,
+        steps=160,
         hyperparameters=small,
         eval_every=64,
         validation_episodes=2,
@@ -91,7 +91,7 @@ def test_every_design_trains_and_plays_as_saved(
     result = train(chosen, tmp_path / "run", resume=False, display=Display())
     assert result["method"] == "llm-policy"
     assert result["steps"]["train"] == 128
-    from promptpo.run.records import Seeds
+    from promptpo.core.candidate import Seeds
     from promptpo_baselines.checkpoints import Checkpoints
     from promptpo_baselines.evaluation import Evaluator
 

@@ -20,7 +20,7 @@ def test_an_update_may_take_a_part_of_the_rollout(tiny_gpt2: Any, tmp_path: Path
     rows = tmp_path / "thin.yml"
     rows.write_text("default: {n_envs: 1, n_steps: 16, sub_sampling_factor: 4, cg_max_steps: 2}")
     chosen = settings(
-        tmp_path, "trpo", language=asdict(design), steps=16, eval_every=16, hyperparameters=str(rows)
+        tmp_path, "trpo", language=asdict(design), steps=20, eval_every=16, hyperparameters=str(rows)
     )
     short = replace(chosen, task=Task("Pendulum-v1", {}, 8), test_episodes=1)
     assert piece(short, tmp_path / "run")["steps"]["train"] == 16

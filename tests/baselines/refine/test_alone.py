@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.baselines.budgets import total
+
 pytest.importorskip("sb3_contrib")
 
 
@@ -36,7 +38,7 @@ def settings(folder: Path, **changes: Any) -> TrainingSettings:
     (folder / "small.yml").write_text(SMALL)
     task, given = prior_of(folder / "program.py", Task("Pendulum-v1"), scale=1.0)
     made = TrainingSettings(
-        "crossq", task, steps=240, hyperparameters=str(folder / "small.yml"), eval_every=120, validation_episodes=2,
+        "crossq", task, steps=total(240), hyperparameters=str(folder / "small.yml"), eval_every=120, validation_episodes=2,
         test_episodes=2, prior={**given, "alone": True},
     )  # fmt: skip
     return replace(made, **changes)
@@ -99,7 +101,7 @@ def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
     """As many updates as steps were shown, then one a step; a run that goes on does not begin again."""
     folder, made, _ = trained
     shutil.copytree(folder / "out", tmp_path / "out")
-    more = replace(made, steps=300)
+    more = replace(made, steps=total(300))
     train(more, tmp_path / "out", resume=True, display=Display())
     run = RefineRun(more, tmp_path / "out", Display())
     taken = 240 + 60 - 2 * 1  # the last step of each part is not learned from

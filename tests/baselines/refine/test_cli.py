@@ -14,10 +14,10 @@ import typer
 from typer.exceptions import TyperException
 
 from promptpo.cli.document import release
+from promptpo.core.control import obey_interrupts
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.policy_file import file_and_task
-from promptpo.run.control import obey_interrupts
 from promptpo.run.origin import is_made_here
 from promptpo_baselines.hyperparameters import resolve
 from promptpo_baselines.refine.checking import describe_gain
@@ -57,7 +57,7 @@ def test_importing_the_command_imports_nothing_heavy() -> None:
         (["program.py", "--env", "Pendulum-v1"], "does not fit Pendulum-v1: on the first observation"),
         (["program.py", "--env", "CartPole-v1", "--algorithm", "dqn"], "'dqn' is not one of 'auto', 'ppo'"),
         (["program.py", "--env", "CartPole-v1", "--resume"], "--out DIR"),
-        (["program.py", "--env", "CartPole-v1", "--steps", "0"], "greater than or equal to 1"),
+        (["program.py", "--env", "CartPole-v1", "--max-steps", "0"], "greater than or equal to 1"),
         (
             ["program.py", "--env", "CartPole-v1", "--hyperparams", "none.yml"],
             "cannot read none.yml",
@@ -87,7 +87,7 @@ def test_the_result_is_printed_as_json(
         "CartPole-v1",
         "--max-episode-steps",
         "50",
-        "--steps",
+        "--max-steps",
         "64",
         "--out",
         "out",

@@ -23,6 +23,7 @@ from promptpo_baselines.refine.start import prior_of
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.training import train
 from promptpo_sandbox import check_source
+from tests.baselines.budgets import total
 from tests.waiting import wait_until
 
 SMALL = "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}"
@@ -82,7 +83,7 @@ def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **chang
     settings = {
         "algorithm": "ppo",
         "task": task,
-        "steps": 256,
+        "steps": total(256),
         "hyperparameters": small(folder),
         "eval_every": 128,
         "validation_episodes": 2,
@@ -166,11 +167,11 @@ def _with_network(folder: Path) -> str:
 def test_more_steps_go_on_from_the_checkpoint(pendulum: Path) -> None:
     """The curve grows, what was trained is not trained again; a complete run is not run again."""
     before = result_of(pendulum)
-    after = run(pendulum, SWING, "Pendulum-v1", resume=True, steps=384)
+    after = run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(384))
     assert [point["steps"] for point in after["curve"]] == [0, 128, 256, 384]
     assert after["program"]["episodes"] == before["program"]["episodes"] + 2, "counts go on, too"
     assert [p["mean_return"] for p in after["curve"][:3]] == [p["mean_return"] for p in before["curve"]]
-    assert run(pendulum, SWING, "Pendulum-v1", resume=True, steps=384) == after
+    assert run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(384)) == after
 
 
 def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
@@ -184,7 +185,7 @@ def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
 def test_what_is_refined_is_trained_on_rather_than_refined(pendulum: Path) -> None:
     """In a sentence with the command for it."""
     with pytest.raises(
-        UsageError, match=r"is refined already; go on with its training, with more --steps: .+ --resume"
+        UsageError, match=r"is refined already; go on with its training, with more --max-steps: .+ --resume"
     ):
         prior_of(pendulum / "out", None, scale=1.0)
 
@@ -243,7 +244,7 @@ def test_a_run_says_how_it_begins(
     task, given = prior_of(tmp_path / "program.py", task, scale=1.0)
     telling = Telling()
     settings = TrainingSettings(
-        "crossq", task, steps=20, hyperparameters=str(rows), eval_every=20, validation_episodes=1,
+        "crossq", task, steps=total(20), hyperparameters=str(rows), eval_every=20, validation_episodes=1,
         test_episodes=1, prior={**given, "alone": alone},
     )  # fmt: skip
     train(settings, tmp_path / "out", resume=False, display=telling)
@@ -287,7 +288,7 @@ COMMAND = "import sys; from promptpo_baselines.refine.cli import app; app(sys.ar
 def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
     """There is a file to play, and the same command goes on."""
     (tmp_path / "program.py").write_text(BALANCE)
-    words = ["program.py", "--env", "CartPole-v1", "--steps", "1000000", "--eval-every", "64"]
+    words = ["program.py", "--env", "CartPole-v1", "--max-steps", "1000000", "--eval-every", "64"]
     words += ["--hyperparams", small(tmp_path), "--validation-episodes", "1", "--out", "out"]
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True

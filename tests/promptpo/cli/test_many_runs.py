@@ -1,5 +1,6 @@
 """Many runs: found, listed and compared, baselines among them."""
 
+import html
 import json
 import shutil
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
+from promptpo.core.config import load_config
 from promptpo.output.runs import find_runs, read_line
-from promptpo.run.config import load_config
 from promptpo.run.origin import save_own
 from tests.promptpo.cli.test_command_line import ROOT
 from tests.promptpo.output.report.test_page import parsed
@@ -159,7 +160,7 @@ def test_the_page_holds_table_intervals_and_curves(runs: Any, capsys: pytest.Cap
     assert page.scripts == ["code"]
     text = (runs.parent / "page.html").read_text()
     assert text.count('class="curve"') == 4
-    assert text.count("The best so far</h3>") == 2
+    assert text.count("Returns before the final test</h3>") == 2
     assert "not finished" in text
 
 
@@ -207,7 +208,7 @@ def test_a_page_lists_the_runs_of_a_folder(runs: Any, capsys: pytest.CaptureFixt
     page, text = parsed(runs / "runs.html"), (runs / "runs.html").read_text()
     assert set(page.links) == {"data:,", "#main", "search/report.html"}
     assert text.count("<tr>") == 5
-    assert text.count('<td data-name="best so far"><svg') == 4
+    assert text.count('<td data-name="curve"><svg') == 4
     assert "against the first" not in text
     assert run(["list", "runs", "--html", "-o", "elsewhere.html", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["output"] == "elsewhere.html"
@@ -224,9 +225,32 @@ def test_a_searchs_curve_begins_with_its_first_policy(runs: Any) -> None:
     assert curve[0][1] < curve[-1][1]
 
 
-def test_a_baselines_curve_is_that_of_its_best_agent(runs: Any) -> None:
-    """What comes out is the best agent on validation seeds, so a worse evaluation changes nothing."""
-    assert read_line(runs / "ppo").curve == ((100.0, 20.0),)
+def test_a_baselines_curve_shows_a_collapse(runs: Any) -> None:
+    """Every evaluation is a point of it, worse ones too."""
+    result = json.loads((runs / "ppo" / "result.json").read_text())
+    points = tuple((float(point["steps"]), point["mean_return"]) for point in result["curve"])
+    assert len(points) > 1
+    assert read_line(runs / "ppo").curve == points
+
+
+@pytest.mark.parametrize("reported", [0, 50, 100])
+@pytest.mark.parametrize("command", [["show"], ["report"], ["compare", "runs/search"], ["list"]])
+def test_which_agent_is_reported_is_said_wherever_its_return_is(
+    runs: Any, capsys: pytest.CaptureFixture[str], reported: int, command: list[str]
+) -> None:
+    """Its step, a warning where it is the untrained network, and the return of the last one where that is another."""
+    path = runs / "ppo" / "result.json"
+    last = {"steps": 100, "test": {"mean_return": -677.0}}
+    told = {"algorithm": "ppo", "best": {"steps": reported}, "final": last, "reported": "the best"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | told))
+    place = ["runs"] if command == ["list"] else ["runs/ppo"]
+    assert run([*command, *place]) == 0
+    said = capsys.readouterr().out
+    if command == ["report"]:
+        said = html.unescape((runs.parent / "report.html").read_text())
+    assert ("untrained" in said) is (reported == 0)
+    assert f"{reported}" in said
+    assert ("-677" in said) is (reported < 100 or command[0] in {"compare", "list"})
 
 
 @pytest.mark.parametrize(

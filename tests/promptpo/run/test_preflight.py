@@ -13,6 +13,7 @@ import pytest
 from promptpo import api
 from promptpo.api import new_session
 from promptpo.cli.app import run as command_line
+from promptpo.core.config import Budget, Config
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.base import ALL_PURPOSES
@@ -20,7 +21,6 @@ from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.run.config import Budget, Config
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
 from promptpo.session.opened import load_spec
 from tests.promptpo.optimizing import Model, optimize

@@ -21,8 +21,8 @@ from promptpo.program import answers
 from promptpo.spec.describe import describe
 from promptpo.spec.formalised import TARGET, check_module, disagreements, functions_in, check_inputs, formalise, values_in
 from promptpo.spec.reading import read
+from promptpo.prompts.prompting import render as template
 from promptpo.spec.render import render as spec_text
-from promptpo.telling.prompting import render as template
 from promptpo_sandbox import Sandbox
 
 FOREIGN = {
