@@ -22,6 +22,7 @@ from promptpo.rollouts import Settings
 from promptpo.run.origin import key_path, save_own
 from promptpo.run.preflight import Preflight
 from promptpo.spec import TaskSpec, with_hint
+from promptpo.spec.outline import outline
 from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
@@ -81,10 +82,10 @@ def load_spec(config: Config, *, read: bool = True) -> TaskSpec:
         read: Whether a model reads about it; else only its facts and names are found, but for what the user wrote.
     """
     most_steps = spec_steps(config.budget.steps)
-    from promptpo.spec.describe import describe, outline
-
     if not read and config.spec_file is None:
         return outline(config.task, clip_actions=config.clip_actions, most_steps=most_steps)
+    from promptpo.spec.describe import describe
+
     spec = describe(
         config.task,
         reveal=config.reveals,

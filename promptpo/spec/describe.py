@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 from gymnasium import spaces
 
 from promptpo.envs.family import AnyEnv
-from promptpo.envs.foreign import innermost, standard_space
-from promptpo.envs.spaces import form_of, leaves
 from promptpo.errors import UsageError
 from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
 from promptpo.spec.documentation import docstring_of, words_of
 from promptpo.spec.facts import success_key
-from promptpo.spec.fields import choices_of, example_of, fields_of
 from promptpo.spec.formalised import evidence_of
 from promptpo.spec.observe import observe, open_env
-from promptpo.spec.outline import outline_task, with_seeding
-from promptpo.spec.own_source import OwnSource, read_source
+from promptpo.spec.outline import class_of, outline_task, with_seeding, with_sides
+from promptpo.spec.own_source import read_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.played import describe_left_bounds, ends_seen, reward_seen
@@ -93,31 +90,6 @@ def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) ->
     return spec
 
 
-def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = None) -> TaskSpec:
-    """Describe a task for a run in which no model reads about it: facts, and the names of what policies see and do.
-
-    Args:
-        task: The environment.
-        clip_actions: As for `describe`.
-        most_steps: As for `describe`.
-
-    Raises:
-        PromptPOError: Whatever `make_env` raises.
-    """
-    with open_env(task) as env:
-        observed = observe(env, task.name, most_steps=most_steps)
-        spec = outline_task(env, task, observed, _read_foreign_source(env))
-        parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
-        parts = _with_sides(parts, env, observed, docstring_of(_class_of(env)), clip_actions=clip_actions)
-        return with_seeding(replace(spec, text=render(parts)), env, task, observed)
-
-
-def _read_foreign_source(env: AnyEnv) -> OwnSource:
-    """Read the source for recorded data that it plays back; Gymnasium's own environments play back none."""
-    is_own = _class_of(env).__module__.startswith("gymnasium.envs.")
-    return OwnSource() if is_own else read_source(env)
-
-
 def describe_env(
     env: AnyEnv,
     task: Task,
@@ -169,11 +141,6 @@ def describe_env(
     return spec, observed
 
 
-def _class_of(env: AnyEnv) -> type[Any]:
-    """The class that the author wrote, also inside an adapter."""
-    return type(innermost(env))
-
-
 def _step_time(env: AnyEnv) -> float | None:
     """How long a step lasts, where the environment computes its ``dt``.
 
@@ -206,11 +173,11 @@ def _parts(
     parts = Parts(horizon=spec.horizon)
     variants = variants_of(env, task, reveal)
     if reveal == "bare":
-        parts = _with_sides(parts, env, None, "", clip_actions=clip_actions)
+        parts = with_sides(parts, env, None, "", clip_actions=clip_actions)
         return replace(parts, blocks=variants)
     success = success_key(observed.steps)
     named = reveal != "anonymous"
-    docs = docstring_of(_class_of(env)) if named else ""
+    docs = docstring_of(class_of(env)) if named else ""
     parts = replace(
         parts,
         threshold=spec.reward_threshold,
@@ -220,10 +187,10 @@ def _parts(
         reward_seen=reward_seen(observed),
         ends_seen=ends_seen(observed),
     )
-    parts = with_pictures(_with_sides(parts, env, observed, docs, clip_actions=clip_actions), env, observed)
+    parts = with_pictures(with_sides(parts, env, observed, docs, clip_actions=clip_actions), env, observed)
     if named:
         own = task.reward is None or task.reward.reads_environment
-        words = words_of(_class_of(env), moving=bool(source), rewards=own)
+        words = words_of(class_of(env), moving=bool(source), rewards=own)
         is_below = not words or " ".join(words.split())[:60] in " ".join(source.split())
         said = "" if is_below else f"{AUTHOR if task.reward is None else OTHER_AIM}{words}"
         parts = replace(parts, title=task.name, description=said)
@@ -232,42 +199,6 @@ def _parts(
     if task.wrappers:
         parts = replace(parts, observation_note=WRAPPED)
     return without_own_reward(replace(parts, blocks={**parts.blocks, **variants}), task.reward)
-
-
-def _with_sides(
-    parts: Parts, env: AnyEnv, observed: Observed | None, docs: str, *, clip_actions: bool
-) -> Parts:
-    """The parts with what a policy sees, and what it returns; names are from `docs`, which are of the unwrapped class."""
-    seen, done = env.observation_space, env.action_space
-    inner = env.unwrapped
-    same = [
-        standard_space(own).shape == space.shape
-        for own, space in ((inner.observation_space, seen), (inner.action_space, done))
-    ]
-    notes = []
-    if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(done)):
-        notes.append(
-            "Values outside the bounds are clipped to them, and counted."
-            if clip_actions
-            else "Values outside the bounds are not allowed."
-        )
-    if isinstance(done, spaces.Box) and same[1] and done != standard_space(inner.action_space):
-        notes.append(
-            "A wrapper scales actions: the bounds are its own, the meanings those of the environment."
-        )
-    discrete = isinstance(done, spaces.Discrete)
-    return replace(
-        parts,
-        observation_form=form_of(seen),
-        observation=fields_of(
-            "obs", seen, docs if same[0] else "", observed.observations if observed else ()
-        ),
-        action_form=form_of(done),
-        action_example=example_of(done),
-        action=[] if discrete else fields_of("action", done, docs if same[1] else ""),
-        choices=choices_of(done, docs) if isinstance(done, spaces.Discrete) else (),
-        action_note="\n".join(notes),
-    )
 
 
 def _gaps(parts: Parts, spec: TaskSpec) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ from gymnasium import spaces
 
 from promptpo.envs.task import Task
 from promptpo.spec.check import check_spec
-from promptpo.spec.describe import describe_env, outline
+from promptpo.spec.describe import describe_env
 from promptpo.spec.facts import common_length
 from promptpo.spec.observe import EpisodeEnd
+from promptpo.spec.outline import outline
 from promptpo.spec.task_spec import with_cut
 
 CASES = [

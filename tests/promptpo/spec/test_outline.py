@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from promptpo.envs.task import RewardProgram, Task
-from promptpo.spec.describe import describe, outline
+from promptpo.spec.describe import describe
+from promptpo.spec.outline import outline
 from promptpo.spec.reading import names_of
 
 WORDS = {"text", "gaps", "info", "first_frames", "evidence", "sample_rate", "firsts"}
