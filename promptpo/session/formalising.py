@@ -9,6 +9,7 @@ from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
+from promptpo.prompts import prompting
 from promptpo.rollouts import Call
 from promptpo.spec.formalised import (
     FUNCTIONS,
@@ -20,11 +21,10 @@ from promptpo.spec.formalised import (
     rewrite_spec,
 )
 from promptpo.spec.reading import read
-from promptpo.telling import prompting
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
-    from promptpo.run.spender import RecordedWork
+    from promptpo.core.config import Config
+    from promptpo.core.work import RecordedWork
     from promptpo.spec import TaskSpec
 
 SPEC = "spec.py"

@@ -14,6 +14,7 @@ import pytest
 import promptpo
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview, overview_json
+from promptpo.core.config import load_config
 from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -25,11 +26,10 @@ from promptpo.output.run_view import read_view
 from promptpo.output.runs import read_line
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward, reward_program
-from promptpo.run.config import load_config
+from promptpo.prompts.feedback import number
 from promptpo.session.opened import explain_paid_answers
 from promptpo.spec.describe import describe
 from promptpo.spec.rewarded import without_purpose
-from promptpo.telling.feedback import number
 from tests.promptpo.optimizing import QUICK, Model, optimize, read_run
 from tests.promptpo.policies import GOOD, WEAK
 from tests.promptpo.rewards import CONSTANT, LATE_CRASH, LEFT

@@ -9,6 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.control import gather
+from promptpo.core.feature import Feature
+from promptpo.core.journal import from_json, to_json
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
@@ -18,22 +22,18 @@ from promptpo.features.simulator.simulators import NOTHING, Simulators
 from promptpo.features.simulator.steps import RealSteps
 from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
 from promptpo.program import Program
+from promptpo.prompts import experiments, feedback
+from promptpo.prompts.feedback import number
+from promptpo.prompts.limits import FIRST_EXPERIMENTS
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.control import gather
-from promptpo.run.journal import from_json, to_json
-from promptpo.run.records import Attempt, Candidate
-from promptpo.search.context import Feature
 from promptpo.simulator.contract import supports
 from promptpo.simulator.data import STEPS_AHEAD
 from promptpo.simulator.network import trainable
-from promptpo.telling import experiments, feedback
-from promptpo.telling.feedback import number
-from promptpo.telling.limits import FIRST_EXPERIMENTS
 
 if TYPE_CHECKING:
-    from promptpo.run.history import History
-    from promptpo.search.context import SearchContext
-    from promptpo.search.sampler import Sampler
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
+    from promptpo.core.sample import Sampler
     from promptpo.simulator.contract import Simulation
 
 PROGRAM, NETWORK = "s1", "s2"
@@ -331,7 +331,7 @@ class SimulatorSearch(Feature):
 
     # When the search is over
 
-    def conclude(self, history: History) -> Mapping[str, Attempt]:
+    def products(self, history: History) -> Mapping[str, Attempt]:
         """Put the network beside the best program, and let it lead where it is what the user wants."""
         data = self._journal.find("decision", "s.network")
         if data is None:

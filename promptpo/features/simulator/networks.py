@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpo.run.control import gather
+from promptpo.core.control import gather
+from promptpo.prompts.feedback import number
 from promptpo.simulator.network import NetworkResult, TrainNetwork
-from promptpo.telling.feedback import number
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from promptpo.core.control import gather
 from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.run.control import gather
-from promptpo.search.programs.library import structures_for, write_program
+from promptpo.prompts import prompting
+from promptpo.prompts.feedback import number
 from promptpo.simulator.finish import Finish, FinishResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
 from promptpo.simulator.search import WIDTH, Search, SearchResult
-from promptpo.telling import prompting
-from promptpo.telling.feedback import number
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
     from promptpo.features.simulator.networks import TrainedNetwork
     from promptpo.features.simulator.simulators import Simulators
-    from promptpo.search.context import SearchContext
     from promptpo.simulator.contract import Simulation
     from promptpo.simulator.search import SearchState
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.prompts import experiments, prompting
+from promptpo.prompts.feedback import number
+from promptpo.prompts.limits import FIRST_EXPERIMENTS
+from promptpo.prompts.step_table import cell
 from promptpo.spec.reading import names_of
-from promptpo.telling import experiments, prompting
-from promptpo.telling.feedback import number
-from promptpo.telling.limits import FIRST_EXPERIMENTS
-from promptpo.telling.step_table import cell
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
     from promptpo.features.simulator.records import Version
-    from promptpo.run.history import History
-    from promptpo.search.context import SearchContext
     from promptpo.simulator.fit import FittedNumber
     from promptpo_sandbox import Recorded
 

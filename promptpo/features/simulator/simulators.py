@@ -13,22 +13,22 @@ from promptpo.features.simulator import prompts
 from promptpo.features.simulator.records import Version
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.search.references import programs
+from promptpo.program.reference_policies import programs
+from promptpo.prompts import experiments, limits, prompting
+from promptpo.prompts.shortening import cut_between_words
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.fit import Fit, FitResult
 from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.play import Play, SimulatedEpisodes, difference_in_errors
-from promptpo.telling import experiments, limits, prompting
-from promptpo.telling.shortening import cut_between_words
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
     from promptpo.features.simulator.steps import RealSteps
     from promptpo.rollouts.jobs import SandboxWork
-    from promptpo.run.history import History
-    from promptpo.search.context import SearchContext
 
 T = TypeVar("T")
 

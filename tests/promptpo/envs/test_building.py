@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from promptpo.core.candidate import SEEDS_PER_PURPOSE, Seeds
 from promptpo.envs import building as environments_module
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
@@ -18,7 +19,6 @@ from promptpo.errors import (
     UnsupportedSpaceError,
     UsageError,
 )
-from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
 from promptpo.spec.describe import describe_env
 from promptpo.spec.facts import horizon_and_source, success_key
 from promptpo.spec.observe import observe, open_env

@@ -7,10 +7,10 @@ import pytest
 
 import promptpo
 from promptpo.cli.show import overview
+from promptpo.core.journal import JOURNAL, read_events
 from promptpo.features.simulator import networks, programs
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.run.journal import JOURNAL, read_events
 from tests.promptpo.features.pendulums import ANSWERS, LINEAR
 from tests.promptpo.optimizing import read_run
 

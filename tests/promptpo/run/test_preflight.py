@@ -14,6 +14,7 @@ from gymnasium import spaces
 from promptpo import api
 from promptpo.api import new_session
 from promptpo.cli.app import run as command_line
+from promptpo.core.config import Budget, Config
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.base import ALL_PURPOSES
@@ -21,7 +22,6 @@ from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.run.config import Budget, Config
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
 from promptpo.session.opened import load_spec
 from promptpo.spec.gaps import gaps_in

@@ -266,9 +266,9 @@ def test_workers_run_it_and_results_can_be_recorded(real: tuple[Recorded, ...]) 
     """Through an executor, as any other work; results go to JSON and back."""
     import asyncio
 
+    from promptpo.core.journal import to_json
     from promptpo.envs.task import Task
     from promptpo.rollouts.local import LocalExecutor
-    from promptpo.run.journal import to_json
     from promptpo.simulator.fit import FitResult
     from promptpo_sandbox import Limits
 

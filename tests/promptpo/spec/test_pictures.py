@@ -12,11 +12,11 @@ from gymnasium import spaces
 
 from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import Task, Wrapping
+from promptpo.prompts.first_observation import start_in_words
+from promptpo.prompts.picture_guide import on_looking
+from promptpo.prompts.prompting import render
 from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reading import read
-from promptpo.telling.first_observation import start_in_words
-from promptpo.telling.picture_guide import on_looking
-from promptpo.telling.prompting import render
 from tests.promptpo.envs.test_building import needs
 from tests.sandbox.test_looking import PictureEnv
 

@@ -22,7 +22,7 @@ from promptpo.program import answers
 from promptpo.spec.describe import describe
 from promptpo.spec.formalised import TARGET, check_module, disagreements, functions_in, check_inputs, rewrite_spec, values_in
 from promptpo.spec.reading import read
-from promptpo.telling.prompting import render as template
+from promptpo.prompts.prompting import render as template
 from promptpo_sandbox import Sandbox
 
 FOREIGN = {
