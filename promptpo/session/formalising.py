@@ -54,7 +54,7 @@ async def formalised(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
     if not found["text"] or spec.evidence is None:
         return spec
     parts = spec.evidence.parts
-    told = formalise(parts, found["text"], list(found["left_out"]), spec)
+    told = formalise(parts, found["text"], list(found["left_out"]), spec.firsts[0], spec.action_space)
     text = spec.text.replace(render(parts).rstrip(), render(told).rstrip(), 1)  # a hint stands behind it
     write_atomically(spender.journal.directory / SPEC, text)
     return replace(spec, text=text)

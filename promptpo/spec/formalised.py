@@ -19,10 +19,10 @@ from promptpo.spec.paths import PathError, follow, is_path
 from promptpo.spec.reading import read
 
 if TYPE_CHECKING:
+    from promptpo.envs.spaces import AnySpace
     from promptpo.spec.observe import Observed, Step
     from promptpo.spec.parts import Parts
     from promptpo.spec.reading import Reading, Said, SpecClass
-    from promptpo.spec.task_spec import TaskSpec
 
 FUNCTIONS = ("reward", "terminated")
 
@@ -162,14 +162,17 @@ def _short(value: Any) -> str:
     return text if len(text) < 600 else f"{text[:600]}..."  # noqa: PLR2004 - characters of one value
 
 
-def formalise(parts: Parts, answer: str, left_out: Sequence[str], spec: TaskSpec) -> Parts:
+def formalise(
+    parts: Parts, answer: str, left_out: Sequence[str], observation: Any, action_space: AnySpace
+) -> Parts:
     """The parts of a spec with the names, meanings and functions of a model's answer.
 
     Args:
         parts: With what the program itself found.
         answer: The model's module.
         left_out: Functions that do not hold.
-        spec: What fields and choices have to fit.
+        observation: What its fields have to fit.
+        action_space: What fields and choices of the action have to fit.
     """
     said = read(answer)
     state, action = (said.parts.get(name) for name in ("State", "Action"))
@@ -177,15 +180,15 @@ def formalise(parts: Parts, answer: str, left_out: Sequence[str], spec: TaskSpec
     choices = [
         ActionValue(constant.name, constant.value, constant.remark)
         for constant in constants
-        if isinstance(spec.action_space, spaces.Discrete) and spec.action_space.contains(constant.value)
+        if isinstance(action_space, spaces.Discrete) and action_space.contains(constant.value)
     ]
     kept = {name: code for name, code in functions_in(said).items() if name not in left_out}
     start, end = ((said.episode or {}).get(key) for key in ("start", "end"))
     return replace(
         parts,
         description=ast.get_docstring(ast.parse(answer)) or parts.description,
-        observation=_named(parts.observation, state, spec.firsts[0]),
-        action=_named(parts.action, action, spec.action_space.sample()),
+        observation=_named(parts.observation, state, observation),
+        action=_named(parts.action, action, action_space.sample()),
         choices=choices if len(choices) >= len(parts.choices) else parts.choices,
         functions={name: kept[name] for name in FUNCTIONS if name in kept},
         notes=[f"{name}: {LEFT_OUT}" for name in left_out],

@@ -86,7 +86,7 @@ def test_names_and_functions_come_into_the_spec() -> None:
     """Beside the ranges that the program found; what disagrees, and what does not exist, does not."""
     spec = describe(TASK, reveal="named")
     assert spec.evidence is not None
-    text = render(formalise(spec.evidence.parts, RIGHT, ["terminated"], spec))
+    text = render(formalise(spec.evidence.parts, RIGHT, ["terminated"], spec.firsts[0], spec.action_space))
     assert {"obs[0]": "place", "obs[2]": "lean"}.items() <= names_of(text).items()
     assert "nothing" not in text
     assert "-4.8 .. 4.8" in text.partition("self.place")[2].partition("\n")[0]

@@ -69,7 +69,7 @@ def scored(folder: Path, box: Sandbox) -> Iterator[dict[str, Any]]:
             (folder / f"{name}.again").write_text("\n".join(wrong.values()))
         told = values_in(result.value) if result.value else {}
         share = {part: sum(v is not None for v in values) / len(values) for part, values in told.items()}
-        text = spec_text(formalise(spec.evidence.parts, source, list(wrong), spec))
+        text = spec_text(formalise(spec.evidence.parts, source, list(wrong), spec.firsts[0], spec.action_space))
         yield {
             "env": name,
             "answers": 2 if file.suffix == ".answer2" else 1,
