@@ -27,7 +27,7 @@ MAX_SOURCE_CHARS = 24_000
 MAX_TABLE_CHARS, MAX_TEXT_CHARS = 1_200, 6_000
 """Of a table in the code, and of a text such as a map or a model of bodies; of longer ones the beginning is shown."""
 
-MAX_NAMES_CHARS = 1_500
+MAX_NAMES_CHARS = 4_000
 """Of the names of what is left out."""
 
 FIRST_ENTRIES = 3
@@ -188,11 +188,15 @@ def _space_out(parts: Sequence[str]) -> str:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    text = ", ".join(dict.fromkeys(names))
-    if len(text) <= MAX_NAMES_CHARS:
-        return text
-    kept = text[:MAX_NAMES_CHARS].rpartition(", ")[0]
-    return f"{kept} and {len(dict.fromkeys(names)) - kept.count(', ') - 1} more"
+    """Names, those of a class together."""
+    homes = defaultdict[str, list[str]](list)
+    for name in dict.fromkeys(names):
+        owner, _, member = name.rpartition(".")
+        homes[owner].append(member)
+    told = (
+        f"{owner}: {', '.join(members)}" if owner else ", ".join(members) for owner, members in homes.items()
+    )
+    return textwrap.shorten("; ".join(told), MAX_NAMES_CHARS, placeholder=" and more")
 
 
 def _is_constant(definition: Definition) -> bool:
