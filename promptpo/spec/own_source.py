@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.foreign import innermost
+from promptpo.envs.foreign import innermost, layers_of
 from promptpo.spec.data_held import read_held_values
 from promptpo.spec.documentation import words_of
 from promptpo.spec.reach import reach
@@ -71,7 +71,7 @@ class _SourcePage:
     """Definitions on a page, until it is full."""
 
     def __init__(self, env: Any, found: Reached) -> None:
-        self._found, self._own = found, innermost(env)
+        self._env, self._found, self._own = env, found, innermost(env)
         self._docs = type(self._own)
         self._left_out, self._used = list[str](), 0
         self._placed = set[tuple[int, range]]()
@@ -91,7 +91,8 @@ class _SourcePage:
         }
         for definition in constants:
             self._place(definition)
-        for definition in sorted(code, key=lambda definition: self._found.distances[id(definition)]):
+        own = {"", *(cls.__name__ for layer in layers_of(self._env) for cls in type(layer).__mro__)}
+        for definition in sorted(code, key=lambda definition: definition.owner not in own):
             is_member = bool(definition.owner) and (id(definition.file), definition.owner) not in whole
             if is_member or (not definition.owner and not isinstance(definition.node, ast.ClassDef)):
                 self._place(definition)
