@@ -91,8 +91,10 @@ class _SourcePage:
         }
         for definition in constants:
             self._place(definition)
-        own = {"", *(cls.__name__ for layer in layers_of(self._env) for cls in type(layer).__mro__)}
-        for definition in sorted(code, key=lambda definition: definition.owner not in own):
+        classes = [cls for layer in layers_of(self._env) for cls in type(layer).__mro__]
+        own = {cls.__name__ for cls in classes}
+        files = [self._found.files.file(cls.__module__) for cls in classes]
+        for definition in sorted(code, key=lambda d: d.owner not in own if d.owner else d.file not in files):
             is_member = bool(definition.owner) and (id(definition.file), definition.owner) not in whole
             if is_member or (not definition.owner and not isinstance(definition.node, ast.ClassDef)):
                 self._place(definition)
