@@ -12,7 +12,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
-from promptpo.llm.base import estimate_usage
+from promptpo.llm.base import Capabilities, estimate_usage
 from promptpo.llm.provider import Provider, Reply
 from promptpo_sandbox.text import clean, clean_name
 
@@ -31,7 +31,7 @@ _EXCERPT = 200
 class TextProvider(Provider):
     """Answers text by text; tokens are estimated, since nobody counts them."""
 
-    stays_here = True
+    capabilities = Capabilities(sees=None, stays_here=True)
 
     @abstractmethod
     async def _answer(self, request: Request, text: str) -> str:

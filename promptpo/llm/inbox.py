@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.files import read_json, read_regular, write_atomically
+from promptpo.llm.base import Capabilities
 from promptpo.llm.command import TextProvider
 from promptpo_sandbox.text import clean
 
@@ -108,7 +109,7 @@ class InboxLLM(TextProvider):
         UsageError: There is something else at that path.
     """
 
-    repeats = True
+    capabilities = Capabilities(sees=None, stays_here=True, repeats=True)
 
     def __init__(self, directory: Path | str, *, run: str = "", price: Pricing | None = None) -> None:
         self._directory = Path(directory).expanduser().absolute()
