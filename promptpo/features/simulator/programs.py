@@ -36,9 +36,12 @@ FIRST_STARTS = 3
 TRIAL_LANES, TRIAL_STEPS = 9, 50
 """Short episodes that show whether a program runs at all."""
 
-LONG_STEPS, GROWN_STEPS, LONG_STARTS = 8, 4, 2
-"""The best goes on for so many times as many simulated steps, and so does what it is grown to, from as many starts: a search that
-is cut into pieces forgets which numbers belong together."""
+MAX_SECONDS = 40.0
+"""Processor time of the simulator in one start, about: one that is slow would take hours."""
+
+LONG_STEPS, GROWN_STEPS = 8, 4
+"""The best goes on for so many times as many simulated steps, and so does what it is grown to: with the first starts some twenty
+million in all, which is what programs took to come close to the best."""
 
 LEAST_WIDTH = 0.05
 """Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
@@ -123,6 +126,10 @@ class ProgramSearch:
         self._system, self._seed = prompts.policies_system(context), context.config.seed
         self._steps = context.config.switches.simulated_steps
 
+    def pace(self, speed: float) -> None:
+        """Take fewer steps where so many a second are simulated."""
+        self._steps = min(self._steps, round(MAX_SECONDS * speed))
+
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
         if self._context.learns:
@@ -165,9 +172,7 @@ class ProgramSearch:
             )
             answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
             source = source if answer.problem else answer.source
-        steps, starts = (
-            (self._steps, FIRST_STARTS) if begun is None else (GROWN_STEPS * self._steps, LONG_STARTS)
-        )
+        steps, starts = (self._steps, FIRST_STARTS) if begun is None else (GROWN_STEPS * self._steps, 1)
         search = Search(simulation, source, self._seed, steps, starts, widths=_widths(source, begun))
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
@@ -216,8 +221,8 @@ class ProgramSearch:
         """
         if program.state is None:
             return program
-        states = (program.state,) * LONG_STARTS
-        work = Search(simulation, program.source, self._seed + 1, LONG_STEPS * self._steps, resume=states)
+        steps, states = LONG_STEPS * self._steps, (program.state,)
+        work = Search(simulation, program.source, self._seed + 1, steps, 1, resume=states)
         found = await self._search(f"{program.id}.{name}", work)
         if found is None or not math.isfinite(found.value):
             return program

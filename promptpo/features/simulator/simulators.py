@@ -244,6 +244,7 @@ class Simulators:
             numbers=fit.numbers,
             errors=fit.after,
             steps=fit.simulated_steps,
+            speed=check.steps_per_second,
         )
 
     async def compare_with_real(self, version: Version, history: History) -> Version:
