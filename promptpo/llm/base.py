@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-    from promptpo.llm.prices import Pricing
-
 Purpose = Literal[
     "policy",
     "repair",
@@ -266,6 +264,14 @@ def read_count(usage: Any, *names: str) -> Any:
         if found:
             return found
     return 0
+
+
+class Pricing(Protocol):
+    """What calls cost."""
+
+    def cost(self, usage: Usage) -> float | None:
+        """US dollars for some tokens; None where a price is missing."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

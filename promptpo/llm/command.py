@@ -17,8 +17,7 @@ from promptpo.llm.provider import Provider, Reply
 from promptpo_sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Message, Request
-    from promptpo.llm.prices import Pricing
+    from promptpo.llm.base import Message, Pricing, Request
 
 TIMEOUT_SECONDS = 600.0
 MOST_BYTES = 1 << 22

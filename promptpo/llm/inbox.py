@@ -32,8 +32,7 @@ from promptpo.llm.command import TextProvider
 from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Request
-    from promptpo.llm.prices import Pricing
+    from promptpo.llm.base import Pricing, Request
 
 LOOK_SECONDS = 0.3
 """Between two looks for an answer."""

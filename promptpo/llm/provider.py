@@ -8,14 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import Capabilities, Completion, Finish, Request, Usage
+from promptpo.llm.base import Capabilities, Completion, Finish, Pricing, Request, Usage
 from promptpo_sandbox.text import clean_name
-
-if TYPE_CHECKING:
-    from promptpo.llm.prices import Pricing
 
 ROOM_FACTOR = 4
 """How much the token limit grows when reasoning has used all of it and no answer came."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, ProviderError
-from promptpo.llm.base import Capabilities, Request, Usage, accepts_images, estimate_usage
+from promptpo.llm.base import Capabilities, Pricing, Request, Usage, accepts_images, estimate_usage
 from promptpo.llm.compatible import (
     ServerFaultError,
     check_routes,
@@ -49,7 +49,6 @@ from promptpo_sandbox.text import clean_name
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from promptpo.llm.prices import Pricing
 
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
