@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.extras import of_meta_world
 from promptpo.envs.spaces import space_as_json
+from promptpo.envs.task import relative_name
 from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.choose import public
@@ -86,7 +87,8 @@ def export_text(
     """
     if provenance.task.reward is not None:
         check_gate(provenance.task.reward.source)
-    program, task = Program.parse(source).inlined, portable(provenance.task)
+    program = Program.parse(source).inlined
+    task = portable(provenance.task).renamed(relative_name)
     added = (
         texts()
         .get_template("policy.py.j2")
@@ -99,7 +101,7 @@ def export_text(
             built=task.is_family or bool(task.wrappers) or _is_built(task.env_id),
             wrappers=[str(wrapping) for wrapping in task.wrappers],
             variants=json.dumps([asdict(variant) for variant in task.family], default=str),
-            files=dict(provenance.files),
+            files={relative_name(f"{path}:")[:-1]: digest for path, digest in provenance.files.items()},
             reward=_as_text(Program.parse(task.reward.source).postponed.source)
             if task.reward is not None
             else "",
