@@ -10,7 +10,7 @@ def main() -> None:
     """Run the command line and exit with its code."""
     watch()
     try:
-        from promptpo.run.control import obey_interrupts, terminate
+        from promptpo.core.control import obey_interrupts, terminate
 
         obey_interrupts()
         signal.signal(signal.SIGTERM, terminate)

@@ -13,6 +13,10 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.config import CONFIG, Config, load_config
+from promptpo.core.control import in_thread
+from promptpo.core.journal import going_on
+from promptpo.core.settings import check_names, in_reference, settings_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, claim_directory
@@ -20,11 +24,7 @@ from promptpo.llm.choose import split_models
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import with_settings
-from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.control import in_thread
-from promptpo.run.journal import going_on
 from promptpo.run.origin import asks, check_trust, describe_changed_files, is_made_here, modules_of, resuming
-from promptpo.run.settings import check_names, in_reference, settings_of
 from promptpo.session import Session
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def make_config(task: Task, options: Json) -> Config:
 
         given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start, task)
     if (teacher := given.get("teacher")) is not None:
-        from promptpo.rollouts.agents import agent_file
+        from promptpo.features.teacher.agents import agent_file
 
         given["teacher"] = str(agent_file(teacher))
     known = {setting.keyword: setting.name for setting in settings_of(Config)}

@@ -24,6 +24,7 @@ sys.dont_write_bytecode = False
 # several processes of tests fill the cores; threads that wait for each other by spinning take them from one another
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as workers have it
 # what a power cut would lose no test can tell, so none waits for the disk: each event of each run would, and a
 # busy disk takes its time; the processes that tests start keep their own
 pytest.MonkeyPatch().setattr(os, "fsync", lambda _: None)

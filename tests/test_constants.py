@@ -1,4 +1,4 @@
-"""Every number by which search/ and telling/ decide something has a row that says why it is what it is."""
+"""Every number by which the loop, its features and its prompts decide something has a row that says why it is what it is."""
 
 import ast
 import collections
@@ -8,6 +8,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "benchmarks" / "results" / "worth" / "constants.toml"
+
+DECIDING = (
+    *(f"core/{name}.py" for name in ("plan", "sample", "evaluate", "select", "stop", "held_out")),
+    *(
+        f"features/{name}/*.py"
+        for name in ("experiments", "film", "goals", "program_search", "references", "teacher", "tuning")
+    ),
+    "prompts/*.py",
+)
+"""Files whose constants are in the table."""
 
 OPEN = 2
 """Constants of which nothing says that another value would not do better; this number may only fall."""
@@ -37,11 +47,10 @@ def has_numbers(value: ast.expr) -> bool:
 
 
 def deciding() -> dict[tuple[str, str], str]:
-    """File and name of each constant of the two rooms that holds a number, with its value as it is written."""
+    """File and name of each constant of these folders that holds a number, with its value as it is written."""
     return {
         (str(path.relative_to(ROOT)), name): ast.unparse(value)
-        for room in ("search", "telling")
-        for path in sorted((ROOT / "promptpo" / room).rglob("*.py"))
+        for path in sorted(path for room in DECIDING for path in (ROOT / "promptpo").glob(room))
         for name, value in named(ast.parse(path.read_text(encoding="utf-8")))
         if has_numbers(value) and name != "INDENT"
     }

@@ -55,7 +55,7 @@ def test_the_wheel_has_all_of_the_packages_and_nothing_else(built: Any) -> None:
         "promptpo/py.typed",
         "promptpo_sandbox/py.typed",
         "promptpo/output/templates/policy.py.j2",
-        "promptpo/telling/prompts/system.md.j2",
+        "promptpo/prompts/templates/system.md.j2",
         "promptpo/output/report/assets/page.html.j2",
         "promptpo_benchmarks/suites/quick.toml",
     ):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
+from promptpo.core.journal import from_json
 from promptpo.errors import RunError
 from promptpo.files import read_json
-from promptpo.run.journal import from_json
 from promptpo_baselines.building import normalizers
 
 if TYPE_CHECKING:

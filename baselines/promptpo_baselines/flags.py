@@ -17,8 +17,8 @@ from promptpo.errors import UsageError
 from promptpo.llm.credentials import strip_credentials
 
 if TYPE_CHECKING:
+    from promptpo.core.config import Budget
     from promptpo.envs.task import Task
-    from promptpo.run.config import Budget
 
 MaxSteps = Annotated[
     int, typer.Option("--max-steps", min=1, help="Environment steps for everything but the final test.")
@@ -128,7 +128,7 @@ class ModelFlags:
     @property
     def budget(self) -> Budget:
         """Limits on calls, tokens, money and time; may change when a run is resumed."""
-        from promptpo.run.config import Budget
+        from promptpo.core.config import Budget
 
         return Budget(
             steps=None,

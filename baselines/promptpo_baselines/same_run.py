@@ -11,18 +11,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.control import obey_interrupts
+from promptpo.core.journal import Journal
+from promptpo.core.ledger import Ledger
 from promptpo.errors import BudgetSpentError, RunError, UsageError
 from promptpo.files import read_json
 from promptpo.output.report import write_result
-from promptpo.run.control import obey_interrupts
-from promptpo.run.journal import Journal
-from promptpo.run.ledger import Ledger
 from promptpo.run.origin import SETTINGS, save_own
 from promptpo_baselines.result_parts import head, steps_of
 
 if TYPE_CHECKING:
+    from promptpo.core.config import Budget
     from promptpo.envs.task import Task
-    from promptpo.run.config import Budget
 
 INTERRUPTED = "interrupted; the same command goes on with it"
 

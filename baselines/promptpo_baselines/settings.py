@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.budget import SHORT_EPISODE, TABLE
+from promptpo.core.journal import from_json
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError
 from promptpo.files import read_json
-from promptpo.run.budget import SHORT_EPISODE, TABLE
-from promptpo.run.journal import from_json
 from promptpo.run.origin import save_own
 from promptpo_baselines.algorithms import Algorithm
 from promptpo_baselines.flags import TrainingFlags

@@ -28,7 +28,7 @@ def run_training(
     Raises:
         UsageError: The run cannot be gone on with, or is there already.
     """
-    from promptpo.run.control import obey_interrupts
+    from promptpo.core.control import obey_interrupts
     from promptpo_baselines.progress import Display
     from promptpo_baselines.training import train
 

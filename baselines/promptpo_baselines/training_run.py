@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from stable_baselines3.common.callbacks import BaseCallback
 
+from promptpo.core.candidate import Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.family import longest
+from promptpo.prompts.shortening import count_of
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.records import Seeds
-from promptpo.telling.shortening import count_of
 from promptpo_baselines.algorithms import display_name
 from promptpo_baselines.building import (
     agent_of,

@@ -21,12 +21,12 @@ import numpy as np
 import typer
 
 from promptpo.cli.arguments import json_object
+from promptpo.core.candidate import Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.report import summarize_evaluation, write_result
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.records import Seeds
 from promptpo.spec.facts import SUCCESS_KEYS
 from promptpo_baselines.result_parts import head, steps_of
 from promptpo_benchmarks.measuring.telling import run_command

@@ -23,11 +23,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.candidate import Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.program import Program
-from promptpo.run.records import Seeds
 from promptpo_benchmarks.measuring.answering import (
     Row,
     check_new,
@@ -105,7 +105,7 @@ def replay(code: Path, task: Mapping[str, Any], recording: Path, out: Path) -> P
         command += ["--test-episodes", "1", "--out", str(out)]
         command += ["--env-kwargs", json.dumps(task["kwargs"])] if "kwargs" in task else []
         knows = any(
-            "early_stop" in path.read_text(encoding="utf-8") for path in code.glob("promptpo/run/*.py")
+            "early_stop" in path.read_text(encoding="utf-8") for path in code.glob("promptpo/[cr]*/*.py")
         )
         command += ["--option", "early_stop=false"] if knows else []
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -187,7 +187,7 @@ def run(arguments: Sequence[str]) -> int:
         return int(stop.exit_code)
     except (KeyboardInterrupt, typer.Abort) as stop:
         _complain(f"stopped; {stop}" if str(stop) else "stopped.")
-        from promptpo.run.control import TerminatedError
+        from promptpo.core.control import TerminatedError
 
         return 143 if isinstance(stop.__cause__ or stop, TerminatedError) else 130
     except PromptPOError as error:
@@ -342,7 +342,7 @@ def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> Non
         result = refine_after(result, refine, run, quiet=showing.quiet or showing.as_json)
     if showing.as_json:
         print_json({"run": str(result.directory), **result.data})
-    from promptpo.run.control import INTERRUPTED
+    from promptpo.core.control import INTERRUPTED
 
     if result.stop_reason.startswith(INTERRUPTED):
         raise typer.Exit(130)

@@ -1,4 +1,4 @@
-"""The flags of `optimize` and `resume`: those of the settings are made of `promptpo.run.config.Config`, the others in groups.
+"""The flags of `optimize` and `resume`: those of the settings are made of `promptpo.core.config.Config`, the others in groups.
 
 All are read when ``promptpo --help`` is, so nothing heavy is imported here.
 """
@@ -30,10 +30,10 @@ from promptpo.cli.arguments import (
     json_object,
 )
 from promptpo.cli.groups import HelpAll
+from promptpo.core.config import Config
+from promptpo.core.settings import RunSetting, settings_of
 from promptpo.display.saying import tell
 from promptpo.errors import UsageError
-from promptpo.run.config import Config
-from promptpo.run.settings import RunSetting, settings_of
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

@@ -73,8 +73,8 @@ def select_run(directory: Path, candidate: str | None) -> Path:
         UsageError: A candidate of a folder is asked for, or no run of it has a policy.
     """
     from promptpo.output.outcome import many
+    from promptpo.prompts.feedback import number
     from promptpo.seeds import best_of, is_folder_of_seeds, read_seeds
-    from promptpo.telling.feedback import number
 
     if not is_folder_of_seeds(directory):
         return directory
@@ -111,7 +111,7 @@ def summary(found: SeedsResult) -> None:
     """A table with a row for each run that has a result; mean, interval and best below it."""
     from promptpo.output.outcome import many
     from promptpo.output.runs import read_line
-    from promptpo.telling.feedback import number
+    from promptpo.prompts.feedback import number
 
     many_commands.print_runs(read_line(run.directory) for run in found.runs.values())
     data, best = found.data, found.data["best"]

@@ -7,7 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.ledger import Ledger
 from promptpo.envs.task import label_of, relative_name
+from promptpo.features.teacher.agents import BEST_AGENT
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, read_run
@@ -17,18 +19,16 @@ from promptpo.output.report.scores import finite
 from promptpo.output.run_view import RunView, read_view
 from promptpo.output.sentences import sentence
 from promptpo.output.simulated import lines_of
-from promptpo.rollouts.agents import BEST_AGENT
-from promptpo.run.ledger import Ledger
+from promptpo.prompts import experiments
+from promptpo.prompts.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
 from promptpo.run.models import in_words, summarize_models, writer_of
 from promptpo.run.origin import describe_changed_files
 from promptpo.run.state import CandidateState
-from promptpo.telling import experiments
-from promptpo.telling.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
 from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
+    from promptpo.core.candidate import Experiment
     from promptpo.output.evaluating import EvaluatedPolicy
-    from promptpo.run.records import Experiment
 
 
 POINTS = 12

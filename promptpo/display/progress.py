@@ -6,10 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 from promptpo.output.outcome import many, with_error
-from promptpo.telling.feedback import number
+from promptpo.prompts.feedback import number
 
 if TYPE_CHECKING:
-    from promptpo.run.journal import Event
+    from promptpo.core.journal import Event
     from promptpo.run.state import RunState
 
 

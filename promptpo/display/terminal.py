@@ -17,17 +17,17 @@ from promptpo.display.saying import say, tell, wrap
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.output.observer import Observer
 from promptpo.output.outcome import many, outcome
+from promptpo.prompts.columns import MISSING
+from promptpo.prompts.feedback import number, summary_line
 from promptpo.run.preflight import duration, final_test_in_words
 from promptpo.run.state import RunState
-from promptpo.telling.columns import MISSING
-from promptpo.telling.feedback import number, summary_line
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from promptpo.core.journal import Event
     from promptpo.output.run_result import RunResult
-    from promptpo.run.journal import Event
     from promptpo.run.preflight import Preflight
     from promptpo.spec import TaskSpec
 
@@ -139,7 +139,7 @@ class PlainDisplay(Observer):
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":
-            from promptpo.telling.experiments import summary_line as experiment_line
+            from promptpo.prompts.experiments import summary_line as experiment_line
 
             yield f"  {experiment_line(next(experiment for experiment in state.history.experiments if experiment.id == event.key))}"
         elif event.kind == "lead" and data["change"]:

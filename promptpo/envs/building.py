@@ -241,7 +241,8 @@ def _wrap(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any
     """
     module, _, name = wrapping.name.rpartition(":")
     loaded = _import_users_module(module, f"the wrapper {wrapping.name}") if module else gymnasium.wrappers
-    wrapper = _attribute(loaded, name, wrapping.name, what="wrapper")
+    called, name, asked = name.endswith(CALLED), name.removesuffix(CALLED), wrapping.name.removesuffix(CALLED)
+    wrapper = builder_of(_attribute(loaded, name, wrapping.name, what="wrapper"), asked, called=called)
     kwargs = dict(wrapping.kwargs)
     with blaming(f"the wrapper {wrapping}", UsageError):
         try:
@@ -251,11 +252,6 @@ def _wrap(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any
             if all(arrays[name] is kwargs[name] for name in kwargs):
                 raise
             wrapped = wrapper(env, **arrays)  # JSON has lists only where NumPy has arrays
-    if not isinstance(wrapped, gymnasium.Env):
-        raise UsageError(
-            f"the wrapper {wrapping} gave a {type(wrapped).__name__} and no gymnasium.Env; "
-            "take one that is made for single environments."
-        )
     return wrapped
 
 

@@ -3,7 +3,7 @@
 Meta-World draws the goals of a task when it is built, 50 for each build seed, and picks one of them at
 random in every episode. Here the episode seed picks both: episode seed ``s`` plays goal ``s % 50`` of
 the 50 goals of build seed ``s // 50``. So every episode seed has a goal of its own, drawn from the
-benchmark's own distribution, and the training, validation and test seeds of `promptpo.run.records.Seeds`
+benchmark's own distribution, and the training, validation and test seeds of `promptpo.core.candidate.Seeds`
 (0 to 10, 10 to 20 and 20 to 30 million) never share a goal. Build seed 0 is the familiar list of goals.
 """
 

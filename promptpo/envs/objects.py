@@ -67,8 +67,7 @@ def register_object(env: EnvLike) -> str:
         return complete_name(env)
     found = _importable(env)
     if found is not None:
-        is_class = isinstance(env, type) and issubclass(env, gymnasium.Env)
-        return found if is_class else f"{found}{CALLED}"
+        return found
     if not callable(env):
         env = as_gymnasium(env, f"what was given as the environment, {env!r},")
         name = type(env.unwrapped).__name__
@@ -128,7 +127,7 @@ def _pickle(value: Any, name: str) -> bytes:
 
 
 def _importable(value: Any) -> str | None:
-    """``module:Class`` for what other processes find in a module; None for all else."""
+    """``module:Class`` or ``module:function()`` for what other processes find in a module; None for all else."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
         return None
@@ -137,7 +136,8 @@ def _importable(value: Any) -> str | None:
         return None
     for part in name.split("."):
         found = getattr(found, part, None)
-    return f"{module}:{name}" if found is value else None
+    brackets = "" if isinstance(value, type) and issubclass(value, gymnasium.Env) else CALLED
+    return f"{module}:{name}{brackets}" if found is value else None
 
 
 def _wrapping(wrapper: WrapperLike) -> Wrapping:

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpo.run.budget import allowance, simulates
+from promptpo.core.budget import allowance, simulates
 
 if TYPE_CHECKING:
-    from promptpo.search.context import SearchContext
-    from promptpo.search.sampler import Sampler
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.sample import Sampler
 
 
 def install_features(context: SearchContext, sampler: Sampler) -> None:
     """Hang on the sampler what the configuration asks for."""
-    features, config = sampler.features, context.config
-    if config.teacher is not None:
-        from promptpo.search.teacher import Pupil
+    from promptpo.features.references.feature import References
+    from promptpo.features.tuning.feature import Tuner
 
-        features.register(Pupil(context, sampler))
+    features, config = sampler.features, context.config
+    features.register(References(context))
+    if config.teacher is not None:
+        from promptpo.features.teacher.feature import Pupil
+
+        features.register(Pupil(context))
     if (allowed := allowance(config, context.spender.llm)) is not None:
-        from promptpo.search.probing import Experimenter
+        from promptpo.features.experiments.feature import Experimenter
 
         features.register(Experimenter(context, allowed, features))
     if simulates(config, context.spender.llm):
         from promptpo.features.simulator.feature import SimulatorSearch
 
         features.register(SimulatorSearch(context, sampler))
+    if config.switches.tune:
+        features.register(Tuner(context, sampler.measurer))
     if context.camera is not None:
-        from promptpo.search.filming import Filming
+        from promptpo.features.film.feature import Filming
 
         features.register(Filming(context, context.camera))

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.returns import Difference
 from promptpo.envs.objects import EnvLike, task_of
 from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, RunError, UsageError
@@ -18,7 +19,6 @@ from promptpo.output.report.compare_page import cells, runs_page
 from promptpo.output.report.scores import finite
 from promptpo.output.run_result import RunResult
 from promptpo.output.runs import RunLine, find_runs, read_line
-from promptpo.run.evidence import Difference
 from promptpo_sandbox.text import clean_line
 
 COMMANDS = "promptpo.commands"

@@ -11,11 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.budget import UNBOUNDED_HORIZON
+from promptpo.core.control import run_async
 from promptpo.envs.building import make_env
 from promptpo.envs.family import longest
 from promptpo.envs.objects import EnvLike, WrapperLike, task_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import UsageError
+from promptpo.features.teacher.agents import play_agent
 from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
@@ -23,10 +26,7 @@ from promptpo.output.report.result import summarize_evaluation
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
-from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.budget import UNBOUNDED_HORIZON
-from promptpo.run.control import run_async
 from promptpo_sandbox import Limits, Trial
 
 

@@ -8,7 +8,7 @@ from promptpo.program import Program
 from promptpo.program.blocks import blocks, size
 
 if TYPE_CHECKING:
-    from promptpo.run.records import Candidate
+    from promptpo.core.candidate import Candidate
 
 
 def importance_json(candidate: Candidate) -> dict[str, Any] | None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from promptpo.errors import RenderingError
+from promptpo.features.goals.prompts import Preference, describe_episode
 from promptpo.output.film import Film, film
 from promptpo.output.report.templates import render_page
 from promptpo.output.serving import PageServer
-from promptpo.telling.preferences import Preference, describe_episode
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

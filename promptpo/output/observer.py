@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from promptpo.core.history import History
+    from promptpo.core.journal import Event
     from promptpo.output.run_result import RunResult
-    from promptpo.run.history import History
-    from promptpo.run.journal import Event
     from promptpo.run.preflight import Preflight
     from promptpo.run.state import RunState
     from promptpo.spec import TaskSpec

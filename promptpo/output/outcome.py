@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.returns import Evidence
+from promptpo.core.stop import NOTHING_BETTER
 from promptpo.files import Json
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import REFINED, REPORT
 from promptpo.output.sentences import sentence
-from promptpo.run.evidence import Evidence
-from promptpo.search.stopping import NOTHING_BETTER
-from promptpo.telling.feedback import episodes_in_words, with_noise
+from promptpo.prompts.feedback import episodes_in_words, with_noise
 from promptpo_sandbox.text import clean_lines
 
 

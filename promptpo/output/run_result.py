@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from promptpo.core.config import Config
 from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
@@ -17,7 +18,6 @@ from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, export_te
 from promptpo.output.outcome import outcome
 from promptpo.output.report.result import author_of
 from promptpo.output.run_view import read_view
-from promptpo.run.config import Config
 from promptpo.run.models import writer_of
 from promptpo.run.origin import builds, is_builtin, is_made_here, sign
 from promptpo.run.state import CandidateState
@@ -138,6 +138,7 @@ def export(
     filename: str = "policy.py",
     env_id: str | None = None,
     trust: bool = False,
+    confined: bool = False,
 ) -> str:
     """Return the text of a policy file for the best candidate of a run, or for another one.
 
@@ -147,6 +148,7 @@ def export(
         filename: For the usage line in the file.
         env_id: What the file plays by default; None means the environment that the run names.
         trust: Whether the file may build what the run names, whatever it is and whoever made the run.
+        confined: Whether the file, played as a program on Linux, confines the policy first.
 
     Raises:
         RunError: The run or the candidate cannot be read, or nothing ran.
@@ -169,7 +171,8 @@ def export(
                 f"{run} was not made here, and playing a file of it {builds(facts.task)}. If you trust it, add --trust "
                 "(trust=True from Python); or name the environment yourself with --env ENV_ID."
             )
-        text = export_text(found.source, facts, action_space=dict(view.state.action_space), filename=filename)
+        space = dict(view.state.action_space)
+        text = export_text(found.source, facts, action_space=space, filename=filename, confined=confined)
     return sign(text) if is_made_here(directory) else text
 
 

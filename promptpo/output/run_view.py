@@ -6,17 +6,17 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from promptpo.core.candidate import REFERENCE_TEST, Experiment, Seeds
+from promptpo.core.config import Config
+from promptpo.core.held_out import Outcome
+from promptpo.core.returns import Evidence
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.report.result import RESULT, result
 from promptpo.output.report.scores import counted_episodes
 from promptpo.output.sentences import REFERENCES
-from promptpo.run.config import Config
-from promptpo.run.evidence import Evidence
-from promptpo.run.records import REFERENCE_TEST, Experiment, Seeds
 from promptpo.run.state import CandidateState, RunState, Spent, read_state
-from promptpo.search.final_test import Outcome
 
 
 @dataclass(frozen=True, slots=True)

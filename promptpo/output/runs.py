@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.config import CONFIG
+from promptpo.core.journal import JOURNAL
+from promptpo.core.returns import Difference
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, reading
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_run
 from promptpo.output.report.result import author_of
 from promptpo.output.sentences import sentence
-from promptpo.run.config import CONFIG
-from promptpo.run.evidence import Difference
-from promptpo.run.journal import JOURNAL
 
 DEEPEST = 4
 """Folders below the given one in which runs are looked for."""

@@ -8,9 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import label_of, relative_name
+from promptpo.prompts.feedback import number, with_noise
+from promptpo.prompts.shortening import count_of
 from promptpo.run.preflight import SOURCES
-from promptpo.telling.feedback import number, with_noise
-from promptpo.telling.shortening import count_of
 
 if TYPE_CHECKING:
     import jinja2

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from promptpo.core.candidate import TEACHER
+from promptpo.core.returns import Evidence
 from promptpo.output.sentences import REFERENCES, sentence
-from promptpo.run.evidence import Evidence
-from promptpo.run.records import TEACHER
-from promptpo.search.references import REFERENCE_POLICIES
-from promptpo.telling.feedback import number
+from promptpo.program.reference_policies import REFERENCE_POLICIES
+from promptpo.prompts.feedback import number
 
 if TYPE_CHECKING:
+    from promptpo.core.held_out import Outcome
     from promptpo.run.state import RunState
-    from promptpo.search.final_test import Outcome
 
 ALMOST_ALL = 0.95
 """Share of test episodes from which an environment that reports success counts as solved."""

@@ -203,6 +203,9 @@ class LocalWorker:
         self._last_words, last_words = context.Pipe(duplex=False)
         arguments = (self.settings, theirs, self._pulse, last_words)
         self.process = context.Process(target=_serve, args=arguments, daemon=True)
+        os.environ.setdefault(
+            "OPENBLAS_NUM_THREADS", "1"
+        )  # threads of small matrices wait for each other, thirty times as long
         multiprocessing.resource_tracker.ensure_running()  # which would undo the following
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # also until the new process can ignore it
         with _without_main_module():

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from promptpo.core.config import Budget, Config
+from promptpo.core.journal import adapter
+from promptpo.core.recipe import Recipe
 from promptpo.errors import UsageError
 from promptpo.llm.prices import parse_price
-from promptpo.run.config import Budget, Config
-from promptpo.run.journal import adapter
-from promptpo.run.recipe import Recipe
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:

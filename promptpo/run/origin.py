@@ -16,16 +16,16 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptpo.core.config import CONFIG, config_text
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_regular, write_atomically
-from promptpo.run.config import CONFIG, config_text
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from promptpo.core.config import Config
     from promptpo.envs.task import Task
-    from promptpo.run.config import Config
 
 ORIGIN = "origin"
 """Signatures of a run's ``config.toml``, one a line: the newest, and the one before it."""

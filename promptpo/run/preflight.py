@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.llm.base import Usage
-from promptpo.run.budget import (
+from promptpo.core.budget import (
     GOAL_EPISODES,
     TEST_SECONDS,
     Purpose,
@@ -21,11 +20,12 @@ from promptpo.run.budget import (
     step_allotment,
     units,
 )
+from promptpo.llm.base import Usage
 
 if TYPE_CHECKING:
+    from promptpo.core.config import Config
     from promptpo.envs.task import Reveal
     from promptpo.llm.base import LLM
-    from promptpo.run.config import Config
     from promptpo.spec import TaskSpec
 
 SOURCES: Mapping[str, str] = {

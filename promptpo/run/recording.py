@@ -6,8 +6,8 @@ import json
 import lzma
 from pathlib import Path
 
+from promptpo.core.journal import JOURNAL, read_events
 from promptpo.errors import RunError
-from promptpo.run.journal import JOURNAL, read_events
 from promptpo.run.origin import check_size
 
 SUFFIX = ".jsonl.xz"

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.candidate import Attempt
+from promptpo.core.config import CONFIG, Config, load_config
+from promptpo.core.history import History
+from promptpo.core.journal import JOURNAL, Event, evaluation_in, read_events
+from promptpo.core.ledger import Ledger
+from promptpo.core.returns import Evidence
 from promptpo.files import reading
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.config import CONFIG, Config, load_config
-from promptpo.run.evidence import Evidence
-from promptpo.run.history import History
-from promptpo.run.journal import JOURNAL, Event, evaluation_in, read_events
-from promptpo.run.ledger import Ledger
 from promptpo.run.origin import check_size
-from promptpo.run.records import Attempt
 
 
 @dataclass(frozen=True, slots=True)

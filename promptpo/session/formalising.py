@@ -9,6 +9,7 @@ from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
+from promptpo.prompts import prompting
 from promptpo.rollouts import Call
 from promptpo.spec.formalised import (
     FUNCTIONS,
@@ -16,15 +17,15 @@ from promptpo.spec.formalised import (
     check_inputs,
     check_module,
     disagreements,
+    formalise,
     functions_in,
-    rewrite_spec,
 )
 from promptpo.spec.reading import read
-from promptpo.telling import prompting
+from promptpo.spec.render import render
 
 if TYPE_CHECKING:
-    from promptpo.run.config import Config
-    from promptpo.run.spender import RecordedWork
+    from promptpo.core.config import Config
+    from promptpo.core.work import RecordedWork
     from promptpo.spec import TaskSpec
 
 SPEC = "spec.py"
@@ -50,13 +51,11 @@ async def formalised(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
         return {"text": text, "left_out": left_out}
 
     found = await spender.journal.once_async("decision", "formalised", asked)
-    if not found["text"]:
+    if not found["text"] or spec.evidence is None:
         return spec
-    samples = {"obs": spec.firsts[0], "action": spec.action_space.sample()}
-    text = rewrite_spec(spec.text, found["text"], list(found["left_out"]), samples)
-    for name in found["left_out"]:
-        note = f"# {name}: how it is computed could not be told from observations and actions; its code is left out."
-        text = text.replace("\n\n\nEPISODE", f"\n\n\n{note}\n\n\nEPISODE", 1)
+    parts = spec.evidence.parts
+    told = formalise(parts, found["text"], list(found["left_out"]), spec.firsts[0], spec.action_space)
+    text = spec.text.replace(render(parts).rstrip(), render(told).rstrip(), 1)  # a hint stands behind it
     write_atomically(spender.journal.directory / SPEC, text)
     return replace(spec, text=text)
 

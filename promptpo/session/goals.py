@@ -7,24 +7,31 @@ import contextlib
 from dataclasses import replace
 from typing import Any
 
+from promptpo.core.control import Control
+from promptpo.core.feature import SearchContext
+from promptpo.core.held_out import Outcome
+from promptpo.core.journal import going_on, writing
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import PromptPOError
+from promptpo.features.goals.preferences import successes_in_words
+from promptpo.features.goals.reward import GoalReward
+from promptpo.features.goals.verdict import (
+    FINEST,
+    TYPICAL,
+    WORST,
+    episodes_to_show,
+    judge_goal,
+    missing_verdict,
+)
 from promptpo.files import write_atomically
 from promptpo.output.film.strip import film_strip
 from promptpo.output.observer import Observer
+from promptpo.prompts.feedback import endings
 from promptpo.rollouts.rewarded import RewardedExecutor
-from promptpo.run.control import Control
-from promptpo.run.journal import going_on, writing
 from promptpo.run.state import RunState
-from promptpo.search.asked_for import FINEST, TYPICAL, WORST, episodes_to_show, judge_goal, missing_verdict
-from promptpo.search.context import SearchContext
-from promptpo.search.final_test import Outcome
-from promptpo.search.goal import GoalReward
-from promptpo.search.preferring import successes_in_words
 from promptpo.session.opened import as_begun, context_of, keep, load_spec
 from promptpo.spec import TaskSpec, with_cut
 from promptpo.spec.reading import names_of
-from promptpo.telling.feedback import endings
 
 ROLES = {FINEST: "best", TYPICAL: "median", WORST: "worst"}
 """What of the best is filmed, by what it is called where it is judged."""
@@ -89,7 +96,8 @@ async def judge_outcome(context: SearchContext, outcome: Outcome, control: Contr
     asked = await control.finish(judge_goal(context, outcome))
     await context.spender.receive()
     found = asked or missing_verdict(f"{control.reason}, before the model had said; {control.then} goes on")
-    return replace(outcome, judged={**found, **count_fulfilled(outcome), **(shown or NOT_FILMED)})
+    verdict = {**found, **count_fulfilled(outcome), **(shown or NOT_FILMED)}
+    return replace(outcome, findings={**outcome.findings, "goal": verdict})
 
 
 def count_fulfilled(outcome: Outcome) -> dict[str, Any]:

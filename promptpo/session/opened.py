@@ -8,6 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptpo.core.budget import spec_steps
+from promptpo.core.config import Config
+from promptpo.core.feature import SearchContext
+from promptpo.core.journal import JOURNAL, Journal, from_json, read_events, writing
 from promptpo.envs.spaces import space_as_json
 from promptpo.errors import RewardFaultError
 from promptpo.files import write_atomically
@@ -15,12 +19,8 @@ from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts import Settings
-from promptpo.run.budget import spec_steps
-from promptpo.run.config import Config
-from promptpo.run.journal import JOURNAL, Journal, from_json, read_events, writing
 from promptpo.run.origin import key_path, save_own
 from promptpo.run.preflight import Preflight
-from promptpo.search.context import SearchContext
 from promptpo.spec import TaskSpec, with_hint
 from promptpo.spec.outline import outline
 from promptpo_sandbox.text import clean
@@ -28,7 +28,7 @@ from promptpo_sandbox.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from promptpo.run.spender import RecordedWork
+    from promptpo.core.work import RecordedWork
 
 
 REWARD = "reward.py"

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.candidate import Attempt
+from promptpo.core.held_out import Outcome, decision_on
+from promptpo.core.journal import Journal, going_on, writing
 from promptpo.files import Json, file_name, make_folder, write_atomically
 from promptpo.llm.choose import public_name
 from promptpo.output.exporting import BEST, export_text
@@ -16,16 +19,13 @@ from promptpo.output.report.result import REPORT, earlier_refinement, summarize_
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.program import Program
-from promptpo.run.journal import Journal, going_on, writing
 from promptpo.run.origin import sign
 from promptpo.run.preflight import Preflight, final_test_in_words
-from promptpo.run.records import Attempt
-from promptpo.search.final_test import Outcome, decision_on
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
     from promptpo.llm.base import LLM
     from promptpo.run.state import RunState
-    from promptpo.search.context import SearchContext
 
 
 def write_results(context: SearchContext, state: RunState, outcome: Outcome, ended: str) -> RunResult:
@@ -122,18 +122,18 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     if config.teacher is not None:
         content["teacher"] = {
             "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
-            "fidelity": outcome.fidelity,
+            "fidelity": outcome.findings.get("fidelity"),
         }
     content["reveal"] = context.spec.revealed if context.spender.llm.language_model else None
     content["preflight"] = Preflight(context.spec, config, context.spender.llm).as_json()
     if config.goal:
-        from promptpo.search.asked_for import missing_verdict
+        from promptpo.features.goals.verdict import missing_verdict
 
         first = (journal.find("decision", "goal") or {}).get("succeeded", {})
         then = f"it was not judged yet; {going_on(journal.directory)} goes on"
         content["goal"] = {
             "text": config.goal,
-            **(outcome.judged or missing_verdict(then if best else "no policy ran")),
+            **(outcome.findings.get("goal") or missing_verdict(then if best else "no policy ran")),
             "succeeded_at_start": first,
         }
     return content | earlier_refinement(journal.directory, best.id if best else None)

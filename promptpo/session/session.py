@@ -11,29 +11,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptpo.core.budget import ASIDE, with_episodes
+from promptpo.core.config import CONFIG, Config
+from promptpo.core.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
+from promptpo.core.feature import SearchContext
+from promptpo.core.journal import Journal, going_on, to_json
+from promptpo.core.loop import optimize as search
+from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
 from promptpo.errors import RunError, UsageError
+from promptpo.features import install_features
+from promptpo.features.program_search import SearchLLM
 from promptpo.last_words import note
 from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
 from promptpo.llm.credentials import hide_credentials
-from promptpo.optimizer import optimize as search
 from promptpo.output.exporting import BEST
 from promptpo.output.observer import Observer
 from promptpo.output.outcome import many
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
+from promptpo.prompts import with_words
 from promptpo.rollouts import make_executor
-from promptpo.run.budget import ASIDE, with_episodes
 from promptpo.run.checking import check_model
-from promptpo.run.config import CONFIG, Config
-from promptpo.run.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
-from promptpo.run.journal import Journal, going_on, to_json
 from promptpo.run.origin import digests
 from promptpo.run.preflight import Preflight
-from promptpo.run.spender import RECEIVING_SECONDS, RecordedWork
 from promptpo.run.state import RunState
-from promptpo.search.context import SearchContext
-from promptpo.search.programs import SearchLLM
 from promptpo.session.opened import (
     as_begun,
     context_of,
@@ -117,7 +119,7 @@ class Session:
         """
         given = self.config.teacher is not None or self.config.start
         if given and not (self.directory / CONFIG).exists():  # else the run has it already
-            from promptpo.search.given import check_given
+            from promptpo.session.given import check_given
 
             check_given(self.config)
 
@@ -179,7 +181,7 @@ class Session:
         journal.listen(state.add)
         journal.listen(self.observer.event)
         if config.task.reward is not None:
-            from promptpo.search.rewarding import FlatReward
+            from promptpo.features.goals.flat_reward import FlatReward
 
             journal.listen(FlatReward(self.observer.warn).event)
         about = {
@@ -217,8 +219,9 @@ class Session:
                 context = await control.begun(with_goals_reward(context, state, self.observer))
             context = replace(context, spec=with_cut(context.spec, context.horizon))
             outcome = await search(
-                context,
+                with_words(context),
                 control,
+                install=install_features,
                 observe=self.observer.progress,
                 tested_so_far=lambda found: write_results(context, state, found, control.reason),
             )

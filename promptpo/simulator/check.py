@@ -42,7 +42,7 @@ class CheckReport:
     Attributes:
         problems: Must be repaired, a sentence each.
         remarks: Are said to its writer, a sentence each.
-        steps_per_second: Simulated lane steps in a batch of 256.
+        steps_per_second: Simulated lane steps in a batch of 256, by processor time.
         random: Whether its steps use random numbers; lanes are then not compared.
     """
 
@@ -105,7 +105,9 @@ def judge(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckReport:
         )
     speed = LANES / max(float(facts["seconds_per_batch"]), 1e-9)
     if speed < SLOW_STEPS_PER_SECOND:
-        remarks.append(f"it simulates only {speed:,.0f} steps a second in 256 lanes; avoid loops over lanes")
+        remarks.append(
+            f"it simulates only {speed:,.0f} steps a second in 256 lanes; avoid loops over lanes, and in a mechanism costly integrators, fine time steps and contacts that do not matter"
+        )
     if facts["broken"]:
         remarks.append(
             f"{facts['broken']} of {LANES} lanes gave NaN or infinity within {STEPS} steps from its own initial states"

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-LANES = 32
-"""Episodes of each candidate."""
+LANES, TRIED_LANES = 32, 8
+"""Episodes of the finished program, and of each way to leave numbers out, in the same initial states."""
 
 TOLERANCE, ROUNDING = 0.02, 0.01
 """Part of the return that dropping numbers may cost in all, and rounding them."""
@@ -79,7 +79,7 @@ class Finish(SandboxWork):
             dropped = _needless(program, values, play) if self.prune else []
             values |= dict.fromkeys(dropped, 0.0)
             rounded = [{n: round_to(v, digits) for n, v in values.items()} for digits in DIGITS]
-            returns, steps = play([values, *rounded])
+            returns, steps = play([values, *rounded], LANES)
         means = returns.mean(axis=1)
         row = next((i for i in range(1, len(means)) if means[i] >= _floor(means[0], ROUNDING)), 0)
         return FinishResult(
@@ -93,16 +93,16 @@ class Finish(SandboxWork):
 
 def _player(
     finish: Finish, guest: SimulatorGuest
-) -> Callable[[Sequence[dict[str, float]]], tuple[Array, int]]:
+) -> Callable[[Sequence[dict[str, float]], int], tuple[Array, int]]:
     """What plays candidates in the same initial states: returns, a row each, and steps since the first of them."""
     together, taken = not why_alone(guest, finish.source, finish.seed), 0
 
-    def play(candidates: Sequence[dict[str, float]]) -> tuple[Array, int]:
+    def play(candidates: Sequence[dict[str, float]], lanes: int) -> tuple[Array, int]:
         nonlocal taken
         vectors: list[Any] = [candidate or None for candidate in candidates]
         horizon = finish.simulation.horizon
         played = guest.play(
-            LanePlay(finish.source, vectors, LANES, horizon, together=together, seed=finish.seed)
+            LanePlay(finish.source, vectors, lanes, horizon, together=together, seed=finish.seed)
         )
         taken += int(played.lengths.sum())
         return np.where(played.sound, played.returns, -np.inf), taken
@@ -113,15 +113,17 @@ def _player(
 def _needless(
     program: Program,
     values: dict[str, float],
-    play: Callable[[Sequence[dict[str, float]]], tuple[Array, int]],
+    play: Callable[[Sequence[dict[str, float]], int], tuple[Array, int]],
 ) -> list[str]:
     """Names of numbers that can be nought together."""
     names = [name for name, (value, low, high) in program.params.items() if value and low <= 0 <= high]
-    first, *alone = play([values, *(values | {name: 0.0} for name in names)])[0].mean(axis=1).tolist()
+    first, *alone = (
+        play([values, *(values | {name: 0.0} for name in names)], TRIED_LANES)[0].mean(axis=1).tolist()
+    )
     floor = _floor(first, TOLERANCE)
     order = [names[i] for i in np.argsort(alone)[::-1] if alone[i] >= floor]
     batch = [values | dict.fromkeys(order[: k + 1], 0.0) for k in range(len(order))]
-    reached = play(batch)[0].mean(axis=1).tolist() if batch else []
+    reached = play(batch, TRIED_LANES)[0].mean(axis=1).tolist() if batch else []
     return order[: 1 + max((k for k, mean in enumerate(reached) if mean >= floor), default=-1)]
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.rollouts.jobs import SandboxWork
-from promptpo.simulator.blas import single_threaded
 from promptpo.simulator.contract import Simulation, Space
 from promptpo.simulator.mlp import Adam, Mlp
 from promptpo.simulator.network_source import network_policy, span
@@ -104,7 +103,7 @@ class TrainNetwork(SandboxWork):
         Raises:
             SimulatorFailedError: The simulator is refused or fails.
         """
-        with single_threaded(), self.simulation.open(sandbox, self.seed) as guest:
+        with self.simulation.open(sandbox, self.seed) as guest:
             learner = _Ppo(self, guest)
             learner.train()
             source = learner.policy()

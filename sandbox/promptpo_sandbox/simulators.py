@@ -93,7 +93,6 @@ class LanePlay:
         seed: Of initial states and all other random numbers.
         record: Lanes whose trajectories are brought back.
         bonus: What is taken off the reward of each step.
-        starts: Observations to start from; the simulator's own initial states otherwise.
     """
 
     policy: str
@@ -104,7 +103,6 @@ class LanePlay:
     seed: int = 0
     record: int = 0
     bonus: float = 0.0
-    starts: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +287,7 @@ class SimulatorGuest:
         table = np.zeros((len(vectors), 0))
         if names is not None:
             table = np.array([[vector[name] for name in names] for vector in vectors if vector is not None])
-        fields = ("policy", "lanes", "horizon", "together", "record", "bonus", "starts")
+        fields = ("policy", "lanes", "horizon", "together", "record", "bonus")
         request = self._request(play.seed, **{name: getattr(play, name) for name in fields}) | {
             "names": names,
             "table": table,

@@ -11,7 +11,7 @@ import pytest
 from promptpo.cli.app import run as command_line
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.runs import find_runs, read_line
-from promptpo.telling.feedback import number
+from promptpo.prompts.feedback import number
 from tests.promptpo.output.report.test_page import parsed
 
 

@@ -17,7 +17,7 @@ from promptpo.cli.app import run as command_line
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
-from promptpo.telling.feedback import number
+from promptpo.prompts.feedback import number
 from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import FEEDBACK, WEAK
 

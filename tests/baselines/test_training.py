@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from promptpo.core.candidate import Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
-from promptpo.run.records import Seeds
 from promptpo_baselines.checkpoints import Checkpoints
 from promptpo_baselines.play import load_agent
 from promptpo_baselines.progress import Display

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from promptpo import evaluate
+from promptpo.core.candidate import Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.run.records import Seeds
 from promptpo_benchmarks.environments.noise_world import optimal_return
 from promptpo_benchmarks.oracles import has_oracle, main, play
 from tests.benchmarks import drawer_policy

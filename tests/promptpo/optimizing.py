@@ -5,9 +5,9 @@ from typing import Any
 
 import promptpo
 from promptpo.cli.show import overview_json
+from promptpo.core.journal import JOURNAL, Event, Kind, read_events
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.run.journal import JOURNAL, Event, Kind, read_events
 from tests.promptpo.policies import FEEDBACK, WEAK
 
 QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 5, "stop_at": 501.0}

@@ -7,6 +7,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.show import overview
+from promptpo.core.candidate import Seeds
 from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Request
@@ -15,7 +16,6 @@ from promptpo.output.exporting import Provenance, export_text
 from promptpo.output.report.result import summarize_evaluation
 from promptpo.output.sentences import sentence
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.records import Seeds
 from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize, read_run
 from tests.promptpo.policies import FEEDBACK, GOOD, WEAK, variant
 

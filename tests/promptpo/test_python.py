@@ -130,7 +130,7 @@ def test_ctrl_c_ends_a_loop_over_seeds_and_closes_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_in: Any
 ) -> None:
     """The run has its result and can be resumed, no thread stays, and the next seed does not begin."""
-    monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 0.1)
+    monkeypatch.setattr("promptpo.core.work.RECEIVING_SECONDS", 0.1)
     before, seen, begun = own_threads(), [], []
 
     def loop() -> None:
@@ -188,7 +188,7 @@ def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its best so far is tested and written; it can be resumed at once."""
-    monkeypatch.setattr("promptpo.run.spender.RECEIVING_SECONDS", 0.1)
+    monkeypatch.setattr("promptpo.core.work.RECEIVING_SECONDS", 0.1)
     second = threading.Event()
 
     async def model(request: Request) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import promptpo
+from promptpo.core.journal import JOURNAL, read_events
 from promptpo.errors import RunError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.run_result import BEST
-from promptpo.run.journal import JOURNAL, read_events
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD
 

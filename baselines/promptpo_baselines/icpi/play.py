@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from promptpo.run.records import Seeds
+from promptpo.core.candidate import Seeds
 from promptpo_baselines.icpi.codecs import flatten
 from promptpo_baselines.icpi.values import EpisodeLog, Transition
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.run.records import Seeds
+from promptpo.core.candidate import Seeds
 from promptpo_baselines.flags import ModelFlags, without_limits
 from promptpo_baselines.icpi.assembly import assemble
 from promptpo_baselines.icpi.engines.choose import open_engine

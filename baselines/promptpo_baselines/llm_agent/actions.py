@@ -15,8 +15,8 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
+from promptpo.prompts.feedback import number
 from promptpo.spec.reading import read
-from promptpo.telling.feedback import number
 
 LABELS = string.ascii_uppercase
 """What actions are called: each is one token of every tokenizer that we know."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.candidate import Seeds
 from promptpo.envs.task import Task
 from promptpo.output.evaluating import evaluate
 from promptpo.output.report import summarize_evaluation
-from promptpo.run.records import Seeds
 
 
 def beside_program(policy: Path, task: Task, episodes: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.errors import UnsupportedSpaceError
-from promptpo.telling.feedback import number
+from promptpo.prompts.feedback import number
 from promptpo_baselines.environments import numeric
 from promptpo_baselines.icpi.values import CompletionRequest
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.candidate import Seeds
+from promptpo.core.journal import to_json
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo.files import read_text
 from promptpo.output.policy_file import file_and_task
-from promptpo.run.journal import to_json
-from promptpo.run.records import Seeds
 from promptpo_baselines.environments import make_playable, numeric
 from promptpo_baselines.flags import AgentFlags, ModelFlags, without_limits
 from promptpo_baselines.icpi.engines.choose import open_engine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.run.records import Seeds
+from promptpo.core.candidate import Seeds
 from promptpo_baselines.environments import vector
 from promptpo_baselines.evaluation import Player
 

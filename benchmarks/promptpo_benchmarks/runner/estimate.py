@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from promptpo.core.recipe import RECIPES
 from promptpo.llm.base import Usage
-from promptpo.run.recipe import RECIPES
 from promptpo_benchmarks.runner.cells import Cell
 from promptpo_benchmarks.runner.methods import CellBudget, samples_of
 from promptpo_benchmarks.runner.suite import Suite, SuiteTask

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.core.candidate import Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo.features.tuning import Start, Tuning
 from promptpo.program import Program
 from promptpo.program.answers import extract
-from promptpo.run.records import Seeds
-from promptpo.search.tuning import Start, Tuning
 from promptpo_benchmarks.measuring.telling import run_command
 from promptpo_benchmarks.tuning.plain import tune
 from promptpo_sandbox import Sandbox, Trial
@@ -134,7 +134,7 @@ def overridden(text: str) -> None:
     module, _, path = place.partition(".")
     *owners, name = path.split(".")
     try:
-        owner: Any = importlib.import_module(f"promptpo.search.tuning.{module}")
+        owner: Any = importlib.import_module(f"promptpo.features.tuning.{module}")
         for one in owners:
             owner = getattr(owner, one)
         getattr(owner, name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo.cma_es import evolution_strategy
-from promptpo.search.tuning.space import ParamSpace
+from promptpo.features.tuning.space import ParamSpace
 from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:

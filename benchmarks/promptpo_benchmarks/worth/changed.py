@@ -1,4 +1,4 @@
-"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.search.judge.WORTH_SHARE": 0.01}' MODULE …`."""
+"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.core.select.WORTH_SHARE": 0.01}' MODULE …`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ import runpy
 import sys
 from collections.abc import Mapping
 
-import promptpo.search
+import promptpo.core
+import promptpo.features
 
 
 def change(values: Mapping[str, float]) -> None:
-    """Give constants of `promptpo.search` other values, wherever a module has imported them."""
-    names = [module.name for module in pkgutil.walk_packages(promptpo.search.__path__, "promptpo.search.")]
+    """Give constants of the loop and its features other values, wherever a module has imported them."""
+    names = [
+        module.name
+        for package in (promptpo.core, promptpo.features)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
     modules = [importlib.import_module(name) for name in names]
     for path, value in values.items():
         module, _, name = path.rpartition(".")

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.journal import JOURNAL
 from promptpo.errors import PromptPOError
 from promptpo.output.evaluating import evaluate
-from promptpo.run.journal import JOURNAL
 from promptpo_benchmarks.worth.cases import STEPS, WorthCase
 
 FRESH, EPISODES = 900_000, 20

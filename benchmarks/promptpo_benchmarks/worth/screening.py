@@ -39,12 +39,11 @@ Row = dict[str, Any]
 
 def factors(kind: str) -> dict[str, tuple[float, float]]:
     """Each single number that a kind of run depends on and that is no definition, with its low and its high value."""
-    rooms = ("tuning/",) if kind == "tuning" else ("",)
+    rooms = ("features/tuning/",) if kind == "tuning" else ("core/", "features/")
     table = tomllib.loads(CONSTANTS.read_text(encoding="utf-8"))["constant"]
     found = {}
     for row in table:
-        where = row["where"].partition("/search/")[2]
-        if where.startswith(rooms) and where and row["status"] != "definition":
+        if row["where"].removeprefix("promptpo/").startswith(rooms) and row["status"] != "definition":
             value = number(row["value"])
             if value is not None:
                 place = row["where"].removesuffix(".py").replace("/", ".")

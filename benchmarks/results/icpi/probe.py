@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptpo.run.records import Seeds
+from promptpo.core.candidate import Seeds
 from promptpo_baselines.icpi.assembly import stream
 from promptpo_baselines.icpi.codecs import flatten
 from promptpo_baselines.icpi.examples import ExampleBook, Measure
@@ -246,9 +246,9 @@ def _random_episodes(setting: Setting, transitions: int, seed: int) -> Iterator[
 
 def main() -> None:
     """Ask, and print the table."""
-    from promptpo.run.config import Budget
-    from promptpo.run.journal import Journal
-    from promptpo.run.ledger import Ledger
+    from promptpo.core.config import Budget
+    from promptpo.core.journal import Journal
+    from promptpo.core.ledger import Ledger
     from promptpo_baselines.icpi.engines.choose import choose_engine
     from promptpo_baselines.icpi.profile import PROFILES
     from promptpo_baselines.icpi.setting import setting_for

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from promptpo.run.returns import Returns
+from promptpo.core.returns import Returns
 
 HERE = Path(__file__).parent
 REPEATS, LEAST = 8, 0.001

@@ -36,7 +36,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.program.answers import extract
 from promptpo.rollouts import evaluation_of
-from promptpo.run.journal import Journal
+from promptpo.core.journal import Journal
 from promptpo_sandbox import Sandbox, Trial
 
 LANES = (1, 8, 16, 32)

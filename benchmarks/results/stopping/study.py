@@ -14,12 +14,12 @@ from pathlib import Path
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.run.config import load_config
-from promptpo.run.journal import read_events
+from promptpo.core.config import load_config
+from promptpo.core.journal import read_events
 from promptpo.run.state import RunState
-from promptpo.run.history import History
-from promptpo.search.references import REFERENCE_POLICIES
-from promptpo.search.stopping import EQUAL_SHARE, distance
+from promptpo.core.history import History
+from promptpo.program.reference_policies import REFERENCE_POLICIES
+from promptpo.core.stop import EQUAL_SHARE, distance
 
 HERE = Path(__file__).parent
 ROWS, ARCHIVES = HERE / "rows.jsonl", HERE.parent / "model-in-the-loop"

@@ -31,7 +31,7 @@ from answering import AnsweringServer
 from promptpo.api import optimize
 from promptpo.program import Program
 from promptpo.program.answers import extract
-from promptpo.run.journal import JOURNAL, read_events
+from promptpo.core.journal import JOURNAL, read_events
 
 SPREAD = 0.7
 BROKEN, TWICE = 0.12, 0.08

@@ -31,10 +31,10 @@ from promptpo.api import optimize
 from promptpo.output.evaluating import evaluate
 from promptpo.output.run_result import load_run
 from promptpo.rollouts.local import die_with_parent
-from promptpo.run.config import Budget
-from promptpo.run.journal import JOURNAL, read_events
-from promptpo.run.ledger import Ledger
-from promptpo.run.records import Seeds
+from promptpo.core.config import Budget
+from promptpo.core.journal import JOURNAL, read_events
+from promptpo.core.ledger import Ledger
+from promptpo.core.candidate import Seeds
 from cpu import cpu_seconds
 from promptpo_benchmarks.measuring.tables import markdown
 from rows import read_rows, write_rows

@@ -6,33 +6,34 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.control import gather
+from promptpo.core.feature import Feature
+from promptpo.core.journal import from_json, to_json
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.records import Version
-from promptpo.features.simulator.simulators import Simulators
+from promptpo.features.simulator.simulators import NOTHING, Simulators
 from promptpo.features.simulator.steps import RealSteps
-from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, near_best, promising
+from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
 from promptpo.program import Program
+from promptpo.prompts import experiments, feedback
+from promptpo.prompts.feedback import number
+from promptpo.prompts.limits import FIRST_EXPERIMENTS
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.control import gather
-from promptpo.run.journal import from_json, to_json
-from promptpo.run.records import Attempt, Candidate
-from promptpo.search.context import Feature
 from promptpo.simulator.contract import supports
 from promptpo.simulator.data import STEPS_AHEAD
 from promptpo.simulator.network import trainable
-from promptpo.telling import experiments, feedback
-from promptpo.telling.feedback import number
-from promptpo.telling.limits import FIRST_EXPERIMENTS
 
 if TYPE_CHECKING:
-    from promptpo.run.history import History
-    from promptpo.search.context import SearchContext
-    from promptpo.search.sampler import Sampler
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
+    from promptpo.core.sample import Sampler
     from promptpo.simulator.contract import Simulation
 
 PROGRAM, NETWORK = "s1", "s2"
@@ -44,8 +45,8 @@ ORIGIN = "simulator"
 DECIDING_EPISODES = 2
 """Real episodes of each finalist."""
 
-MAX_PROGRAMS, MAX_NETWORKS = 3, 2
-"""Finalists."""
+MAX_PROGRAMS = 3
+"""Finalists among programs."""
 
 PROGRAM_SHARE = 0.9
 """A readable program that returns this share of what a network does above chance is preferred to it."""
@@ -70,6 +71,7 @@ class SimulatorSearch(Feature):
         self._networks = NetworkTraining(
             self._simulators, context.config.seed, context.config.switches.simulated_steps
         )
+        self._searched: Simulation | None = None
 
     async def before_round(self, round_: int, history: History) -> None:
         """Before the first round: all of it."""
@@ -84,6 +86,13 @@ class SimulatorSearch(Feature):
             return
         with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
             await self._search(history)
+
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """A later program with numbers that were tuned on free steps before it takes real ones."""
+        if self._searched is None or not Program.parse(candidate.source).params:
+            return candidate
+        source = await self._programs.tune_alone(candidate.id, candidate.source, self._searched)
+        return replace(candidate, source=source)
 
     def _impossible(self) -> str:
         """Why no simulator is asked for; empty where one is."""
@@ -112,15 +121,13 @@ class SimulatorSearch(Feature):
             return
         self._say("written", self._quality(version))
         self._journal.once("decision", "s.version0", lambda: version.key)
-        nothing = self._nothing(history)
-        programs, networks = await self._search_both(version, history)
+        self._searched = simulation = self._simulators.simulation(version)
+        self._programs.pace(version.speed)
+        self._networks.pace(version.speed)
+        nothing = await self._simulators.return_of_nothing(simulation)
+        programs, networks = await self._search_both(simulation, self._evidence(version, history), nothing)
         finalists = await self._decide(version, programs, networks, nothing, history)
         await self._record(finalists, programs, history)
-
-    @staticmethod
-    def _nothing(history: History) -> float:
-        """Return of policies that know nothing, the better of both."""
-        return max([evidence.mean_return for evidence in history.references.values()], default=0.0)
 
     @staticmethod
     def _quality(version: Version) -> str:
@@ -139,15 +146,14 @@ class SimulatorSearch(Feature):
     # In the simulator
 
     async def _search_both(
-        self, version: Version, history: History
+        self, simulation: Simulation, evidence: str, nothing: float
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
-        simulation = self._simulators.simulation(version)
         untrained = trainable(simulation.observation_space, simulation.action_space)
         if self._context.config.policy == "program":
             untrained = "--policy program wants none"
 
         async def written() -> list[TunedProgram]:
-            programs = await self._programs.begin(simulation, self._evidence(version, history))
+            programs = await self._programs.begin(simulation, evidence)
             for n, program in enumerate(programs):
                 self._say(f"{program.id}", f"{program.idea} Simulated return {number(program.value)}")
                 if not n:
@@ -168,14 +174,14 @@ class SimulatorSearch(Feature):
         programs, networks = writing.result(), training.result()
         if programs:
             programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
-            programs = await self._finish(programs, simulation, history)
+            programs = await self._finish(programs, simulation, nothing)
         return programs, networks
 
     async def _finish(
-        self, programs: Sequence[TunedProgram], simulation: Simulation, history: History
+        self, programs: Sequence[TunedProgram], simulation: Simulation, nothing: float
     ) -> list[TunedProgram]:
         """The finalists: the best without what it does not need, and the next, all of them rounded."""
-        finalists = near_best(programs[:MAX_PROGRAMS], self._nothing(history))
+        finalists = near_best(programs[:MAX_PROGRAMS], nothing)
         found = await gather(
             self._programs.finish(program, simulation, prune=not n) for n, program in enumerate(finalists)
         )
@@ -201,34 +207,45 @@ class SimulatorSearch(Feature):
         """Real episodes of the finalists, best first; where they disappoint, the simulator is fitted anew and the search goes on."""
         decided: list[VerifiedPolicy] = []
         for n in range(MAX_REFITS + 1):
-            most = (1, 1) if n else (MAX_PROGRAMS, MAX_NETWORKS)
-            found = promising(programs[: most[0]], networks[: most[1]], nothing)
-            latest = await self._verify(found, n)
+            latest = await self._verify_kinds(programs, networks, nothing, n)
             decided += latest
             decided.sort(key=lambda policy: -policy.estimate(nothing))
             if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
                 break  # the best of all keeps what was promised
-            if n == MAX_REFITS or not self._room(1):
+            if n == MAX_REFITS or not self._payable(1)["episodes"]:
                 break
             short = [policy for policy in latest if policy.disappoints(nothing)]
             version = await self._refit(version, n + 1, short, history)
+            self._searched = self._simulators.simulation(version)
             programs, networks = await self._continue_search(version, programs, networks, n + 1)
         return decided
 
-    def _room(self, policies: int) -> int:
-        """Real episodes of each of so many policies that the steps pay for."""
-        each = self._real.left // max(1, policies * self._context.horizon)
-        return min(DECIDING_EPISODES, each)
+    async def _verify_kinds(
+        self,
+        programs: Sequence[TunedProgram],
+        networks: Sequence[TrainedNetwork],
+        nothing: float,
+        n: int,
+    ) -> list[VerifiedPolicy]:
+        """Real episodes of the best of either kind, and of the next that may be as good where it disappoints."""
+        waiting: list[list[FoundPolicy]] = [[*near_best(programs, nothing)], [*near_best(networks, nothing)]]
+        verified: list[VerifiedPolicy] = []
+        while found := [policies.pop(0) for policies in waiting if policies]:
+            latest = await self._verify(found, n, f"{n}.{len(verified)}")
+            verified += latest
+            short = {policy.kind for policy in latest if policy.disappoints(nothing)}
+            waiting = [policies for policies in waiting if policies and kind_of(policies[0]) in short]
+        return verified
 
-    async def _verify(self, found: Sequence[FoundPolicy], n: int) -> list[VerifiedPolicy]:
+    async def _verify(self, found: Sequence[FoundPolicy], n: int, key: str) -> list[VerifiedPolicy]:
         """Real episodes of as many finalists as the steps pay for."""
-        count = self._journal.once("decision", f"s.finalists{n}", lambda: self._payable(len(found)))
+        count = self._journal.once("decision", f"s.finalists{key}", lambda: self._payable(len(found)))
         episodes, policies = count["episodes"], found[: count["policies"]]
         if not policies or not episodes:
             return []
         with contextlib.suppress(BudgetSpentError):
             real = await self._real.decide(
-                f"finalists{n}", [policy.source for policy in policies], episodes, n
+                f"finalists{key}", [policy.source for policy in policies], episodes, n
             )
             finalists = [
                 VerifiedPolicy(policy, each.evaluation) for policy, each in zip(policies, real, strict=True)
@@ -240,10 +257,10 @@ class SimulatorSearch(Feature):
                     "earned": policy.mean,
                     "episodes": len(policy.real.episodes),
                 }
-                key = f"s.{n}.{policy.found.id}.{len(policy.found.source)}"
-                self._journal.once("verified", key, lambda: promise)  # noqa: B023 - called at once
+                name = f"{n}.{policy.found.id}"
+                self._journal.once("verified", f"s.{name}", lambda: promise)  # noqa: B023 - called at once
                 self._say(
-                    key.removeprefix("s."),
+                    name,
                     f"{policy.kind} {policy.found.id}: simulated return {number(policy.found.value)}, real {number(policy.mean)} in {len(policy.real.episodes)} episodes",
                 )
             return finalists
@@ -251,10 +268,9 @@ class SimulatorSearch(Feature):
 
     def _payable(self, policies: int) -> dict[str, int]:
         """How many of some policies play how many episodes: fewer policies before fewer episodes."""
-        for count in range(policies, 0, -1):
-            if self._room(count) >= DECIDING_EPISODES:
-                return {"policies": count, "episodes": DECIDING_EPISODES}
-        return {"policies": min(policies, 1), "episodes": self._room(1)}
+        episodes = self._real.left // self._context.horizon
+        count = min(policies, max(1, episodes // DECIDING_EPISODES))
+        return {"policies": count, "episodes": min(DECIDING_EPISODES, episodes // max(1, count))}
 
     async def _refit(
         self, version: Version, n: int, short: Sequence[VerifiedPolicy], history: History
@@ -317,7 +333,7 @@ class SimulatorSearch(Feature):
 
     # When the search is over
 
-    def conclude(self, history: History) -> Mapping[str, Attempt]:
+    def products(self, history: History) -> Mapping[str, Attempt]:
         """Put the network beside the best program, and let it lead where it is what the user wants."""
         data = self._journal.find("decision", "s.network")
         if data is None:
@@ -346,7 +362,7 @@ class SimulatorSearch(Feature):
             return True
         if wanted == "program":
             return False
-        nothing = self._nothing(history)
+        nothing = float(self._journal.find("simulated", NOTHING) or 0.0)
         share = 1.0 if wanted == "any" else PROGRAM_SHARE
         theirs = network.evaluation.mean_return - nothing
         return history.evidence(program).mean_return - nothing < share * theirs

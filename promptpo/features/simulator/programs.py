@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from promptpo.core.control import gather
 from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.run.control import gather
-from promptpo.search.programs.library import structures_for, write_program
+from promptpo.prompts import prompting
+from promptpo.prompts.feedback import number
 from promptpo.simulator.finish import Finish, FinishResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
 from promptpo.simulator.search import WIDTH, Search, SearchResult
-from promptpo.telling import prompting
-from promptpo.telling.feedback import number
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
     from promptpo.features.simulator.networks import TrainedNetwork
     from promptpo.features.simulator.simulators import Simulators
-    from promptpo.search.context import SearchContext
     from promptpo.simulator.contract import Simulation
     from promptpo.simulator.search import SearchState
 
@@ -36,9 +36,12 @@ FIRST_STARTS = 3
 TRIAL_LANES, TRIAL_STEPS = 9, 50
 """Short episodes that show whether a program runs at all."""
 
-LONG_STEPS, GROWN_STEPS, LONG_STARTS = 8, 4, 2
-"""The best goes on for so many times as many simulated steps, and so does what it is grown to, from as many starts: a search that
-is cut into pieces forgets which numbers belong together."""
+MAX_SECONDS = 40.0
+"""Processor time of the simulator in one start, about: one that is slow would take hours."""
+
+LONG_STEPS, GROWN_STEPS = 8, 4
+"""The best goes on for so many times as many simulated steps, and so does what it is grown to: with the first starts some twenty
+million in all, which is what programs took to come close to the best."""
 
 LEAST_WIDTH = 0.05
 """Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
@@ -123,6 +126,10 @@ class ProgramSearch:
         self._system, self._seed = prompts.policies_system(context), context.config.seed
         self._steps = context.config.switches.simulated_steps
 
+    def pace(self, speed: float) -> None:
+        """Take fewer steps where so many a second are simulated."""
+        self._steps = min(self._steps, round(MAX_SECONDS * speed))
+
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
         if self._context.learns:
@@ -165,14 +172,20 @@ class ProgramSearch:
             )
             answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
             source = source if answer.problem else answer.source
-        steps, starts = (
-            (self._steps, FIRST_STARTS) if begun is None else (GROWN_STEPS * self._steps, LONG_STARTS)
-        )
+        steps, starts = (self._steps, FIRST_STARTS) if begun is None else (GROWN_STEPS * self._steps, 1)
         search = Search(simulation, source, self._seed, steps, starts, widths=_widths(source, begun))
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
             return None
         return TunedProgram(key, found.source, found.value, found.stderr, found.state, source)
+
+    async def tune_alone(self, key: str, source: str, simulation: Simulation) -> str:
+        """A program of a later round, its numbers tuned from where they are; as it was where copies of it cannot play side by side."""
+        if (await self._try_out(f"{key}.trial", source, simulation)).problem:
+            return source
+        search = Search(simulation, source, self._seed, self._steps, 1)
+        found = await self._search(key, search)
+        return source if found is None or not math.isfinite(found.value) else found.source
 
     async def _try_out(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
         """A few short episodes with the numbers as they were written."""
@@ -208,8 +221,8 @@ class ProgramSearch:
         """
         if program.state is None:
             return program
-        states = (program.state,) * LONG_STARTS
-        work = Search(simulation, program.source, self._seed + 1, LONG_STEPS * self._steps, resume=states)
+        steps, states = LONG_STEPS * self._steps, (program.state,)
+        work = Search(simulation, program.source, self._seed + 1, steps, 1, resume=states)
         found = await self._search(f"{program.id}.{name}", work)
         if found is None or not math.isfinite(found.value):
             return program

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.prompts import experiments, prompting
+from promptpo.prompts.feedback import number
+from promptpo.prompts.limits import FIRST_EXPERIMENTS
+from promptpo.prompts.step_table import cell
 from promptpo.spec.reading import names_of
-from promptpo.telling import experiments, prompting
-from promptpo.telling.feedback import number
-from promptpo.telling.limits import FIRST_EXPERIMENTS
-from promptpo.telling.step_table import cell
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
     from promptpo.features.simulator.records import Version
-    from promptpo.run.history import History
-    from promptpo.search.context import SearchContext
     from promptpo.simulator.fit import FittedNumber
     from promptpo_sandbox import Recorded
 
@@ -29,22 +29,28 @@ MAX_ROW_NUMBERS = 40
 """Numbers of an observation that a row shows."""
 
 
-def _goal(context: SearchContext) -> str:
-    success = "the share of episodes that succeed, then " if context.spec.reports_success else ""
-    return f"{success}the sum of rewards"
+def _render_system(template: str, context: SearchContext, **more: Any) -> str:
+    """A system prompt that begins with the task."""
+    spec = context.spec
+    success = "the share of episodes that succeed, then " if spec.reports_success else ""
+    return prompting.render(
+        template,
+        spec=spec.text,
+        source=spec.revealed == "source",
+        horizon=context.horizon,
+        goal=f"{success}the sum of rewards",
+        **more,
+    )
 
 
 def simulator_system(context: SearchContext) -> str:
     """The system prompt of requests for a simulator: the task and the contract."""
     spec = context.spec
-    return prompting.render(
+    return _render_system(
         "simulator_system",
-        spec=spec.text,
-        source=spec.revealed == "source",
+        context,
         body="BODY = " in spec.text,
         engine=importlib.util.find_spec("mujoco") is not None,
-        horizon=context.horizon,
-        goal=_goal(context),
         obs_lanes=in_lanes(spec.observation_space),
         action_lanes=in_lanes(spec.action_space),
     )
@@ -137,26 +143,20 @@ def numbers_table(numbers: Sequence[FittedNumber]) -> str:
         return ""
     lines = ["number|stated|fitted|error|low|high|"]
     for one in numbers:
-        said = "not touched by these steps" if not one.touched else ""
-        said = said or ("contradicts what was stated" if one.doubtful else "")
-        said = said or ("at its bound" if one.at_bound else "")
-        lines.append(
-            "|".join(
-                [one.name, *(number(x) for x in (one.prior, one.value, one.error, one.low, one.high)), said]
-            )
-        )
+        said = "at its bound" if one.at_bound else ""
+        said = "contradicts what was stated" if one.doubtful else said
+        said = said if one.touched else "not touched by these steps"
+        values = (one.prior, one.value, one.error, one.low, one.high)
+        lines.append("|".join([one.name, *map(number, values), said]))
     return "\n".join(lines)
 
 
 def policies_system(context: SearchContext) -> str:
     """The system prompt of requests for policies that are tuned in a simulator."""
     spec = context.spec
-    return prompting.render(
+    return _render_system(
         "simulated_system",
-        spec=spec.text,
-        source=spec.revealed == "source",
-        horizon=context.horizon,
-        goal=_goal(context),
+        context,
         observation=_observation_form(spec.observation_space),
         action=_action_form(spec.action_space),
         example=_example(spec.action_space),

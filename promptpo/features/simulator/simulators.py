@@ -13,22 +13,22 @@ from promptpo.features.simulator import prompts
 from promptpo.features.simulator.records import Version
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.search.references import programs
+from promptpo.program.reference_policies import programs
+from promptpo.prompts import experiments, limits, prompting
+from promptpo.prompts.shortening import cut_between_words
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.fit import Fit, FitResult
 from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.play import Play, SimulatedEpisodes, difference_in_errors
-from promptpo.telling import experiments, limits, prompting
-from promptpo.telling.shortening import cut_between_words
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
     from promptpo.features.simulator.steps import RealSteps
     from promptpo.rollouts.jobs import SandboxWork
-    from promptpo.run.history import History
-    from promptpo.search.context import SearchContext
 
 T = TypeVar("T")
 
@@ -46,6 +46,9 @@ ENSEMBLE = 4
 
 MAX_LINES = 250
 """Lines that a simulator is asked to keep to after an answer that was cut off."""
+
+NOTHING = "nothing"
+"""Name in the journal of what policies that know nothing return."""
 
 KEEP = "KEEP:"
 """How an answer begins that sees nothing worth changing."""
@@ -185,6 +188,20 @@ class Simulators:
         found: Version = await self._journal.once_async("simulator", key, test, Version)
         return found
 
+    async def return_of_nothing(self, simulation: Simulation) -> float:
+        """Simulated return of policies that know nothing, the better of both: what others earn is measured from there."""
+
+        async def play() -> float:
+            sources = programs(self._spaces[1]).values()
+            works = [Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed) for source in sources]
+            try:
+                played = [await self._spender.executor.simulate(work) for work in works]
+            except SimulatorFailedError:
+                return 0.0
+            return max(float(np.mean(found.returns)) for found in played)
+
+        return await self.once(NOTHING, play, float)
+
     async def behaviour(self, key: str, simulation: Simulation, source: str) -> str:
         """Describe the behaviour of a policy in a simulator, in figures."""
 
@@ -227,6 +244,7 @@ class Simulators:
             numbers=fit.numbers,
             errors=fit.after,
             steps=fit.simulated_steps,
+            speed=check.steps_per_second,
         )
 
     async def compare_with_real(self, version: Version, history: History) -> Version:

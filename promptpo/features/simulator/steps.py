@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.artifacts import inflate
+from promptpo.core.budget import units
+from promptpo.core.journal import evaluation_in, to_json
 from promptpo.program import Program
+from promptpo.program.reference_policies import zero_policy
 from promptpo.rollouts import Job, evaluation_of
-from promptpo.run.artifacts import inflate
-from promptpo.run.budget import units
-from promptpo.run.journal import evaluation_in, to_json
-from promptpo.search.references import zero_policy
 from promptpo.simulator.data import held_random_policy, record_episodes
 from promptpo_sandbox import Recorded, Rollout, Trial
 
 if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
     from promptpo.rollouts.evaluation import Evaluation
-    from promptpo.search.context import SearchContext
 
 WANTED_STEPS, LEARNT_STEPS = 300, 600
 """Steps of random actions that a simulator's numbers are fitted to first, and that its formulas are learnt from where no model

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from promptpo.features.simulator.networks import TrainedNetwork
@@ -72,22 +71,13 @@ class VerifiedPolicy:
         return missing > max(large, 2 * self.noise)
 
 
-def promising(
-    programs: Sequence[TunedProgram], networks: Sequence[TrainedNetwork], nothing: float
-) -> list[FoundPolicy]:
-    """Return what is worth real episodes, both kinds in turn: what may be the best of its kind, as far as a simulator can tell.
+def near_best(ranked: Sequence[Found], nothing: float) -> list[Found]:
+    """Return those of one kind that may be the best, as far as a simulator can tell.
 
     Args:
-        programs: Best first.
-        networks: Best first.
+        ranked: Best first.
         nothing: Return of policies that know nothing.
     """
-    pairs = zip_longest(near_best(programs, nothing), near_best(networks, nothing))
-    return [policy for pair in pairs for policy in pair if policy is not None]
-
-
-def near_best(ranked: Sequence[Found], nothing: float) -> list[Found]:
-    """Return those of one kind that may be the best, as far as a simulator can tell."""
     if not ranked:
         return []
     room = 2 * SIMULATION_ERROR[kind_of(ranked[0])] * abs(ranked[0].value - nothing)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from markupsafe import Markup
 
+from promptpo.core.returns import Evidence
 from promptpo.output.report.templates import templates
-from promptpo.run.evidence import Evidence
-from promptpo.telling.feedback import number
+from promptpo.prompts.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.output.run_view import RunView

@@ -17,7 +17,7 @@ from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.runs import RunLine
 from promptpo.output.sentences import sentence
-from promptpo.telling.feedback import number
+from promptpo.prompts.feedback import number
 
 
 def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) -> str:

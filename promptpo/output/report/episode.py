@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from promptpo.core.candidate import Seeds
 from promptpo.errors import PromptPOError, RenderingError
 from promptpo.files import Json
 from promptpo.output.film import Film, film, record, trajectory_of
 from promptpo.output.report.charts import Series, chart
 from promptpo.output.run_view import RunView
-from promptpo.run.records import Seeds
+from promptpo.prompts.columns import component_name, components
+from promptpo.prompts.feedback import number
 from promptpo.spec.reading import names_of
-from promptpo.telling.columns import component_name, components
-from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Trajectory

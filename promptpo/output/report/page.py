@@ -23,9 +23,9 @@ from promptpo.output.report.result import REPORT, author_of, versions
 from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.sentences import sentence
+from promptpo.prompts.feedback import number
 from promptpo.run.models import summarize_models
 from promptpo.run.origin import builds, is_made_here, place_for
-from promptpo.telling.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.output.baseline_run import BaselineRun
@@ -146,7 +146,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
 
         importances = importance_json(best)
     if state.history.experiments:
-        from promptpo.telling.experiments import summary_line as experiment_line
+        from promptpo.prompts.experiments import summary_line as experiment_line
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),

@@ -9,18 +9,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.candidate import Seeds
+from promptpo.core.returns import Evidence
 from promptpo.envs.extras import installed_versions
 from promptpo.files import Json, read_json, write_atomically
 from promptpo.output.report.scores import by_variant, counted_episodes, finite, of_episodes
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.run.evidence import Evidence
 from promptpo.run.models import summarize_models
-from promptpo.run.records import Seeds
 
 if TYPE_CHECKING:
+    from promptpo.core.held_out import Outcome
     from promptpo.envs.task import Task
     from promptpo.run.state import RunState
-    from promptpo.search.final_test import Outcome
 
 REPORT = "report.html"
 

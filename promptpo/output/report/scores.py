@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from promptpo.core.candidate import mean_interval
+from promptpo.core.returns import Evidence
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.evidence import Evidence
-from promptpo.run.records import mean_interval
 
 
 def by_variant(task: Task, episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from promptpo.output.sentences import texts
-from promptpo.telling.feedback import OUTCOME_WORDS
+from promptpo.prompts.feedback import OUTCOME_WORDS
 
 if TYPE_CHECKING:
     import jinja2

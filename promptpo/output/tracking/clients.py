@@ -11,11 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
+from promptpo.core.journal import Event
 from promptpo.errors import MissingExtraError, UsageError
 from promptpo.files import Json
 from promptpo.output.tracking.events import Tracker
 from promptpo.rollouts.evaluation import EpisodeRecord
-from promptpo.run.journal import Event
 from promptpo.run.origin import is_made_here
 
 

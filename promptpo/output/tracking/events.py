@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.artifacts import inflate
+from promptpo.core.config import Config
+from promptpo.core.journal import Event, evaluation_in
 from promptpo.errors import UsageError
 from promptpo.files import Json
 from promptpo.output.observer import HOOKS, Observer
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.results import record_of
-from promptpo.run.artifacts import inflate
-from promptpo.run.config import Config
-from promptpo.run.journal import Event, evaluation_in
 from promptpo.run.origin import is_made_here
 from promptpo.run.state import RunState
 

@@ -93,7 +93,7 @@ class SimulatorService:
             else [dict(zip(names, row, strict=True)) for row in table.tolist()]
         )
         simulator = self._simulator(request)
-        obs, rows = _begin(simulator, request["starts"], lanes, len(vectors))
+        obs, rows = _begin(simulator, lanes, len(vectors))
         each = [vectors[row // lanes] for row in rows]
         try:
             module = self._policy(request["policy"], request["source_bytes"], request["digest"])
@@ -245,18 +245,14 @@ class LaneEpisodes:
         return returns, lengths, ended, sound, kept, lanes.broken, lanes.steps
 
 
-def _begin(lanes: LaneSimulator, starts: Array | None, n: int, candidates: int) -> tuple[Array, Array]:
+def _begin(lanes: LaneSimulator, n: int, candidates: int) -> tuple[Array, Array]:
     """Start n episodes of each candidate in the same states: observations, and whose episode each lane is.
 
     Raises:
         SimulatorFailedInsideError: The simulator failed.
     """
     try:
-        if starts is None:
-            obs = lanes.reset(n)
-        else:
-            obs = np.resize(starts, (n, *starts.shape[1:])).astype(lanes.observation.dtype)
-            lanes.set(obs)
+        obs = lanes.reset(n)
         old = lanes.tile(candidates) if candidates > 1 else np.arange(n)
     except BaseException as error:
         raise SimulatorFailedInsideError from error

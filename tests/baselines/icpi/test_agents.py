@@ -6,7 +6,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from promptpo.run.records import Seeds
+from promptpo.core.candidate import Seeds
 from promptpo_baselines.icpi.agents import Randomness, TabularQAgent, own_choice_probability
 from promptpo_baselines.icpi.assembly import assemble
 from promptpo_baselines.icpi.matching import MatchingModel

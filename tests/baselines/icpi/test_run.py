@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from promptpo.core.candidate import Seeds
 from promptpo.errors import ProviderError, RunError, UsageError
-from promptpo.run.records import Seeds
 from promptpo_baselines.icpi.assembly import assemble
 from promptpo_baselines.icpi.domains import DOMAINS
 from promptpo_baselines.icpi.play import test as play_test

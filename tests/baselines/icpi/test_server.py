@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from promptpo.core.config import Budget
+from promptpo.core.journal import Journal
+from promptpo.core.ledger import Ledger
 from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.run.config import Budget
-from promptpo.run.journal import Journal
-from promptpo.run.ledger import Ledger
 from promptpo_baselines.icpi.engines.choose import answering
 from promptpo_baselines.icpi.engines.paid import PaidEngine, without_oldest
 from promptpo_baselines.icpi.engines.text import TextLLM

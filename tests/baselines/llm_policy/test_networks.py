@@ -91,7 +91,7 @@ def test_every_design_trains_and_plays_as_saved(
     result = train(chosen, tmp_path / "run", resume=False, display=Display())
     assert result["method"] == "llm-policy"
     assert result["steps"]["train"] == 128
-    from promptpo.run.records import Seeds
+    from promptpo.core.candidate import Seeds
     from promptpo_baselines.checkpoints import Checkpoints
     from promptpo_baselines.evaluation import Evaluator
 

@@ -14,10 +14,10 @@ import typer
 from typer.exceptions import TyperException
 
 from promptpo.cli.document import release
+from promptpo.core.control import obey_interrupts
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.policy_file import file_and_task
-from promptpo.run.control import obey_interrupts
 from promptpo.run.origin import is_made_here
 from promptpo_baselines.hyperparameters import resolve
 from promptpo_baselines.refine.checking import describe_gain

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpo.cli.app import run
 from promptpo.cli.document import print_json, release, reserve_for_json
-from promptpo.run.journal import JOURNAL
+from promptpo.core.journal import JOURNAL
 from promptpo_sandbox.text import clean, clean_line
 from tests.promptpo.cli.test_command_line import QUICK, ROOT, promptpo
 from tests.promptpo.display.test_terminal import on_terminal

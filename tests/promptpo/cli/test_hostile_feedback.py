@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
+from promptpo.core.config import Config
+from promptpo.core.journal import JOURNAL
 from promptpo.rollouts import Settings
-from promptpo.run.config import Config
-from promptpo.run.journal import JOURNAL
 from promptpo.session import session
 from promptpo.session.opened import settings_for
 from tests.promptpo.cli.test_border import NASTY, shown_raw

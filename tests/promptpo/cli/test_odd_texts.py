@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
+from promptpo.core.journal import JOURNAL
 from promptpo.output.exporting import MARKER
-from promptpo.run.journal import JOURNAL
 from tests.promptpo.cli.test_border import FORGED, NASTY, shown_raw
 from tests.promptpo.cli.test_command_line import SHORT
 from tests.promptpo.display.test_terminal import on_terminal

@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console
 
 import promptpo
+from promptpo.core.config import Config, load_config
+from promptpo.core.journal import JOURNAL, Event, read_events
 from promptpo.display.progress import RunProgress
 from promptpo.display.terminal import PlainDisplay, live_part
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.run.config import Config, load_config
-from promptpo.run.journal import JOURNAL, Event, read_events
 from promptpo.run.state import RunState
 from tests.promptpo.policies import GOOD, SYNTAX_ERROR, WEAK
 

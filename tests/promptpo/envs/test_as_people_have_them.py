@@ -13,11 +13,11 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.cli.app import run
+from promptpo.core.budget import with_episodes
+from promptpo.core.config import Config
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError
-from promptpo.run.budget import with_episodes
-from promptpo.run.config import Config
 from promptpo.spec.describe import describe
 
 HERE = "tests.promptpo.envs.test_as_people_have_them"

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from promptpo.core.candidate import SEEDS_PER_PURPOSE, Seeds
 from promptpo.envs import building as environments_module
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
@@ -18,7 +19,6 @@ from promptpo.errors import (
     UnsupportedSpaceError,
     UsageError,
 )
-from promptpo.run.records import SEEDS_PER_PURPOSE, Seeds
 from promptpo.spec.describe import describe_env
 from promptpo.spec.facts import horizon_and_source, success_key
 from promptpo.spec.observe import observe, open_env
@@ -213,7 +213,7 @@ def test_a_wrapper_that_scales_actions_has_its_own_bounds() -> None:
     """Bounds are the wrapper's, units are left out, and the text says why."""
     env = gymnasium.wrappers.RescaleAction(gymnasium.make("Pendulum-v1"), -1.0, 1.0)
     spec, _ = describe_env(env, Task("Pendulum-v1"))
-    assert "self.torque = action[0]  # -1 .. 1; positive is counter-clockwise" in spec.text
+    assert "self.torque = action[0]  # -1 .. 1\n" in spec.text
     assert "A wrapper scales actions" in spec.text
 
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from promptpo.features.simulator.feature import SimulatorSearch
 from promptpo.features.simulator.networks import TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.prompts import in_lanes
-from promptpo.features.simulator.verifying import VerifiedPolicy, promising
+from promptpo.features.simulator.verifying import VerifiedPolicy, near_best
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.simulator.finish import Finish, FinishResult
 
@@ -68,15 +69,42 @@ def test_lanes_in_words(space: Any, words: str) -> None:
     assert in_lanes(space) == words
 
 
-def test_only_what_may_be_the_best_of_its_kind_plays_for_real() -> None:
-    """Both kinds in turn, each as far behind as a simulator errs; where returns are negative and no reference is known, too."""
+def test_only_what_may_be_the_best_of_its_kind_may_play_for_real() -> None:
+    """As far behind as a simulator errs; where returns are negative and no reference is known, too."""
     programs = [program(1000.0, 1.0), program(920.0, 1.0), program(700.0, 1.0)]
     networks = [TrainedNetwork("n1", "", 900.0, 1.0, ""), TrainedNetwork("n2", "", 20.0, 1.0, "")]
-    assert [one.value for one in promising(programs, networks, 0.0)] == [1000.0, 900.0, 920.0]
-    assert [one.value for one in promising([program(-150.0, 1.0), program(-1200.0, 1.0)], [], 0.0)] == [
-        -150.0
-    ]
-    assert promising([], networks[1:], 0.0) == networks[1:]
+    assert near_best(programs, 0.0) == programs[:2]
+    assert near_best(networks, 0.0) == networks[:1]
+    assert [one.value for one in near_best([program(-150.0, 1.0), program(-1200.0, 1.0)], 0.0)] == [-150.0]
+    assert near_best([], 0.0) == []
+
+
+@pytest.mark.parametrize(
+    ("returns", "played"),
+    [
+        ({}, [["p1", "n1"]]),
+        ({"p1": 100.0}, [["p1", "n1"], ["p2"]]),
+        ({"p1": 100.0, "p2": 100.0, "n1": 0.0}, [["p1", "n1"], ["p2", "n2"]]),
+    ],
+)
+def test_the_next_plays_where_the_best_disappoints(
+    returns: dict[str, float], played: list[list[str]]
+) -> None:
+    """Real steps are left for other things where the best of a kind keeps what was promised."""
+    asked: list[list[str]] = []
+
+    class Search(SimulatorSearch):
+        """Plays by a table."""
+
+        async def _verify(self, found: Any, n: int, key: str) -> list[VerifiedPolicy]:
+            asked.append([policy.id for policy in found])
+            return [verified(policy, *[returns.get(policy.id, policy.value)] * 2) for policy in found]
+
+    search = Search.__new__(Search)
+    programs = [replace(program(value, 1.0), id=name) for name, value in (("p1", 1000.0), ("p2", 950.0))]
+    networks = [TrainedNetwork(name, "", 900.0, 1.0, "") for name in ("n1", "n2")]
+    asyncio.run(search._verify_kinds(programs, networks, 0.0, 0))
+    assert asked == played
 
 
 def test_a_program_is_finished_anew_in_each_simulator() -> None:

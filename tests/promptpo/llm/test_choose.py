@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from promptpo.errors import MissingKeyError, UsageError
+from promptpo.features.program_search import SearchLLM
 from promptpo.llm import describe_choice, make_llm
 from promptpo.llm.choose import DEFAULT_MODELS, PROVIDERS, choose
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.search.programs import SearchLLM
 from tests.promptpo.llm.asking import KEY
 
 

@@ -9,9 +9,9 @@ import gymnasium
 import pytest
 
 from promptpo.errors import ProviderError
+from promptpo.features.program_search import SearchLLM
 from promptpo.llm.base import Completion, Request, Situation, Usage
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.search.programs import SearchLLM
 from tests.promptpo.llm.conformance import check
 
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo import files
+from promptpo.core.journal import Journal
 from promptpo.errors import FatalProviderError, UsageError
 from promptpo.llm import replay
 from promptpo.llm.base import ALL_PURPOSES, Completion, Usage
 from promptpo.llm.replay import ReplayLLM
-from promptpo.run.journal import Journal
 from promptpo.run.recording import recording
 from tests.promptpo.llm.asking import REQUEST, ask
 

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from promptpo.core.artifacts import PICTURES, write_picture
 from promptpo.errors import RunError
 from promptpo.llm.base import Message, Still, accepts_images, estimate_usage
 from promptpo.llm.command import CommandLLM, as_text
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.run.artifacts import PICTURES, write_picture
 from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
 

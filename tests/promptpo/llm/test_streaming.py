@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from promptpo.core.config import Config
+from promptpo.core.journal import Journal
+from promptpo.core.ledger import Ledger
+from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Message, Usage
-from promptpo.run.config import Config
-from promptpo.run.journal import Journal
-from promptpo.run.ledger import Ledger
-from promptpo.run.spender import RecordedWork
 from tests.promptpo.llm.asking import REQUEST, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
 

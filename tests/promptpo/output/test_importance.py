@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as command_line
+from promptpo.core.candidate import Candidate, Sensitivity
 from promptpo.output.importance import importance_json
 from promptpo.output.report.page import write_report
 from promptpo.output.run_view import read_view
 from promptpo.output.sentences import sentence
-from promptpo.run.records import Candidate, Sensitivity
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import TUNABLE
 

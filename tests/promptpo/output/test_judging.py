@@ -19,8 +19,8 @@ from promptpo.output.film import record
 from promptpo.output.judging import PersonJudge
 from promptpo.output.observer import Observer
 from promptpo.output.serving import ADDRESS
+from tests.promptpo.features.goals.test_goals import FENCED, SETTINGS, TO_THE_LEFT, Judge
 from tests.promptpo.optimizing import optimize, read_run
-from tests.promptpo.test_goals import FENCED, SETTINGS, TO_THE_LEFT, Judge
 
 POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.cli.show import overview
+from promptpo.core.returns import Evidence
 from promptpo.output.outcome import outcome
 from promptpo.output.report.page import write_report
 from promptpo.output.verdict import Facts, verdict
 from promptpo.rollouts.evaluation import EpisodeRecord
-from promptpo.run.evidence import Evidence
 
 LOCKED = "tests.environments:Test/Locked-v0"
 

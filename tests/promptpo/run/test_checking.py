@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.api import make_config
+from promptpo.core.config import Budget, Config, config_text, load_config
+from promptpo.core.recipe import Recipe
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.run.checking import check
-from promptpo.run.config import Budget, Config, config_text, load_config
-from promptpo.run.recipe import Recipe
 
 CONFIG = Config(Task("CartPole-v1"))
 

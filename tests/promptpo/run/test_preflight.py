@@ -9,11 +9,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium import spaces
 
 from promptpo import api
 from promptpo.api import new_session
 from promptpo.cli.app import run as command_line
+from promptpo.core.config import Budget, Config
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.base import ALL_PURPOSES
@@ -21,11 +21,8 @@ from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.run.config import Budget, Config
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
 from promptpo.session.opened import load_spec
-from promptpo.spec.gaps import gaps_in
-from promptpo.spec.task_spec import TaskSpec
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK
 
@@ -191,23 +188,6 @@ def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1)
     assert run.data["preflight"]["horizon"] == 500
     assert run.data["preflight"]["evaluation_fits"]
-
-
-def test_what_stays_unknown_is_named() -> None:
-    """Unnamed numbers and actions, and an unknown reward."""
-    box = spaces.Box(-1.0, 1.0, (2,), np.float32)
-
-    def spec(space: Any, n: int) -> TaskSpec:
-        return TaskSpec("", space, spaces.Discrete(n), None, None, reports_success=False)
-
-    sources = {"State": "space", "Action": "space", "reward": "nothing found"}
-    assert gaps_in(spec(box, 3), sources) == (
-        "names for the numbers of the observation",
-        "what each of the 3 actions does",
-        "what is rewarded",
-    )
-    known = {"State": "documentation", "Action": "documentation", "reward": "source"}
-    assert not gaps_in(spec(spaces.Dict({"a": box}), 2), known)
 
 
 @pytest.fixture

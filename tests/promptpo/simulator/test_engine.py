@@ -23,7 +23,6 @@ from promptpo.simulator.finish import Finish
 from promptpo.simulator.fit import Fit
 from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.network import TrainNetwork
-from promptpo.simulator.planning import planning_policy
 from promptpo.simulator.play import Play, difference_in_errors
 from promptpo.simulator.search import Search
 from promptpo_sandbox import Recorded, Sandbox, Trial, check_source
@@ -220,20 +219,6 @@ def test_the_exported_file_is_an_environment(tmp_path: Path) -> None:
     assert info["_final_obs"].all()
 
 
-def test_a_policy_plans_in_the_simulator(box: Sandbox) -> None:
-    """Where actions are few; its module passes the gate, numbers of the simulator are none of its own, and it plays."""
-    spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
-    simulation = Simulation.of(GRID, *spaces, 30)
-    found = Play(simulation, planning_policy(simulation), lanes=4).run(box)
-    assert np.mean(found.returns) == pytest.approx(5.5, abs=1.5)
-    queue = Simulation.of(QUEUE, gymnasium.spaces.Box(0, np.inf, (1,)), gymnasium.spaces.Discrete(5), 20)
-    source = planning_policy(queue.with_vectors([{"rate": 1.25}]))
-    assert check_source(source) is None
-    assert not Program.parse(source).params
-    assert np.isfinite(Play(queue, source, lanes=2).run(box).returns).all()
-    assert planning_policy(pendulum()) == ""
-
-
 @pytest.mark.slow
 def test_a_planar_body_is_fast_enough(box: Sandbox) -> None:
     """At least 20,000 steps a second of the simulator's processor time, and 10,000 with a learner; half of it here."""
@@ -266,9 +251,9 @@ def test_workers_run_it_and_results_can_be_recorded(real: tuple[Recorded, ...]) 
     """Through an executor, as any other work; results go to JSON and back."""
     import asyncio
 
+    from promptpo.core.journal import to_json
     from promptpo.envs.task import Task
     from promptpo.rollouts.local import LocalExecutor
-    from promptpo.run.journal import to_json
     from promptpo.simulator.fit import FitResult
     from promptpo_sandbox import Limits
 

@@ -10,18 +10,18 @@ from collections import Counter
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.journal import from_json
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Completion
-from promptpo.run.journal import from_json
 from promptpo_baselines.icpi.engines.chat import answer_line, build_request
 from promptpo_baselines.icpi.engines.text import TextLLM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from promptpo.core.journal import Journal
+    from promptpo.core.ledger import Ledger
     from promptpo.llm.base import LLM
-    from promptpo.run.journal import Journal
-    from promptpo.run.ledger import Ledger
     from promptpo_baselines.icpi.values import CompletionRequest
 
 KEPT_ON_OVERFLOW = 0.9

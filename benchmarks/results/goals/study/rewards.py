@@ -13,8 +13,8 @@ from promptpo.files import read_text
 from promptpo.llm.base import Message, Request
 from promptpo.program import answers
 from promptpo.program.reward_program import reward_program
-from promptpo.run.control import run_async
-from promptpo.search.goal import question, system_prompt
+from promptpo.core.control import run_async
+from promptpo.features.goals.reward import question, system_prompt
 from promptpo.spec.describe import describe
 
 if TYPE_CHECKING:

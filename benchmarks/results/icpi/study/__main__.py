@@ -25,7 +25,7 @@ from tables import SUMMARY, curves_csv, short, summary
 from variants import ABLATIONS, CURVES, VARIANTS
 from promptpo_benchmarks.measuring.tables import align_columns, markdown
 from promptpo.errors import BudgetSpentError, PromptPOError, UsageError
-from promptpo.run.config import Budget
+from promptpo.core.config import Budget
 
 if TYPE_CHECKING:
     from argparse import Namespace

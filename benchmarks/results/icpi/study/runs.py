@@ -20,9 +20,9 @@ from promptpo_baselines.icpi.engines.choose import ChosenEngine, choose_engine, 
 from promptpo_baselines.icpi.play import last_quarter, train
 from promptpo_baselines.icpi.setting import setting_for
 from variants import VARIANTS
-from promptpo.run.config import Budget
-from promptpo.run.journal import Journal
-from promptpo.run.ledger import Ledger
+from promptpo.core.config import Budget
+from promptpo.core.journal import Journal
+from promptpo.core.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,10 +18,10 @@ from typing import Any
 from inventions import INVENTIONS
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.run.config import Config
+from promptpo.core.config import Config
 from promptpo.spec.describe import describe_env
-from promptpo.telling.prompting import render as template
-from promptpo.telling.prompting import system_prompt
+from promptpo.prompts.prompting import render as template
+from promptpo.prompts.prompting import system_prompt
 from promptpo_benchmarks.measuring.answering import (
     Row,
     check_new,

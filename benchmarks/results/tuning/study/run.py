@@ -24,12 +24,12 @@ from promptpo.output.report import versions
 from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo.output.observer import Observer
-from promptpo.run.records import Seeds
+from promptpo.core.candidate import Seeds
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.llm.base import Request
-    from promptpo.run.journal import Event
+    from promptpo.core.journal import Event
 
 ROOT = Path(__file__).resolve().parents[4]
 TEST_EPISODES = 20

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from promptpo.core.journal import JOURNAL
 from promptpo.errors import RunError
 from promptpo.output.report.page import write_report
 from promptpo.output.run_view import read_view
-from promptpo.run.journal import JOURNAL
 
 VOID = {"meta", "link", "img", "input", "br"}
 
@@ -245,8 +245,8 @@ def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.Captu
     import shutil
 
     from promptpo.cli.app import run
+    from promptpo.core.journal import Journal, to_json
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-    from promptpo.run.journal import Journal, to_json
     from tests.promptpo.cli.test_command_line import ROOT
 
     shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / "model", tmp_path / "run")

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from promptpo.core.candidate import Attempt, Candidate, Seeds
+from promptpo.core.config import Config
+from promptpo.core.held_out import Outcome
+from promptpo.core.history import History
+from promptpo.core.returns import Evidence
 from promptpo.envs.task import Task
 from promptpo.output.report import result, write_atomically, write_result
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.config import Config
-from promptpo.run.evidence import Evidence
-from promptpo.run.history import History
-from promptpo.run.records import Attempt, Candidate, Seeds
 from promptpo.run.state import RunState
-from promptpo.search.final_test import Outcome
 
 
 def test_the_old_file_stays_when_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

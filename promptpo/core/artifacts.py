@@ -1,0 +1,138 @@
+"""Files beside a run's journal: trajectories that await feedback, and pictures of prompts.
+
+Files hold compact, plain data, never pickle.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+from promptpo.core.journal import writing
+from promptpo.files import MOST_BYTES, make_folder, read_regular, write_atomically
+from promptpo.llm.base import Still
+from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
+from promptpo_sandbox.guest import plain
+
+PICTURES = "pictures"
+"""Their folder in a run's directory."""
+
+UNTOLD = "untold"
+"""Folder of a run for trajectories that feedback has not been written on yet."""
+
+LARGEST = 1 << 24
+"""Trajectories of more bytes are not kept for a resumed run; their episodes are rolled out once more."""
+
+
+def deflate(rollouts: Sequence[Rollout]) -> str:
+    """Rollouts, trajectories included, as one short string."""
+    value = [(rollout.steps, [_pack(episode) for episode in rollout.episodes]) for rollout in rollouts]
+    return base64.b85encode(zlib.compress(plain.encode(value))).decode()
+
+
+def inflate(text: str) -> list[Rollout]:
+    """Return the rollouts given to `deflate`, without output and timing.
+
+    Raises:
+        ValueError: It is no such string.
+    """
+    opened = zlib.decompressobj()
+    try:
+        data = opened.decompress(base64.b85decode(text), MOST_BYTES)
+    except zlib.error as error:
+        raise ValueError(f"these are no rollouts: {error}") from error
+    if not opened.eof:
+        raise ValueError("the packed rollouts are damaged, or far too large")
+    value = plain.decode(data)
+    return [Rollout(tuple(map(_unpack, episodes)), None, steps, "", 0.0) for steps, episodes in value]
+
+
+def _pack(episode: Episode) -> dict[str, Any]:
+    data = {field.name: getattr(episode, field.name) for field in fields(episode)}
+    trajectory, failure = episode.trajectory, episode.failure
+    return {
+        **data,
+        "policy_seconds": 0.0,
+        "parts": dict(episode.parts),
+        "trajectory": trajectory
+        and [_plain(getattr(trajectory, field.name)) for field in fields(trajectory)],
+        "failure": failure and asdict(failure),
+    }
+
+
+def _plain(values: Sequence[Any]) -> list[Any]:
+    return [dict(value) if hasattr(value, "keys") else value for value in values]
+
+
+def _unpack(data: dict[str, Any]) -> Episode:
+    trajectory, failure = data["trajectory"], data["failure"]
+    return Episode(
+        **{
+            **data,
+            "trajectory": trajectory and Trajectory(*trajectory),
+            "failure": failure and Failure(**failure),
+        }
+    )
+
+
+class KeptRollouts:
+    """Rollouts in files of a run, which a resumed run need not pay for again; what cannot be kept is rolled out once more.
+
+    Args:
+        folder: Where they are.
+        most_bytes: What all files may take; what comes later is not written.
+    """
+
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+        self._folder, self._most = folder, most_bytes
+
+    def keep(self, key: str, rollout: Rollout) -> None:
+        """Write a rollout, where there is room."""
+        if size_of(rollout.episodes) > LARGEST:
+            return
+        with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
+            make_folder(self._folder)
+            text = deflate([rollout])
+            if len(text) + sum(path.stat().st_size for path in self._folder.iterdir()) <= self._most:
+                write_atomically(self._folder / key, text)
+
+    def read(self, key: str) -> Rollout | None:
+        """Read the rollout kept under this name; None if there is none, or no whole one."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
+            rollout: Rollout = inflate(read_regular(self._folder / key).decode())[0]
+            return rollout
+        return None
+
+    def drop(self, key: str) -> None:
+        """Forget it."""
+        with contextlib.suppress(OSError):
+            (self._folder / key).unlink(missing_ok=True)
+            self._folder.rmdir()
+
+
+def size_of(episodes: Iterable[Episode]) -> int:
+    """About how many bytes the trajectories of some episodes take, by their first observations."""
+    known = [episode.trajectory for episode in episodes if episode.trajectory is not None]
+    return sum(
+        len(trajectory.rewards) * len(plain.encode(_plain(trajectory.observations[:1])))
+        for trajectory in known
+    )
+
+
+def write_picture(still: Still, folder: Path) -> Still:
+    """The picture with its file on the disk, whole: when this returns, the journal may name it.
+
+    Raises:
+        RunError: The disk does not take it (full, or gone).
+    """
+    path = folder / f"{still.digest}.png"
+    with writing(folder.parent):
+        if not path.exists():
+            make_folder(folder)
+            write_atomically(path, still.png, synced=True)
+    return replace(still, path=str(path.absolute()))

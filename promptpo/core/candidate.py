@@ -1,0 +1,315 @@
+"""The values that travel through a run: seeds, candidates, attempts, scores.
+
+All of them are frozen; all of them survive a round trip through JSON (see `promptpo.core.journal`).
+What rolling a candidate out gives is in `promptpo.rollouts.evaluation`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from promptpo.envs.task import HELD_OUT_SEEDS
+from promptpo.program import Program
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo_sandbox import Rollout
+
+StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference", "probe"]
+
+REFERENCE_TEST = ".test"
+"""How the key of a reference ends that was measured on test seeds: its steps are outside the budget."""
+
+TEACHER = "teacher"
+"""The name of a trained agent among the references."""
+
+SEEDS_PER_PURPOSE = 10_000_000
+"""Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test, and ten million
+more test the variants of a family that are held out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Disjoint episode seeds for training, validation and test.
+
+    Training seeds depend on the run's seed. Validation and test seeds are the same for every run and
+    every method, so that results can be compared pairwise; nothing that a model or a tuner sees is
+    ever computed from them.
+    """
+
+    run_seed: int = 0
+
+    def train(self, n: int, *, start: int = 0) -> tuple[int, ...]:
+        """`n` training seeds, from the `start`-th on."""
+        digest = hashlib.blake2b(f"promptpo train {self.run_seed}".encode(), digest_size=8).digest()
+        offset = int.from_bytes(digest, "little")
+        return tuple((offset + start + i) % SEEDS_PER_PURPOSE for i in range(n))
+
+    def validation(self, n: int, *, start: int = 0) -> range:
+        """`n` validation seeds, from the `start`-th on: they choose the best candidate of a run."""
+        return range(SEEDS_PER_PURPOSE + start, SEEDS_PER_PURPOSE + start + n)
+
+    @staticmethod
+    def is_validation(seed: int) -> bool:
+        """Whether a seed is one of validation."""
+        return SEEDS_PER_PURPOSE <= seed < 2 * SEEDS_PER_PURPOSE
+
+    def test(self, n: int) -> range:
+        """`n` held-out test seeds: they give the number that is reported, and nothing else."""
+        return range(2 * SEEDS_PER_PURPOSE, 2 * SEEDS_PER_PURPOSE + n)
+
+    def held_out(self, n: int) -> tuple[int, ...]:
+        """`n` test seeds of variants that training never saw; see `promptpo.envs.task.HELD_OUT_SEEDS`."""
+        return tuple(HELD_OUT_SEEDS[:n])
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How much one parameter mattered while it was tuned.
+
+    Attributes:
+        share: Of the differences between the vectors that were tried, what this parameter explains, from 0
+            to 1; 0 where noise could explain it as well.
+        at_bound: Which bound of its range the chosen value lies at: "lower", "upper" or "".
+        episodes: Tuning episodes that this is read from.
+    """
+
+    share: float
+    at_bound: str = ""
+    episodes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One policy source and where it came from.
+
+    Attributes:
+        id: Unique in its run, for example "r2c3" (round 2, candidate 3).
+        source: The policy module, with tuned values in ``PARAMS`` where tuning changed them.
+        digest: Equal for programs that differ in layout, comments and local names only.
+        round: Counted from 1.
+        parents: Ids of the candidates that the prompt showed as its starting point.
+        repairs: How many repair calls it took.
+        tuned: Parameter name to (value before, value after), where tuning changed it.
+        duplicate_of: Id of an earlier candidate with the same syntax tree.
+        calls: Journal keys of the model calls that led to it.
+        sensitivity: Parameter name to how much it moved the return, where its numbers were tuned.
+        origin: Who wrote it where not those that the run asks for policies: "user", "goal" (while the reward was judged) or
+            "simulator", "network" (which learnt in one); tuned numbers change no author.
+    """
+
+    id: str
+    source: str
+    round: int
+    digest: str = ""
+    parents: tuple[str, ...] = ()
+    repairs: int = 0
+    tuned: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    duplicate_of: str | None = None
+    calls: tuple[str, ...] = ()
+    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of one episode.
+
+    Attributes:
+        role: Why this one: "best", "median", "worst", "low" for another far below the median, or its number.
+        seed: Of the episode.
+        return_: Its return.
+        steps: Its length.
+        ending: "terminated" or "reached the horizon".
+        text: What the feedback class says about it.
+        parts: Sums of the parts of a reward program's rewards, by name.
+        given: What it began with in words, as a mission is, with its name; empty where that is the same in all episodes.
+    """
+
+    role: str
+    seed: int
+    return_: float
+    steps: int
+    ending: str
+    text: str
+    parts: Mapping[str, float] = field(default_factory=dict)
+    given: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is told of a candidate's episodes.
+
+    Attributes:
+        episodes: The best, the median and the worst, or all, as the recipe says.
+        trace: Steps of the worst episode, or of the one that failed, as a table.
+        by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
+        rewards: The least and the most that one step of its training episodes earned; empty where that is not known.
+        constant: The action that it gave in every step, as text; empty where it gave several.
+    """
+
+    episodes: tuple[Told, ...] = ()
+    trace: str = ""
+    by: str = ""
+    rewards: tuple[float, ...] = ()
+    constant: str = ""
+
+    def of(self, *roles: str) -> Told | None:
+        """The first episode told in one of these roles."""
+        return next((told for role in roles for told in self.episodes if told.role == role), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A candidate and what its training rollouts gave.
+
+    Attributes:
+        candidate: The source and where it came from.
+        evaluation: On training seeds.
+        feedback: What happened, as one text.
+        prose: What the model said about it.
+        notes: Remarks of the tuner or the parser, for the next prompt.
+        diagnosis: What happened in single episodes, from which prompts take what they show.
+    """
+
+    candidate: Candidate
+    evaluation: Evaluation
+    feedback: str = ""
+    prose: str = ""
+    notes: tuple[str, ...] = ()
+    diagnosis: Diagnosis = Diagnosis()
+
+    @property
+    def id(self) -> str:
+        """The candidate's id."""
+        return self.candidate.id
+
+    def rank(self) -> tuple[float, ...]:
+        """Sort key by training score, larger is better; ties go to the shorter source."""
+        return (*self.evaluation.score(), -float(len(self.candidate.source)))
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """An experiment that the model wrote, and what it showed.
+
+    Attributes:
+        id: Unique in its run, for example "p2.1"; its number is that of `round`.
+        source: The module, repaired where that was needed; empty where the model wrote none.
+        report: What it reported of each episode, clean and bounded; empty where it failed.
+        problem: Why there is no report, or what was wrong with it, as a clause; empty where nothing was.
+        episodes: Finished ones.
+        steps: Environment steps, those of a version that was repaired included.
+        repairs: How many repair calls it took.
+        call: Journal key of the answer that it came with.
+        earned: The least and the most that one of its steps earned; empty where that is not known.
+        ends: Steps after which the environment ended episodes of it.
+    """
+
+    id: str
+    source: str
+    report: str = ""
+    problem: str = ""
+    episodes: int = 0
+    steps: int = 0
+    repairs: int = 0
+    call: str = ""
+    earned: tuple[float, ...] = ()
+    ends: tuple[int, ...] = ()
+
+    @property
+    def round(self) -> int:
+        """The round whose answers brought it; 0 for those that were asked for before the first."""
+        number = self.id[1:].partition(".")[0]
+        return int(number) if number.isdecimal() else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What became known of a candidate after its attempt was in the journal.
+
+    Attributes:
+        candidate: Its id.
+        duplicate_of: Id of a candidate of the same round with the same syntax tree, where there is one.
+        sensitivity: Parameter name to how much it moved the return, where its numbers were tuned in vain.
+        notes: What tuning says of it.
+    """
+
+    candidate: str
+    duplicate_of: str | None = None
+    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def on(self, attempt: Attempt) -> Attempt:
+        """The candidate's attempt with what this says of it."""
+        candidate = replace(
+            attempt.candidate,
+            duplicate_of=attempt.candidate.duplicate_of or self.duplicate_of,
+            sensitivity=self.sensitivity or attempt.candidate.sensitivity,
+        )
+        return replace(attempt, candidate=candidate, notes=(*attempt.notes, *self.notes))
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What rolling a program out gave.
+
+    Attributes:
+        evaluation: The result, as the journal has it.
+        rollout: With trajectories where they were asked for; None when the journal had the result already.
+    """
+
+    evaluation: Evaluation
+    rollout: Rollout | None
+
+
+TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What tuning made of a candidate.
+
+    Attributes:
+        id: The candidate's id.
+        program: The policy with the tuned literal; the original where nothing better was found.
+        changes: Parameter name to (value before, value after), where it changed.
+        score: Mean return in the whole episodes of the last comparison; of the candidate as it came where nothing better was found.
+        steps: Environment steps this candidate took.
+        notes: Remarks for the next prompt.
+        sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
+        evaluations: Episodes that were rolled out for it, whole or short.
+        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
+            "nothing ran" to its end.
+    """
+
+    id: str
+    program: Program
+    changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    score: float = float("nan")
+    steps: int = 0
+    notes: tuple[str, ...] = ()
+    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    evaluations: int = 0
+    outcome: TuningOutcome = "none"
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+    """95 % bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
+
+    Args:
+        values: Returns of independent episodes.
+
+    Returns:
+        (low, high); (nan, nan) for no values.
+    """
+    import numpy as np
+
+    if not values:
+        return (math.nan, math.nan)
+    data = np.asarray(values, dtype=float)
+    draws = np.random.default_rng(0).choice(data, size=(2000, data.size)).mean(axis=1)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,183 @@
+"""Trying a candidate out: on training seeds, each program once, and what happened there in words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.core.candidate import Attempt, Candidate, Diagnosis
+from promptpo.core.feature import Hooks
+from promptpo.core.journal import from_json, to_json
+from promptpo.envs.pictures import pictures_in
+from promptpo.program import Program
+from promptpo.rollouts.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Played
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
+    from promptpo_sandbox import Record, Rollout
+
+ANSWER_PROBLEMS = {
+    "empty": "was empty",
+    "thought": "had no text: the token limit was reached in the middle of thinking",
+    "refused": "was a refusal: the model declines",
+    "cut": "was cut off before the code was complete",
+    "no_code": "had no Python module with a class Policy in it",
+    "too_long": "had a module of more than 100,000 bytes",
+    "unreadable": "had code that takes too long to read",
+}
+
+
+SHOWN = 60
+"""Characters of a constant action that are kept."""
+
+
+class Measurer:
+    """Makes attempts out of candidates.
+
+    Args:
+        context: Of the run.
+
+    Attributes:
+        features: See each training rollout.
+    """
+
+    def __init__(self, context: SearchContext) -> None:
+        self._context, self._spender, self._horizon = context, context.spender, context.horizon
+        self._recipe, self._journal, self._narrator = (
+            context.config.switches,
+            context.journal,
+            context.narrator,
+        )
+        pictures = bool(pictures_in(context.spec.observation_space))
+        self._record: Record = "seen" if pictures else True  # of pictures, what the policy made of them
+        self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
+        self.features = Hooks()
+
+    async def measure(
+        self,
+        candidate: Candidate,
+        history: History,
+        *,
+        prose: str = "",
+        problem: str | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Attempt:
+        """Roll a candidate out on training seeds, or recognise it as one that already was.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+            EnvironmentFaultError: The environment failed.
+        """
+        if problem:
+            evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
+            return Attempt(candidate, evaluation, self._sum_up(evaluation), prose, notes)
+        digest = Program.parse(candidate.source).digest
+        candidate = replace(candidate, digest=digest)
+        if self._recipe.duplicates:
+            for earlier in history.attempts:
+                if earlier.candidate.digest == digest:
+                    twin = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
+                    return Attempt(
+                        twin, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
+                    )
+        name = self.name_of(candidate)
+        if name not in self._running:  # samples with the same program in one round share one rollout
+            self._running[name] = asyncio.ensure_future(self._roll_out(name, candidate, history))
+            self._running[name].add_done_callback(lambda task: self._keep(name, task))
+        played, text, diagnosis = await self._running[name]
+        return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
+
+    def _keep(self, name: str, task: asyncio.Task[Any]) -> None:
+        """Forget an evaluation that was cut short or failed, so that whoever still wants it plays it again."""
+        if task.cancelled() or task.exception() is not None:
+            del self._running[name]
+
+    def name_of(self, candidate: Candidate) -> str:
+        """The name in the journal of a candidate's training rollout."""
+        digest = candidate.digest or Program.parse(candidate.source).digest
+        if self._recipe.duplicates:
+            return f"{digest}.r{candidate.round}"
+        return f"{candidate.id}.{candidate.repairs}"
+
+    async def _roll_out(
+        self, name: str, candidate: Candidate, history: History
+    ) -> tuple[Played, str, Diagnosis]:
+        """Roll out on training seeds, and say what happened.
+
+        The seeds are the same for all candidates of a run, so that they are compared in pairs. With
+        racing, a candidate whose best early episode stays below the worst episode of the best attempt
+        is not rolled out further; one with tuned numbers always is: more whole episodes than these chose them.
+        """
+        best = history.best()
+        races = self._recipe.racing and not candidate.tuned
+        bar = best.evaluation.episodes if best is not None and races else ()
+        played = await self._spender.roll_out(
+            "evaluation",
+            name,
+            candidate,
+            self._context.seeds.train(self._context.config.train_episodes),
+            horizon=self._horizon,
+            early=(
+                self._recipe.racing if bar else 0,
+                lambda first: first.outcome == "ok" and not _hopeless(first, [e.return_ for e in bar]),
+            ),
+            record=self._record,
+        )
+        self.features.watch(name, candidate.source, played.rollout)
+        return played, *await self._feedback(name, candidate, played)
+
+    async def _feedback(self, name: str, program: Candidate, played: Played) -> tuple[str, Diagnosis]:
+        """Feedback on rollouts, written once: an event of its own, after theirs."""
+
+        async def say() -> dict[str, Any]:
+            rollout = played.rollout
+            if rollout is None:  # a killed process rolled out and did not come to say anything
+                seeds = [episode.seed for episode in played.evaluation.episodes]
+                rollout = await self._spender.replay_trajectories(
+                    name, program, seeds, horizon=self._horizon, record=self._record
+                )
+            text, diagnosis = "", Diagnosis()
+            if self._narrator is not None:
+                text, diagnosis = await self._narrator.summarise(rollout, played.evaluation)
+            diagnosis = replace(diagnosis, constant=constant_action(rollout))
+            return {"text": text, "diagnosis": to_json(diagnosis)}
+
+        found = await self._journal.once_async("feedback", name, say)
+        self._spender.drop_trajectories(name)
+        return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
+
+    def _sum_up(self, evaluation: Evaluation) -> str:
+        return self._narrator.sum_up(evaluation) if self._narrator is not None else ""
+
+    def record(self, attempt: Attempt) -> Attempt:
+        """The attempt, in the journal."""
+        self._journal.once("attempt", attempt.id, lambda: attempt)
+        return attempt
+
+
+def constant_action(rollout: Rollout) -> str:
+    """The action that a policy gave in every step, as text; empty where it gave several, or took one step only."""
+    kept = [episode.trajectory.actions for episode in rollout.episodes if episode.trajectory is not None]
+    actions = [" ".join(str(_plain(action)).split()) for each in kept for action in each]
+    if len(actions) < 2 or len(set(actions)) > 1:  # noqa: PLR2004 - one step shows nothing
+        return ""
+    return actions[0] if len(actions[0]) <= SHOWN else f"{actions[0][: SHOWN - 1]}…"
+
+
+def _plain(action: Any) -> Any:
+    """An action as numbers, texts and collections of them."""
+    if isinstance(action, np.ndarray | np.generic):
+        return action.tolist()
+    if isinstance(action, Mapping):
+        return {key: _plain(action[key]) for key in sorted(action)}
+    return tuple(map(_plain, action)) if isinstance(action, tuple | list) else action
+
+
+def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:
+    return bool(bar) and not early.success_rate and max(early.returns) < min(bar)

@@ -1,0 +1,334 @@
+"""What the loop works with, the context of a search, and what a feature may hang on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from promptpo.core.candidate import Attempt, Seeds
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Candidate, Diagnosis
+    from promptpo.core.config import Config
+    from promptpo.core.history import History
+    from promptpo.core.journal import Journal
+    from promptpo.core.work import RecordedWork
+    from promptpo.llm.base import Completion, Message, Still
+    from promptpo.program.answers import Answer
+    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.spec import TaskSpec
+    from promptpo_sandbox import Episode, Rollout
+
+
+Camera: TypeAlias = Callable[["Episode"], tuple[bytes, tuple[int, ...]]]
+"""Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
+
+
+Kind = Literal["first", "level", "part", "starts", "structure", "mend"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one sample of a round is asked for.
+
+    Attributes:
+        round: Counted from 1.
+        slot: From 0.
+        kind: A "first" policy; one that raises the general "level" of the first parent; one that does better on the
+            "starts" on which it does worse than it should; one that does what is better wherever two programs "part"; one of another "structure" than those that were tried; one that
+            makes a program last which fell early and was far better per step than the leader ("mend").
+        parents: The attempts to build on, best first; of a mending the program that fell and the leader.
+        variant: Which request of its kind in the round, from 1.
+        stalled: Rounds since the best improved.
+        may_end: Whether the model may say that the task is at its ceiling.
+        winners: Whether the prompt is that of the published procedure.
+        shown: The winners whose code that prompt shows, oldest first.
+        reflections: What the model concluded after each round, oldest first; in that prompt too.
+    """
+
+    round: int
+    slot: int
+    kind: Kind
+    parents: tuple[Attempt, ...] = ()
+    variant: int = 1
+    stalled: int = 0
+    may_end: bool = False
+    winners: bool = False
+    shown: tuple[Attempt, ...] = ()
+    reflections: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Of the candidate that comes of it."""
+        return f"r{self.round}c{self.slot + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """Where a run is when a round begins.
+
+    Attributes:
+        round: Counted from 1.
+        rounds: At most so many.
+        candidates: Requests of the round.
+        starts: Training episodes, the same for all candidates.
+        steps: Limit on environment steps; None without one.
+        steps_left: Of them.
+        calls_left: Model calls; None without a limit.
+        tunes: Whether numbers in ``PARAMS`` are tuned in this run at all.
+        tuning_steps: About so many steps are planned for tuning this round's numbers.
+        length: Steps of an episode, about.
+        threshold: Mean return at which the task counts as solved; None without one.
+    """
+
+    round: int
+    rounds: int
+    candidates: int = 1
+    starts: int = 1
+    steps: int | None = None
+    steps_left: int | None = None
+    calls_left: int | None = None
+    tunes: bool = False
+    tuning_steps: int = 0
+    length: float = 0.0
+    threshold: float | None = None
+
+    @property
+    def number_of_episodes(self) -> int:
+        """Whole episodes for which the planned steps are enough."""
+        return int(self.tuning_steps / self.length) if self.length else 0
+
+
+class Narrator(Protocol):
+    """Says in words what happened in episodes.
+
+    Attributes:
+        legend: What its labels mean; empty where nothing is to be explained.
+    """
+
+    legend: str
+
+    async def prepare(self) -> None:
+        """Do what comes before the first round."""
+
+    def sum_up(self, evaluation: Evaluation) -> str:
+        """An evaluation in one or two sentences."""
+
+    async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
+        """What happened in some episodes: as one text, and episode by episode."""
+
+
+class RequestWriter(Protocol):
+    """Writes the requests to a language model.
+
+    Attributes:
+        system: What stands before every request.
+    """
+
+    system: str
+
+    def begin(self, history: History, where: RunStatus) -> None:
+        """Begin a round: settle what all its requests say of where the run is."""
+
+    def question(self, plan: Plan, features: Hooks) -> Message:
+        """The request for one sample, with what features add to it."""
+
+    def ceiling(self, plan: Plan, answer: Answer) -> str:
+        """Why an answer without code sees no way to do better, where it may say so; else nothing."""
+
+    def once_more(self, question: Message, completion: Completion, answer: Answer) -> list[Message]:
+        """The request again, after an answer without a policy in it."""
+
+    def repair(self, attempt: Attempt) -> Message:
+        """The request to correct a program that failed."""
+
+    async def reflect(self, history: History) -> str:
+        """Ask what to conclude from a round; empty where nobody is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchContext:
+    """What a search knows before it begins.
+
+    Attributes:
+        spec: What the model is told, and the spaces.
+        config: What decides the run.
+        spender: Asks the model and rolls out; one whose journal has events in it resumes their run.
+        horizon: Longest episode, in steps.
+        camera: Makes film strips of episodes, for models that see; None where nobody can.
+        narrator: Says in words what happened in training episodes.
+        writer: Writes the requests; None for program search, which is told nothing.
+    """
+
+    spec: TaskSpec
+    config: Config
+    spender: RecordedWork
+    horizon: int
+    camera: Camera | None = None
+    narrator: Narrator | None = None
+    writer: RequestWriter | None = None
+
+    @property
+    def journal(self) -> Journal:
+        """Of the run."""
+        return self.spender.journal
+
+    @property
+    def seeds(self) -> Seeds:
+        """Of the run."""
+        return Seeds(self.config.seed)
+
+    @property
+    def learns(self) -> bool:
+        """Whether a language model learns from the rounds."""
+        return self.spender.llm.language_model
+
+    @property
+    def threshold(self) -> float | None:
+        """Mean return at which the search may end; None where none is known."""
+        return self.config.stop_at if self.config.stop_at is not None else self.spec.reward_threshold
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSection:
+    """What a feature adds to the request for a policy.
+
+    Attributes:
+        experiment: What an experiment may take, in words, where the answer may bring one.
+        note: A sentence at the end of the prompt.
+        stills: Pictures that are shown with it.
+    """
+
+    experiment: str = ""
+    note: str = ""
+    stills: tuple[Still, ...] = ()
+
+
+# ruff: noqa: ARG002 - a seam has arguments for whoever hangs on it
+
+
+class Feature:
+    """A feature of a run; each method is a seam of the loop, and does nothing here."""
+
+    async def before_round(self, number: int, history: History) -> None:
+        """Before a round is planned; number 0 is before the user's own candidates are measured.
+
+        Raises:
+            BudgetSpentError: No environment steps are left, which ends the search.
+        """
+
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
+        """Return what is added to a request."""
+        return None
+
+    def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
+        """See a training rollout under its name in the journal; None where only its result is known."""
+
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """Return what is measured in the place of a candidate of a round."""
+        return candidate
+
+    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
+        """Record further candidates, once those of a round are measured."""
+
+    async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Record better versions of a round's candidates, which are returned."""
+        return []
+
+    def leave(self, history: History, attempts: Sequence[Attempt]) -> None:
+        """Note why candidates are not improved, one of which is at the threshold as it was written."""
+
+    def summarize_round(self, history: History) -> Mapping[str, Any]:
+        """Return what the journal says of the round that ends, beside its samples."""
+        return {}
+
+    async def spend_rest(self, history: History) -> bool:
+        """Improve the best of the run with the steps that nobody else needs; whether something came of it."""
+        return False
+
+    async def conclude(self, history: History) -> None:
+        """Record what joins the candidates when the search is over, also where it was ended early."""
+
+    def products(self, history: History) -> Mapping[str, Attempt]:
+        """Name products of the run that are tested beside the best."""
+        return {}
+
+    async def test_beside(self, seeds: Sequence[int], test: Evaluation) -> Mapping[str, Evaluation]:
+        """Evaluate on the seeds of the best's test what it is compared with, by name."""
+        return {}
+
+    async def inspect(self, best: Attempt) -> Mapping[str, Any]:
+        """Findings about the best of the run, by the name under which the result has them."""
+        return {}
+
+
+class Hooks(Feature):
+    """The features of a run, as one; they have their turn in the order in which they were registered."""
+
+    def __init__(self) -> None:
+        self._features: list[Feature] = []
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self._features)
+
+    def register(self, feature: Feature) -> None:
+        """Add a feature."""
+        self._features.append(feature)
+
+    async def before_round(self, number: int, history: History) -> None:
+        """One after the other, so that each finds the budget that the one before has left."""
+        for feature in self._features:
+            await feature.before_round(number, history)
+
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection:
+        """Join the sections of all features."""
+        found = [
+            section for section in (feature.section(plan, where) for feature in self._features) if section
+        ]
+        return PromptSection(
+            "".join(section.experiment for section in found),
+            " ".join(section.note for section in found if section.note),
+            tuple(still for section in found for still in section.stills),
+        )
+
+    def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
+        """Show it to each of them."""
+        for feature in self._features:
+            feature.watch(name, source, rollout)
+
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """One after the other."""
+        for feature in self._features:
+            candidate = await feature.prepare(candidate)
+        return candidate
+
+    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
+        """Candidates of each of them."""
+        for feature in self._features:
+            await feature.after_candidates(history, attempts)
+
+    async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Better versions by each of them."""
+        return [better for feature in self._features for better in await feature.improve(history, attempts)]
+
+    def leave(self, history: History, attempts: Sequence[Attempt]) -> None:
+        """Notes of each of them."""
+        for feature in self._features:
+            feature.leave(history, attempts)
+
+    def summarize_round(self, history: History) -> Mapping[str, Any]:
+        """Join what each of them says."""
+        return {
+            key: said for feature in self._features for key, said in feature.summarize_round(history).items()
+        }
+
+    async def spend_rest(self, history: History) -> bool:
+        """Whether something came of any of them."""
+        return any([await feature.spend_rest(history) for feature in self._features])
+
+    def products(self, history: History) -> Mapping[str, Attempt]:
+        """Products of all of them."""
+        return {
+            name: result for feature in self._features for name, result in feature.products(history).items()
+        }

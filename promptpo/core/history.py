@@ -1,0 +1,315 @@
+"""The candidates of a run so far, and which of them is best.
+
+It is folded from the journal: of a search, from the events that it has come to (`Journal.follow`); of a run, from all.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Attempt, Experiment, Remark
+from promptpo.core.journal import JOURNAL, Event, Journal, evaluation_in, from_json
+from promptpo.core.returns import Estimate, Evidence, Returns, worth
+from promptpo.files import reading
+from promptpo.program.reference_policies import ALWAYS
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes
+
+CLEAR = 2.0
+"""Standard deviations of noise beyond which an episode is no usual one."""
+
+
+@dataclass
+class History:
+    """All attempts, what is known of their returns, and the rounds.
+
+    Attributes:
+        marks: What policies that serve as marks earned, by name, and on test seeds under that name with `REFERENCE_TEST`.
+        attempts: Oldest first; inside a round by slot, so that arrival order never matters.
+        looks: Digest of a program to its episodes on validation seeds.
+        rounds: How many rounds are complete.
+        stalled: Rounds since the best improved beyond noise.
+        reflections: What the model concluded after each round, where it was asked.
+        ceiling: Why the model thinks that nothing better is possible; empty while it does not.
+        leader_id: The best of the run as last announced; empty before anything was.
+        product_id: The candidate that the user's `--policy` makes the best of the run; empty where returns decide.
+        tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
+        thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
+        teacher: What the first prompt says of a trained agent; empty without one.
+        experiments: What the model has tried out to learn about the task, oldest first.
+        changes: Every change of the best, with the paired difference, in a line; oldest first.
+        earned: The least and the most that one step of an episode of tuning has earned; empty where that is not known.
+    """
+
+    attempts: list[Attempt] = field(default_factory=list)
+    looks: dict[str, list[Evaluation]] = field(default_factory=dict)
+    rounds: int = 0
+    stalled: int = 0
+    reflections: list[str] = field(default_factory=list)
+    marks: dict[str, Evaluation] = field(default_factory=dict)
+    ceiling: str = ""
+    leader_id: str = ""
+    product_id: str = ""
+    tuning: dict[str, str] = field(default_factory=dict)
+    thoughts: tuple[tuple[str, ...], int] = ((), 0)
+    teacher: str = ""
+    experiments: list[Experiment] = field(default_factory=list)
+    earned: tuple[float, ...] = ()
+    changes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> History:
+        """The history after these events.
+
+        Raises:
+            RunError: They are not those of a run.
+        """
+        history = cls()
+        with reading(JOURNAL):
+            for event in events:
+                history.add(event)
+        return history
+
+    def add(self, event: Event) -> None:
+        """Take an event of the journal into account; kinds that decide nothing change nothing."""
+        data = event.data
+        for derived in ("alike", "returns", "values"):
+            self.__dict__.pop(derived, None)
+        if event.kind == "attempt":
+            bisect.insort(self.attempts, from_json(Attempt, data), key=_place)
+        elif event.kind == "remark":
+            remark = from_json(Remark, data)
+            self.attempts = [
+                remark.on(attempt) if attempt.id == remark.candidate else attempt for attempt in self.attempts
+            ]
+        elif event.kind == "validation":
+            program, _, _ = event.key.partition(".")
+            self.looks.setdefault(program, []).append(evaluation_in(data))
+        elif event.kind == "experiment":
+            bisect.insort(
+                self.experiments,
+                from_json(Experiment, data),
+                key=lambda experiment: (experiment.round, experiment.id),
+            )
+        elif event.kind == "tuning":
+            self.earned = extremes([self.earned, data.get("earned", ())])
+        elif event.kind in {"reference", "teacher"} and "evaluation" in data:
+            self.marks[TEACHER if event.kind == "teacher" else event.key] = evaluation_in(data)
+        elif event.kind == "lead":
+            self.leader_id = data["leader"]
+            self.product_id = data["leader"] if event.key.startswith("product.") else self.product_id
+            self.changes += [data["change"]] if data["change"] else []
+        elif event.kind == "round":
+            self.rounds, self.stalled = int(event.key[1:]), int(data["stalled"])
+            self.reflections += [data["reflection"]] if data["reflection"] else []
+
+    @property
+    def references(self) -> Mapping[str, Evidence]:
+        """What the marks earned in training and validation, by name, where they ran to the end."""
+        return {
+            name: Evidence.of(evaluation.episodes)
+            for name, evaluation in self.marks.items()
+            if evaluation.outcome == "ok"
+            and evaluation.episodes
+            and not name.endswith(REFERENCE_TEST)
+            and not name.startswith(ALWAYS)
+        }
+
+    def announce_leader(self, journal: Journal) -> None:
+        """Write which candidate leads, where that has changed."""
+        best, before = self.best(), self.find(self.leader_id)
+        if best is None or best is before:
+            return
+        change = self._change(best, before) if before is not None and self.runs(before) else ""
+        key = f"r{self.rounds + 1}.{len(self.changes) + bool(self.leader_id)}.{best.id}"
+        journal.once("lead", key, lambda: {"leader": best.id, "change": change})
+
+    def _change(self, new: Attempt, old: Attempt) -> str:
+        """A change of the leader in a line."""
+        difference = self.gap(new, old)
+        error = f" ± {difference.standard_error:.2g}" if math.isfinite(difference.standard_error) else ""
+        ours, theirs = self.evidence(new), self.evidence(old)
+        success = "" if ours.success_rate is None else f", success {ours.success_rate:.0%}"
+        success += "" if not success or theirs.success_rate is None else f" against {theirs.success_rate:.0%}"
+        likely = self.difference(new, old).probability
+        return (
+            f"{new.id} takes the lead from {old.id}: {difference.mean:+.3g}{error} in return{success}, "
+            f"better with {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
+        )
+
+    def of_round(self, n: int) -> list[Attempt]:
+        """The attempts of one round."""
+        return [attempt for attempt in self.attempts if attempt.candidate.round == n]
+
+    def find(self, candidate: str) -> Attempt | None:
+        """The attempt of that id."""
+        return next((attempt for attempt in self.attempts if attempt.id == candidate), None)
+
+    def evidence(self, attempt: Attempt) -> Evidence:
+        """The training and validation episodes of a candidate, and the estimate of its mean return."""
+        known, name = Evidence.of(self._episodes(attempt)), self._name(attempt)
+        return replace(known, estimate=self.returns.of(name) if name in self.returns.programs else None)
+
+    @functools.cached_property
+    def returns(self) -> Returns:
+        """The model of the returns of all candidates that ran; of those that behave alike it knows one."""
+        return Returns({name: {e.seed: e.return_ for e in known} for name, known in self._known().items()})
+
+    @functools.cached_property
+    def values(self) -> Returns:
+        """The same of what episodes count for where programs are compared: success comes first."""
+        known = self._known()
+        succeeds = any(e.success for episodes in known.values() for e in episodes)
+        return Returns(worth(known)) if succeeds else self.returns
+
+    def _known(self) -> dict[str, Sequence[EpisodeRecord]]:
+        """The episodes of each program, those that behave alike once."""
+        alone = [one for one in self._running() if one.id not in self.alike]
+        return {self._name(one): self._episodes(one) for one in alone if self._episodes(one)}
+
+    def _episodes(self, attempt: Attempt) -> Sequence[EpisodeRecord]:
+        looks = (look.episodes for look in self.validations_of(attempt))
+        return Evidence.of(attempt.evaluation.episodes, *looks).episodes
+
+    def _name(self, attempt: Attempt) -> str:
+        """The program's name in the model."""
+        stands = self.find(self.alike.get(attempt.id, "")) or attempt
+        return stands.candidate.digest or stands.id
+
+    def validations_of(self, attempt: Attempt) -> Sequence[Evaluation]:
+        """Validation evaluations of a candidate's program, oldest first."""
+        return self.looks.get(attempt.candidate.digest, ())
+
+    def runs(self, attempt: Attempt) -> bool:
+        """Whether a candidate ran to the end with finite returns wherever it was looked at, so that it may win anything."""
+        parts = attempt.evaluation, *self.validations_of(attempt)
+        return all(part.outcome == "ok" and math.isfinite(part.mean_return) for part in parts)
+
+    def difference(self, one: Attempt, other: Attempt) -> Estimate:
+        """How much more one candidate is worth than another, both having run."""
+        return self.values.difference(self._name(one), self._name(other))
+
+    def gap(self, one: Attempt, other: Attempt) -> Estimate:
+        """How much more one candidate returns than another, both having run."""
+        return self.returns.difference(self._name(one), self._name(other))
+
+    def ranking(self) -> list[Attempt]:
+        """Attempts that ran, each program once, the best estimate first, then fewer steps, then the shorter source."""
+        alone = [one for one in reversed(self._running()) if one.id not in self.alike]
+        known = {self._name(one): one for one in alone if self._episodes(one)}
+
+        def rank(one: Attempt) -> tuple[float, tuple[float, int], tuple[int, bool, int, str]]:
+            mean = float(f"{self.values.of(self._name(one)).mean:.9g}")
+            return -mean, _economy(one), _place(one)
+
+        return sorted(known.values(), key=rank)
+
+    def best(self) -> Attempt | None:
+        """The best of the run; None while nothing ran."""
+        chosen = self.find(self.product_id) if self.product_id else None
+        return chosen or next(iter(self.ranking()), None)
+
+    def unlucky(self, attempt: Attempt) -> list[EpisodeRecord]:
+        """Training episodes whose return is below what program and start explain, beyond noise; the lowest first."""
+        name = self._name(attempt)
+        far = {e.seed: self.values.residual(name, e.seed) for e in attempt.evaluation.episodes}
+        return sorted(
+            (e for e in attempt.evaluation.episodes if far[e.seed] < -CLEAR), key=lambda e: far[e.seed]
+        )
+
+    def runner_up(self) -> Attempt | None:
+        """The second of `ranked`, where noise could explain that it is not the first."""
+        first, second = [*self.ranking()[:2], None, None][:2]
+        close = first and second and self.difference(first, second).verdict == 0
+        return second if close else None
+
+    def chances(self) -> dict[str, float]:
+        """Id of each of `ranked` to the probability that it is the best."""
+        likely = self.values.probability_best()
+        return {one.id: likely[self._name(one)] for one in self.ranking()}
+
+    def reaches(self, threshold: float | None) -> bool:
+        """Whether the best of the run has a mean return, over all its episodes, of at least a threshold."""
+        best = self.best()
+        return best is not None and threshold is not None and self.evidence(best).mean_return >= threshold
+
+    def may_reach(self, threshold: float | None, attempts: Sequence[Attempt]) -> bool:
+        """Whether one of some candidates reached a threshold in training, so that looking again comes before tuning.
+
+        Where the leader did too, and did not hold it on fresh seeds, training has to show more than it did.
+        """
+        if threshold is None:
+            return False
+        leader, bar = self.best(), -math.inf
+        if leader is not None and self.evidence(leader).mean_return < threshold:
+            bar = leader.evaluation.mean_return
+        return any(
+            self.runs(attempt) and threshold <= attempt.evaluation.mean_return > bar for attempt in attempts
+        )
+
+    def _running(self) -> list[Attempt]:
+        return [attempt for attempt in self.attempts if self.runs(attempt)]
+
+    @functools.cached_property
+    def alike(self) -> dict[str, str]:
+        """Candidate id to the one that stands for it, where both had the same return in every episode that they share.
+
+        It is the one with most episodes; of several the shortest.
+        """
+        groups: list[list[Attempt]] = []
+        for attempt in self._running():
+            for group in groups:
+                difference = Evidence.of(self._episodes(attempt)).against(
+                    Evidence.of(self._episodes(group[0]))
+                )
+                whole = len(difference.returns) >= len(attempt.evaluation.episodes)
+                if difference.tie and whole:
+                    group.append(attempt)
+                    break
+            else:
+                groups.append([attempt])
+        stand = [min(group, key=lambda a: (-len(self._episodes(a)), _economy(a))) for group in groups]
+        return {
+            a.id: leader.id
+            for leader, group in zip(stand, groups, strict=True)
+            for a in group
+            if a is not leader
+        }
+
+    def standing(self, before: Attempt | None) -> dict[str, Any]:
+        """Summarise the round for the journal, and whether its best is better than the one `before`.
+
+        A new best whose lead is larger than its standard error counts: where returns fall into two groups, a single
+        round has too few episodes to put a real gain beyond doubt.
+        """
+        best = self.best()
+        gained = best is not None and before is None
+        if best is not None and before is not None and self.runs(before):
+            lead = self.difference(best, before)
+            gained = lead.mean > lead.standard_error
+        return {"best": best.id if best else None, "stalled": 0 if gained else self.stalled + 1}
+
+
+def _place(attempt: Attempt) -> tuple[int, bool, int, str]:
+    """Sort key: by round, then as they were asked for; tuned ones after the others."""
+    return attempt.candidate.round, attempt.id.endswith("t"), len(attempt.id), attempt.id
+
+
+def _economy(attempt: Attempt) -> tuple[float, int]:
+    """Sort key, smaller is better: steps of an episode, then length of the source."""
+    episodes = attempt.evaluation.episodes
+    steps = sum(episode.steps for episode in episodes) / max(1, len(episodes))
+    return steps, len(attempt.candidate.source)
+
+
+def duplicate_remarks(attempts: Sequence[Attempt]) -> list[Remark]:
+    """Remarks on a round's duplicate programs: the first stands for the others."""
+    first: dict[str, str] = {}
+    same = [(a, first.setdefault(a.candidate.digest or a.id, a.id)) for a in attempts]
+    return [
+        Remark(a.id, duplicate_of=twin) for a, twin in same if twin != a.id and not a.candidate.duplicate_of
+    ]

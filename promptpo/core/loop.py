@@ -1,0 +1,165 @@
+"""Prompted policy optimization: the loop.
+
+A large language model is shown what a policy sees, does and is rewarded for, never the dynamics. It writes N policies;
+each is rolled out in the sandbox; the best and what happened go into the next prompt; and so on (Prompted Policy
+Optimization, 2026). Other than in the published procedure the result is the best candidate of the whole run, not the
+last, and the number reported comes from test seeds that nothing else ever saw.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from promptpo.core.candidate import Attempt
+from promptpo.core.control import Control, gather
+from promptpo.core.feature import Plan, SearchContext
+from promptpo.core.held_out import Outcome, conclude
+from promptpo.core.history import History, duplicate_remarks
+from promptpo.core.plan import pays_for_one, plan_round
+from promptpo.core.sample import Sample, Sampler, stop_reason
+from promptpo.core.select import Judge
+from promptpo.core.stop import close, done, left_over
+from promptpo.errors import BudgetSpentError, RewardFaultError
+
+
+async def optimize(
+    context: SearchContext,
+    control: Control,
+    *,
+    install: Callable[[SearchContext, Sampler], None] = lambda _context, _sampler: None,
+    observe: Callable[[History], None] = lambda _: None,
+    tested_so_far: Callable[[Outcome], object] = lambda _: None,
+) -> Outcome:
+    """Search for a policy.
+
+    Args:
+        context: The task, who asks and rolls out, and what decides the run.
+        control: Ends the search from outside.
+        install: Registers what the run asks for beside the loop.
+        observe: Called after every attempt and round.
+        tested_so_far: Called with the outcome as soon as the best is tested, before references are.
+
+    Raises:
+        ProviderError: The model could not be reached at all and there is nothing to report.
+        EnvironmentFaultError: The environment failed.
+        RewardFaultError: The reward program failed, and there is nothing to report.
+        RunError: The journal cannot be written.
+    """
+    loop, seconds = _Loop(context, install, observe), context.config.budget.seconds
+    fault: RewardFaultError | None = None
+    try:
+        stop = await control.until_stopped(loop.run(), seconds) or control.reason
+    except TimeoutError:
+        stop = f"the limit of {seconds:g} seconds is reached"
+    except RewardFaultError as error:
+        fault, stop = error, str(error).rstrip(".")
+    await context.spender.receive()
+    features = loop.sampler.features
+    for feature in features:
+        await control.finish(feature.conclude(loop.history))
+    # also what is beyond a loop that was ended early
+    history = History.of(context.journal.events)
+    context.journal.follow(history.add)
+    history.announce_leader(context.journal)
+    features.products(history)  # which may settle who leads
+    if fault is not None and history.best() is None:
+        raise fault
+    return await conclude(context, history, control, stop, tested_so_far, features)
+
+
+class _Loop:
+    """One search: its parts, and what is known so far."""
+
+    def __init__(
+        self,
+        context: SearchContext,
+        install: Callable[[SearchContext, Sampler], None],
+        observe: Callable[[History], None],
+    ) -> None:
+        self.context, self.observe, self.history = context, observe, History()
+        self.sampler = Sampler(context)
+        self.features = self.sampler.features
+        self.judge = Judge(context)
+        install(context, self.sampler)
+        context.journal.follow(self.history.add)
+
+    async def run(self) -> str:
+        """Round after round until there is a reason to stop, which is returned."""
+        rounds, history, stop = self.context.config.budget.rounds, self.history, ""
+        try:
+            await self.sampler.open(history)
+            while not stop and history.rounds < rounds:
+                stop = await self._round()
+            if not history.reaches(self.context.threshold):
+                await self._spend_rest()
+        except BudgetSpentError as spent:
+            return str(spent)
+        stop = stop or ("the one round is done" if rounds == 1 else f"all {rounds} rounds are done")
+        return stop + left_over(self.context, history)
+
+    async def _spend_rest(self) -> None:
+        """Compare the best of the run, improve the first of them, and compare again, with the steps that are left."""
+        await self.judge.confirm(self.history)
+        if await self.features.spend_rest(self.history):
+            await self.judge.confirm(self.history, "tuned")
+
+    async def _round(self) -> str:
+        """One round: plan, ask and measure, improve, judge, close; returns why the search ends with it, or nothing."""
+        history, before, number = self.history, self.history.best(), self.history.rounds + 1
+        plans = await self._plans()
+        known = replace(history, attempts=[*history.attempts])  # without the answers of this round
+        samples = await gather(self._sample(plan, known) for plan in plans)
+        if self.context.config.switches.duplicates:
+            for remark in duplicate_remarks(history.of_round(number)):
+                self.context.spender.remark(remark)
+        stop = stop_reason(samples, tried=bool(history.attempts))
+        if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
+            with contextlib.suppress(BudgetSpentError):
+                new = self._round_attempts()
+                await self.judge.judge(history, new, number, part=f".only{len(new)}")
+            return stop
+        await self._improve_and_judge()
+        reflection = await self.sampler.reflect(history)
+        close(self.context, history, samples, before, reflection, self.features.summarize_round(history))
+        self.observe(history)
+        return done(self.context, history)
+
+    def _round_attempts(self) -> list[Attempt]:
+        """The round's candidates; what the user gave is improved and judged with the first."""
+        history = self.history
+        return [*([] if history.rounds else history.of_round(0)), *history.of_round(history.rounds + 1)]
+
+    async def _plans(self) -> list[Plan]:
+        """Plan the round's requests; empty if the user's own policies may already solve the task."""
+        history, number = self.history, self.history.rounds + 1
+        await self.features.before_round(number, history)
+        self.sampler.begin(history)
+        if number == 1 and history.may_reach(self.context.threshold, history.of_round(0)):
+            return []
+        if number == 1 and not pays_for_one(self.context, history):
+            raise self.context.spender.ledger.no_steps  # an answer that cannot be played is paid for nothing
+        return plan_round(self.context, history, candidates=self.sampler.affordable)
+
+    async def _sample(self, plan: Plan, known: History) -> Sample:
+        """Ask for one candidate, and measure it."""
+        sample = await self.sampler.sample(plan, known)
+        if isinstance(sample, Attempt):
+            self.observe(self.history)
+        return sample
+
+    async def _improve_and_judge(self) -> None:
+        """Improve a round's candidates, then judge; where one may reach the threshold as it is, judge first."""
+        history, threshold, number = self.history, self.context.threshold, self.history.rounds + 1
+        if not history.may_reach(threshold, self._round_attempts()):
+            await self.features.after_candidates(history, self._round_attempts())
+        new = self._round_attempts()
+        hopeful = history.may_reach(threshold, new)
+        if not hopeful:
+            await self.features.improve(history, new)
+        await self.judge.judge(history, self._round_attempts(), number)
+        if hopeful and history.reaches(threshold):
+            self.features.leave(history, new)
+        elif hopeful:  # it was luck on a few starts, and the steps for it are still there
+            await self.judge.judge(history, await self.features.improve(history, new), number, part=".tuned")

@@ -1,0 +1,393 @@
+"""The one model of returns: how good each program is, how hard each start is, and how well both are known.
+
+Every episode of a run is an observation of a two-way random-effects model (Searle, Casella and McCulloch, "Variance
+Components", 1992; solved by Henderson's mixed-model equations, its variances by EM),
+
+    return[program, start] = effect of the program + effect of the start + noise.
+
+Effects of programs come from a Student distribution around the run's mean, so that hopeless programs do not widen what is
+believed of the others (Lange, Little and Taylor, 1989), and as wide at least as the program's own noise, so that one that fails
+now and then is not taken for a middling one; effects of starts come from a normal distribution. Noise differs between programs;
+each one's variance is drawn towards that of the run (Smyth, "Linear Models and Empirical Bayes Methods", 2004).
+Pairs that nobody played are missing, and need no filling in.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptpo.rollouts.evaluation import EpisodeRecord, Episodes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+PROGRAMS_DF = 4.0
+"""Degrees of freedom of the distribution of programs."""
+
+PRIOR_DF = 2.0
+"""Episodes that the noise of the run counts for beside a program's own."""
+
+NOISE_CAP = 4.0
+"""A program's noise variance counts for that of the run as so many medians at most."""
+
+FLOOR = 1e-18
+"""Least variance, as a share of the largest squared distance of a return from the middle program."""
+
+SUCCESS_SPREADS = 3.0
+"""So many times the spread of all returns is what a success counts for."""
+
+ITERATIONS = 60
+"""Of EM."""
+
+DRAWS = 2_000
+"""Of all programs' means, by which the probability of being best is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is believed of a mean or a difference: a Student distribution.
+
+    Attributes:
+        mean: Its centre.
+        standard_error: Its scale; infinite where nothing tells how large noise is.
+        df: Degrees of freedom of the scale.
+    """
+
+    mean: float
+    standard_error: float = math.inf
+    df: float = PRIOR_DF
+
+    @property
+    def margin(self) -> float:
+        """Half the width of the 95 % interval."""
+        return quantile(self.df) * self.standard_error if self.standard_error else 0.0
+
+    @property
+    def verdict(self) -> int:
+        """1 where the interval lies above 0, -1 where below, 0 where it holds 0."""
+        return int(math.copysign(1, self.mean)) if abs(self.mean) > self.margin else 0
+
+    @property
+    def probability(self) -> float:
+        """That it lies above 0."""
+        if not self.standard_error:
+            return (1.0 if self.mean > 0 else 0.0) if self.mean else 0.5
+        return (1 + math.erf(self.mean / self.standard_error / math.sqrt(2))) / 2
+
+    @property
+    def gain(self) -> float:
+        """Expected size above 0: what is lost by taking it for 0 or less (the linear loss of Chick and Inoue, 2001)."""
+        s = self.standard_error
+        if not s or math.isinf(s):
+            return max(self.mean, s)
+        z = self.mean / s
+        density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+        return s * density + self.mean * (1 + math.erf(z / math.sqrt(2))) / 2
+
+
+def mean_of(values: Sequence[float]) -> Estimate:
+    """Of the mean of independent values; NaN for none."""
+    if not values or not all(map(math.isfinite, values)):
+        return Estimate(statistics.fmean(values) if values else math.nan)
+    n = len(values)
+    error = statistics.stdev(values) / math.sqrt(n) if n > 1 else math.inf
+    return Estimate(statistics.fmean(values), error, max(1, n - 1))
+
+
+@cache
+def quantile(df: float) -> float:
+    """The 97.5 % quantile of Student's distribution (Cornish and Fisher's expansion; exact to 1 % from 2 degrees on)."""
+    z, n = 1.959964, max(df, 1.0)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    last = (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92_160
+    return z + sum(term / n**k for k, term in enumerate((*terms, last), 1))
+
+
+class Returns:
+    """The model, fitted to returns.
+
+    Args:
+        returns: Program to start to return; every program has played one start at least, all returns are finite.
+
+    Attributes:
+        programs: Those that were given, in their order.
+        ease: Start to its effect: above 0 where programs do better than they usually do.
+    """
+
+    def __init__(self, returns: Mapping[str, Mapping[int, float]]) -> None:
+        self.programs = tuple(returns)
+        self._starts = sorted({start for played in returns.values() for start in played})
+        self._at = {name: i for i, name in enumerate(self.programs)}
+        column = {start: i for i, start in enumerate(self._starts)}
+        shape = len(self.programs), len(self._starts)
+        self._played, values = np.zeros(shape, bool), np.zeros(shape)
+        for i, played in enumerate(returns.values()):
+            for start, value in played.items():
+                self._played[i, column[start]], values[i, column[start]] = True, value
+        self._means = self._df = np.zeros(0)
+        self._errors, self._residuals, effects = np.zeros((0, 0)), values, np.zeros(0)
+        if returns:
+            effects = self._fit(values)
+        self.ease = dict(zip(self._starts, effects.tolist(), strict=True))
+
+    def of(self, program: str) -> Estimate:
+        """Its mean return over all starts there are."""
+        i = self._at[program]
+        return self._estimate(float(self._means[i]), float(self._errors[i, i]), i)
+
+    def difference(self, program: str, other: str) -> Estimate:
+        """How much more one program returns than another."""
+        i, j = self._at[program], self._at[other]
+        variance = 0.0 if i == j else self._errors[i, i] + self._errors[j, j] - 2 * self._errors[i, j]
+        return self._estimate(float(self._means[i] - self._means[j]), float(variance), i, j)
+
+    def residual(self, program: str, start: int) -> float:
+        """By how many standard deviations of its noise a return lies above what program and start explain."""
+        i, j = self._at[program], self._starts.index(start)
+        return float(self._residuals[i, j])
+
+    def probability_best(self) -> dict[str, float]:
+        """Program to the probability that it is the best (as Thompson sampling draws it)."""
+        if not self.programs:
+            return {}
+        rng, n = np.random.default_rng(0), len(self.programs)
+        try:
+            root = np.linalg.cholesky(self._errors + 1e-12 * np.trace(self._errors) * np.eye(n))
+        except np.linalg.LinAlgError:
+            root = np.sqrt(np.diag(np.diag(self._errors)))
+        drawn = self._means + rng.standard_normal((DRAWS, n)) @ root.T
+        best = np.bincount(drawn.argmax(axis=1), minlength=n) / DRAWS
+        return dict(zip(self.programs, best.tolist(), strict=True))
+
+    def _estimate(self, mean: float, variance: float, *programs: int) -> Estimate:
+        known = self._played.sum() > 1
+        error = math.sqrt(max(0.0, variance)) if known else math.inf
+        return Estimate(mean, error, round(min(float(self._df[i]) for i in programs), 1))
+
+    def _fit(self, values: Array) -> Array:
+        """Find the variances, and with them all effects; returns those of starts."""
+        played, programs = self._played, len(values)
+        n = played.sum(axis=1)
+        means = values.sum(axis=1) / n
+        centre = float(np.median(means))
+        values = np.where(played, values - centre, 0.0)
+        unit = float(np.abs(values).max()) or 1.0
+        values = values / unit
+        own = np.where(played, values - (means - centre)[:, None] / unit, 0.0)
+        scatter = (own**2).sum(axis=1) / np.maximum(n - 1, 1)
+        scale = max(float(np.median(scatter[scatter > FLOOR])) if (scatter > FLOOR).any() else 0.0, FLOOR)
+        spread = (1.4826 * float(np.median(np.abs(means - centre))) / unit) ** 2
+        noise, starts, common, weights = (
+            np.full(programs, scale / 2),
+            scale / 2,
+            max(spread, scale),
+            np.ones(programs),
+        )
+        for _ in range(ITERATIONS):
+            found = _solve(values, played, noise, starts, common / weights + noise)
+            squares = np.where(played, found.residuals**2 + found.unexplained, 0.0).sum(axis=1)
+            raw = squares / n
+            run = float(np.average(np.minimum(raw, NOISE_CAP * max(float(np.median(raw)), FLOOR)), weights=n))
+            noise = np.maximum((PRIOR_DF * run + squares) / (PRIOR_DF + n), FLOOR)
+            starts = max(found.starts_squared / len(self._starts), FLOOR)
+            weights = (PROGRAMS_DF + 1) / (PROGRAMS_DF + found.apart_squared / common)
+            common = max(float((weights * found.apart_squared).mean()), FLOOR)
+        found = _solve(values, played, noise, starts, common / weights + noise)
+        leverage = np.where(played, found.unexplained / noise[:, None], 0.0).sum(axis=1)
+        self._means, self._errors = unit * found.programs + centre, unit**2 * found.errors
+        self._residuals, self._df = (
+            found.residuals / np.sqrt(noise)[:, None],
+            PRIOR_DF + np.maximum(n - leverage, 0.0),
+        )
+        return unit * found.starts
+
+
+@dataclass(frozen=True, slots=True)
+class _Solution:
+    """Effects under given variances, and what EM wants to know of them.
+
+    Attributes:
+        programs: Effect of each, the mean of the run included.
+        starts: Effect of each.
+        errors: Covariance of `programs`.
+        residuals: Of all pairs.
+        unexplained: Variance of the fitted value of each pair.
+        starts_squared: Expected sum of the starts' squared effects.
+        apart_squared: Expected squared distance of each program from the mean of the run.
+    """
+
+    programs: Array
+    starts: Array
+    errors: Array
+    residuals: Array
+    unexplained: Array
+    starts_squared: float
+    apart_squared: Array
+
+
+def _solve(
+    values: Array, played: NDArray[np.bool_], noise: Array, starts: float, between: Array
+) -> _Solution:
+    """Henderson's equations: programs are eliminated, what is left has the mean of the run and one unknown a start."""
+    weight = played / noise[:, None]
+    information = weight.sum(axis=1) + 1 / between
+    links = np.column_stack([1 / between, -weight]) / information[:, None]
+    own = (weight * values).sum(axis=1) / information
+    precision = np.diag(np.append((1 / between).sum(), weight.sum(axis=0) + 1 / starts))
+    precision -= (links * information[:, None]).T @ links
+    right = np.append(0.0, (weight * values).sum(axis=0)) + (links * information[:, None]).T @ own
+    covariance = np.linalg.inv(precision)
+    common = covariance @ right
+    programs, linked = own + links @ common, links @ covariance
+    errors = np.diag(1 / information) + linked @ links.T
+    spread, variances = np.diag(errors), np.diag(covariance)
+    return _Solution(
+        programs,
+        common[1:],
+        errors,
+        np.where(played, values - programs[:, None] - common[1:], 0.0),
+        spread[:, None] + variances[1:] + 2 * linked[:, 1:],
+        float((common[1:] ** 2).sum() + variances[1:].sum()),
+        (programs - common[0]) ** 2 + spread + variances[0] - 2 * linked[:, 0],
+    )
+
+
+def worth(programs: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, dict[int, float]]:
+    """Program to start to what the episode counts for where programs are compared.
+
+    Success comes first: where one program fails a third of its episodes more than another, no return makes up for it, and one
+    failure in ten does not outweigh a tenfold return.
+    """
+    returns = [e.return_ for episodes in programs.values() for e in episodes]
+    bonus = SUCCESS_SPREADS * (max(returns, default=0.0) - min(returns, default=0.0))
+    return {
+        name: {e.seed: e.return_ + bonus * bool(e.success) for e in episodes}
+        for name, episodes in programs.items()
+    }
+
+
+SOLVED_EPISODES = 15
+"""Episodes after which a mean clearly above a threshold is believed: a policy that falls on one start of ten falls on one of
+them four times in five."""
+
+FAR_SHARE = 0.3
+"""A return is far below the median where it lies below it by more than this share of the median's size, and by
+more than three times the distance from the median to the best."""
+
+
+@dataclass(frozen=True)
+class Evidence(Episodes):
+    """The episodes that a candidate is judged by: those of training and of validation, never of the test.
+
+    Attributes:
+        episodes: One for each seed, in the order of their seeds.
+        estimate: Of its mean return, by the model of all returns of the run; None where it is judged alone.
+    """
+
+    episodes: tuple[EpisodeRecord, ...] = ()
+    estimate: Estimate | None = None
+
+    @classmethod
+    def of(cls, *parts: Iterable[EpisodeRecord]) -> Evidence:
+        """The episodes of several evaluations, each seed once: an episode repeats by its seed."""
+        by_seed = {episode.seed: episode for part in parts for episode in part}
+        return cls(tuple(by_seed[seed] for seed in sorted(by_seed)))
+
+    @property
+    def mean_return(self) -> float:
+        """Mean return as estimated; NaN where nothing finished."""
+        return self._known.mean
+
+    @property
+    def standard_error(self) -> float:
+        """Of `mean_return`; NaN where nothing tells it."""
+        error = self._known.standard_error
+        return error if math.isfinite(error) else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of `mean_return`; infinite or NaN where nothing tells it."""
+        known = self._known
+        return known.mean - known.margin, known.mean + known.margin
+
+    def holds(self, threshold: float) -> bool:
+        """Whether the mean is clearly above a threshold, over enough episodes."""
+        known = self._known
+        return len(self.episodes) >= SOLVED_EPISODES and known.mean - known.margin >= threshold
+
+    def against(self, other: Evidence) -> Difference:
+        """How this differs from another over the episodes that both have played."""
+        theirs = {episode.seed: episode for episode in other.episodes}
+        shared = [(mine, theirs[mine.seed]) for mine in self.episodes if mine.seed in theirs]
+        returns = tuple(mine.return_ - their.return_ for mine, their in shared)
+        successes = tuple(
+            float(mine.success) - float(their.success)
+            for mine, their in shared
+            if mine.success is not None and their.success is not None
+        )
+        return Difference(returns, successes)
+
+    @property
+    def _known(self) -> Estimate:
+        return self.estimate or mean_of(self.returns)
+
+
+def far_below(values: Sequence[float]) -> list[int]:
+    """Indices of the returns far below the median, lowest first; none where the low tail is no group apart."""
+    if len(values) < 3:  # noqa: PLR2004 - no median to speak of
+        return []
+    middle, highest = statistics.median(values), max(values)
+    far = max(FAR_SHARE * abs(middle), 3 * (highest - middle))
+    low = [i for i, value in enumerate(values) if middle - value > far > 0]
+    return sorted(low, key=lambda i: values[i])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Paired differences: the same seed is the same start, so most of the noise cancels.
+
+    Attributes:
+        returns: Of the returns, one for each shared episode.
+        successes: Of the successes (1 or 0), where the environment reports success.
+    """
+
+    returns: tuple[float, ...]
+    successes: tuple[float, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """Mean difference of the returns; NaN without shared episodes."""
+        return statistics.fmean(self.returns) if self.returns else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        """Of `mean`; NaN for fewer than two episodes."""
+        error = mean_of(self.returns).standard_error
+        return error if math.isfinite(error) else math.nan
+
+    @property
+    def tie(self) -> bool:
+        """Whether the two cannot be told apart: the same in every shared episode."""
+        return bool(self.returns) and not any(self.returns) and not any(self.successes)
+
+    @property
+    def verdict(self) -> int:
+        """1 for better, -1 for worse, 0 where noise could explain the difference.
+
+        Success comes first where it differs clearly; otherwise the return decides. One episode in ten
+        that fails must not outweigh a tenfold return.
+        """
+        return mean_of(self.successes).verdict or mean_of(self.returns).verdict

@@ -1,0 +1,250 @@
+"""How one sample of a round is asked for and how it ends, and what a round's samples say together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.control import gather
+from promptpo.core.evaluate import Measurer
+from promptpo.core.feature import Hooks, RunStatus
+from promptpo.core.plan import run_status
+from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
+from promptpo.llm.base import Completion, Message, Purpose, Situation, Tried
+from promptpo.program import Program, answers
+from promptpo.spec.reading import names_of
+
+if TYPE_CHECKING:
+    from promptpo.core.feature import Plan, SearchContext
+    from promptpo.core.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A sample for which the provider gave no answer.
+
+    Attributes:
+        reason: A sentence.
+        fatal: No later call can succeed either.
+    """
+
+    reason: str
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfBudget:
+    """A sample that was not begun, or not rolled out, because a limit is reached.
+
+    Attributes:
+        reason: Which limit, without a full stop.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A sample whose answer is that nothing better is possible.
+
+    Attributes:
+        reason: The model's.
+    """
+
+    reason: str
+
+
+GIVEN, TUNED_FROM_GIVEN = "Given by the user.", "Tuned from the user's."
+"""What is said in place of an idea of a policy that nobody was asked for, and of the same with other numbers."""
+
+Sample: TypeAlias = Attempt | Unanswered | OutOfBudget | Ceiling
+
+
+def thoughts_of(samples: Sequence[Sample]) -> tuple[tuple[str, ...], int]:
+    """Why answers saw no way to improve, each reason once a sample, and how many answers there were."""
+    answered = [sample for sample in samples if not isinstance(sample, Unanswered)]
+    return tuple(s.reason.rstrip(".") for s in answered if isinstance(s, Ceiling)), len(answered)
+
+
+def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
+    """What the journal's event for a round says of its samples."""
+    return {
+        name: {str(i): sample.reason for i, sample in enumerate(samples) if isinstance(sample, kind)}
+        for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))
+    }
+
+
+def stop_reason(samples: Sequence[Sample], *, tried: bool) -> str:
+    """Why no further round can follow these samples, or nothing.
+
+    Raises:
+        ProviderError: Nothing was answered in the whole run.
+    """
+    for sample in samples:
+        if isinstance(sample, OutOfBudget):
+            return sample.reason
+    unanswered = [sample for sample in samples if isinstance(sample, Unanswered)]
+    fatal = next((sample for sample in unanswered if sample.fatal), None)
+    if not samples or (fatal is None and len(unanswered) < len(samples)):
+        return ""
+    reason = (fatal or unanswered[0]).reason
+    if not tried:
+        raise FatalProviderError(reason) if fatal else ProviderError(reason)
+    return f"the model no longer answers: {reason.rstrip('.')}"
+
+
+class Sampler:
+    """Makes attempts out of plans.
+
+    Args:
+        context: Of the run.
+
+    Attributes:
+        measurer: Tries candidates out.
+        features: What the run asks for beside the loop.
+        affordable: Samples of this round that the steps which are left can play.
+    """
+
+    def __init__(self, context: SearchContext) -> None:
+        self._context, self._spec, self._spender = context, context.spec, context.spender
+        self._config, self._journal, self._writer = context.config, context.journal, context.writer
+        self.measurer = Measurer(context)
+        self.affordable = context.config.candidates
+        self.features = self.measurer.features = Hooks()
+
+    async def open(self, history: History) -> None:
+        """Do what comes before the first round: the feedback class, features, what the user gave.
+
+        The user's own policies become candidates of round 0, "r0c1" and so on, that nobody was asked for.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+            UsageError: A teacher cannot be played.
+        """
+        features, config = self.features, self._config
+        narrator = self._context.narrator
+        await gather([*([narrator.prepare()] if narrator else []), features.before_round(0, history)])
+        for n, source in enumerate(config.start, 1):
+            given = n <= len(config.start) - config.written
+            candidate = Candidate(f"r0c{n}", source, 0, origin="user" if given else "goal")
+            prose = GIVEN if given else "Written while the reward was judged."
+            attempt = await self.measurer.measure(candidate, history, prose=prose)
+            self.measurer.record(attempt)
+
+    def begin(self, history: History) -> None:
+        """Begin a round: settle where the run is; decided once in a run."""
+        key = f"r{history.rounds + 1}.where"
+        where = self._journal.once("decision", key, lambda: run_status(self._context, history), RunStatus)
+        self.affordable = where.candidates
+        if self._writer is not None:
+            self._writer.begin(history, where)
+
+    async def sample(self, plan: Plan, history: History) -> Sample:
+        """One sample of a round: what was asked for is tried out as far as the budget allows."""
+        key = f"r{plan.round}.c{plan.slot + 1}"
+        complete = self._journal.find("round", f"r{plan.round}")
+        if complete is not None and str(plan.slot) in complete["unanswered"]:
+            return Unanswered(complete["unanswered"][str(plan.slot)])  # later rounds were decided without it
+        try:
+            answer, calls = await self._answer(key, plan, history)
+        except BudgetSpentError as spent:
+            return OutOfBudget(str(spent))
+        except ProviderError as error:
+            return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
+        reason = self._writer.ceiling(plan, answer) if self._writer else ""
+        if reason:
+            return Ceiling(reason)
+        parents = tuple(parent.id for parent in plan.parents)
+        candidate = Candidate(plan.id, answer.source, plan.round, parents=parents, calls=calls)
+        try:
+            candidate = await self.features.prepare(candidate)
+            attempt = await self.measurer.measure(
+                candidate, history, prose=answer.prose, problem=answer.problem
+            )
+            return self.measurer.record(await self._repair(attempt, key, history))
+        except BudgetSpentError as spent:
+            return OutOfBudget(str(spent))
+
+    async def reflect(self, history: History) -> str:
+        """Ask what to conclude from the round that is about to end; empty if nobody is asked."""
+        return await self._writer.reflect(history) if self._writer else ""
+
+    async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
+        """Ask for a policy; once more where the answer is empty, cut off or without code."""
+        writer = self._writer
+        question = [writer.question(plan, self.features)] if writer else []
+        answer, completion = await self._ask(key, "policy", question, self._situation(plan, history))
+        if (
+            writer is None
+            or not answer.problem
+            or writer.ceiling(plan, answer)
+            or not self._spender.supports("repair")
+        ):
+            return answer, (key,)
+        again = f"{key}.again"
+        try:
+            retry = writer.once_more(question[0], completion, answer)
+            answer, _ = await self._ask(again, "repair", retry)
+        except (ProviderError, BudgetSpentError):
+            return answer, (key,)  # what is there is an outcome, though a poor one
+        return answer, (key, again)
+
+    async def _ask(
+        self,
+        key: str,
+        purpose: Purpose,
+        messages: Sequence[Message],
+        situation: Situation | None = None,
+    ) -> tuple[answers.Answer, Completion]:
+        """One call for a candidate, and what its answer holds."""
+        completion = await self._spender.ask(
+            key,
+            purpose,
+            messages,
+            system=self._writer.system if self._writer else "",
+            situation=situation,
+        )
+        answer = answers.extract(completion.text, cut=completion.finish == "length")
+        if answer.problem and completion.finish == "refusal":
+            answer = replace(answer, problem="refused")
+        elif answer.problem == "cut" and not completion.text.strip():
+            answer = replace(answer, problem="thought")
+        return answer, completion
+
+    def _situation(self, plan: Plan, history: History) -> Situation:
+        return Situation(
+            observation_space=self._spec.observation_space,
+            action_space=self._spec.action_space,
+            round=plan.round,
+            slot=plan.slot,
+            seed=self._config.seed,
+            seen=self._spec.seen,
+            names=names_of(self._spec.text),
+            tried=tuple(
+                Tried(a.candidate.source, a.evaluation.outcome, a.evaluation.score())
+                for a in history.attempts
+            ),
+        )
+
+    async def _repair(self, attempt: Attempt, key: str, history: History) -> Attempt:
+        """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
+        writer = self._writer
+        if writer is None or not self._spender.supports("repair") or not attempt.candidate.source:
+            return attempt
+        for n in range(1, self._config.repairs + 1):
+            if attempt.evaluation.outcome == "ok":
+                break
+            call = f"{key}.repair{n}"
+            try:
+                answer, _ = await self._ask(call, "repair", [writer.repair(attempt)])
+                calls = (*attempt.candidate.calls, call)
+                attempt = replace(attempt, candidate=replace(attempt.candidate, calls=calls))
+                if answer.problem or Program.parse(answer.source).digest == attempt.candidate.digest:
+                    break  # the same again: another call would not help
+                candidate = replace(attempt.candidate, source=answer.source, repairs=n)
+                attempt = await self.measurer.measure(candidate, history, prose=attempt.prose)
+            except (ProviderError, BudgetSpentError):
+                break
+        return attempt

@@ -1,0 +1,154 @@
+"""Who is best, and what it costs to know: which programs play fresh starts.
+
+All candidates play the run's training starts. After that the best estimate and the one rival whose play most raises the expected
+return of the final choice meet on validation starts, which have one order for the whole run, a block at a time: the linear loss of
+Chick and Inoue ("New Two-Stage and Sequential Procedures for Selecting the Best Simulated System", 2001). It ends where all that
+could be gained is less than a thousandth.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.core.candidate import Attempt
+from promptpo.core.plan import block_of
+from promptpo.core.returns import SOLVED_EPISODES
+from promptpo.errors import BudgetSpentError
+
+if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
+    from promptpo.rollouts.evaluation import Evaluation
+
+FINAL_STARTS = 100
+"""Validation starts to which the last comparison of a run may go, with steps that nobody else needs."""
+
+WORTH_SHARE = 0.001
+"""Expected gain of a comparison, as a share of the best's returns, below which it is not worth a step."""
+
+
+class Judge:
+    """Decides which programs play on, and announces who leads.
+
+    Args:
+        context: Of the run; its threshold wants more episodes unless the best is clearly above it.
+    """
+
+    def __init__(self, context: SearchContext) -> None:
+        self._context, self._threshold = context, context.threshold
+        self._spender, self._config = context.spender, context.config
+
+    async def judge(
+        self, history: History, attempts: Sequence[Attempt], round_: int, *, part: str = ""
+    ) -> None:
+        """Compare a round's candidates with the others.
+
+        Args:
+            history: All that is known.
+            attempts: The round's candidates.
+            round_: Its number.
+            part: Names a judgement that does not close the round, as when only some samples were answered.
+        """
+        room = self._spender.ledger.room("validation", max(1, self._config.budget.rounds - round_ + 1))
+        steps = self._spender.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
+        await self._compare(history, attempts, self._config.score_episodes, steps)
+
+    async def confirm(self, history: History, part: str = "last") -> None:
+        """Compare the best of the run with the steps that are left.
+
+        Args:
+            history: All that is known; its leader may change.
+            part: Names this comparison, of which a run may have several.
+        """
+        left = self._spender.ledger.steps_left()
+        if self._config.switches.validate < 2 or left is None:  # noqa: PLR2004 - the published procedure looks at one
+            return
+        steps = self._spender.journal.once("decision", f"r{history.rounds}.{part}", lambda: left)
+        with contextlib.suppress(BudgetSpentError):
+            await self._compare(history, history.attempts, FINAL_STARTS, steps)
+
+    async def _compare(
+        self, history: History, attempts: Sequence[Attempt], starts: int, steps: int | None
+    ) -> None:
+        """Play until nothing is worth its steps; what the writer has not seen, the best plays whatever that costs."""
+        taken, arms = 0, self._arms(history, attempts)
+        before: list[tuple[Attempt, tuple[int, ...]]] = []
+        try:
+            while (wanted := self._next(history, arms, starts)) and wanted != before:
+                cost = sum(len(seeds) * _length(attempt, history) for attempt, seeds in wanted)
+                seen = all(history.validations_of(attempt) for attempt, _ in wanted[:1])
+                if seen and steps is not None and taken + cost > steps:
+                    break
+                taken, before = taken + await self._play(wanted), wanted
+        finally:
+            history.announce_leader(self._spender.journal)
+
+    def _arms(self, history: History, attempts: Sequence[Attempt]) -> set[str]:
+        """Who may play: whoever has played fresh starts, and of the others the most promising."""
+        ranked, best = history.ranking(), history.best()
+        seen = {attempt.id for attempt in ranked if history.validations_of(attempt)}
+        new = [
+            attempt
+            for attempt in ranked
+            if attempt.id not in seen and attempt in attempts and best is not None
+        ]
+        new.sort(key=lambda attempt: -history.difference(attempt, best or attempt).gain)
+        return {*seen, *(attempt.id for attempt in new[: self._config.switches.validate])}
+
+    def _next(self, history: History, arms: set[str], starts: int) -> list[tuple[Attempt, tuple[int, ...]]]:
+        """Who plays which fresh starts next; nothing where no step is worth taking."""
+        leader = history.best()
+        if leader is None:
+            return []
+        if not history.validations_of(leader):
+            return self._missing(history, [leader], starts)
+        size = max(map(abs, history.evidence(leader).returns), default=0.0)
+        rivals = [attempt for attempt in history.ranking() if attempt is not leader and attempt.id in arms]
+        gains = {attempt.id: history.difference(attempt, leader).gain for attempt in rivals}
+        rival = max(rivals, key=lambda attempt: gains[attempt.id], default=None)
+        if rival is not None and gains[rival.id] > WORTH_SHARE * size:
+            wanted = self._missing(history, [leader, rival], starts)
+            if wanted:
+                return wanted
+        known, solved = history.evidence(leader), self._threshold
+        if solved is not None and known.mean_return >= solved and not known.holds(solved):
+            return self._missing(history, [leader], max(SOLVED_EPISODES, self._config.score_episodes))
+        return []
+
+    def _missing(
+        self, history: History, attempts: Sequence[Attempt], starts: int
+    ) -> list[tuple[Attempt, tuple[int, ...]]]:
+        """The first block of validation starts that not all of some have played, each with those that it lacks."""
+        known = [{e.seed for e in history.evidence(attempt).episodes} for attempt in attempts]
+        lacking = [s for s in self._context.seeds.validation(starts) if any(s not in seen for seen in known)]
+        block = lacking[: block_of(self._config)]
+        wanted = [
+            (attempt, tuple(s for s in block if s not in seen))
+            for attempt, seen in zip(attempts, known, strict=True)
+        ]
+        return [(attempt, seeds) for attempt, seeds in wanted if seeds]
+
+    async def _play(self, wanted: Sequence[tuple[Attempt, Sequence[int]]]) -> int:
+        """Roll some candidates out on validation seeds; returns the steps that this took."""
+        looks = await asyncio.gather(*(self._validate(*pair) for pair in wanted), return_exceptions=True)
+        for look in looks:
+            if isinstance(look, BaseException):
+                raise look
+        return sum(look.steps for look in looks if not isinstance(look, BaseException))
+
+    async def _validate(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
+        program = attempt.candidate
+        key = f"{program.digest}.{seeds[0]}+{len(seeds)}"
+        played = await self._spender.roll_out(
+            "validation", key, program, seeds, horizon=self._context.horizon
+        )
+        return played.evaluation
+
+
+def _length(attempt: Attempt, history: History) -> float:
+    """Steps of an episode of a candidate."""
+    return statistics.fmean(e.steps for e in history.evidence(attempt).episodes)

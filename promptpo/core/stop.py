@@ -1,0 +1,180 @@
+"""Early stopping: whether another round is worth its calls and steps, by what recorded runs gained from there.
+
+`benchmarks/results/stopping` has the rows that the numbers come from, and what other rules would have lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from promptpo.core.sample import Sample, round_event, thoughts_of
+from promptpo.program import Program
+from promptpo.program.reference_policies import REFERENCE_POLICIES
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Attempt
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
+
+EQUAL_SHARE = 0.02
+"""Programs that were written apart have come together where they differ by no more than this share of what the best earns
+above policies that know nothing."""
+
+LEFT_SHARE = 5
+"""Less than the step budget divided by this may stay without a word."""
+
+STALLED = 2
+"""Rounds in a row without anything better that end program search."""
+
+NOTHING_BETTER = (
+    "program search found nothing better in two rounds; a controller of your own (--start) or a language model "
+    "(--model) usually wins from here"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What another round brings, by recorded runs.
+
+    Attributes:
+        rounds: Recorded rounds that began alike.
+        gained: How many of them gained more than `ALIKE`.
+        gain: What they gained in the mean, as a share of what the best earned above policies that know nothing; a round that
+            gained more than all of it counts as 1.
+    """
+
+    rounds: int
+    gained: int
+    gain: float
+
+    @property
+    def worth(self) -> bool:
+        """Whether it is worth its calls and steps: it may be expected to bring more than noise."""
+        return self.gain > EQUAL_SHARE
+
+    def __str__(self) -> str:
+        where = "" if self.worth else " after programs that were written apart had come to earn the same"
+        return (
+            f"{self.gained} of {self.rounds} recorded rounds gained more than {EQUAL_SHARE:.0%}{where}, "
+            f"{self.gain:.1%} in the mean"
+        )
+
+
+APART, TOGETHER = Prospect(104, 44, 0.207), Prospect(30, 2, 0.006)
+"""Everywhere else, and where programs that were written apart have come together."""
+
+
+def prospect(history: History, threshold: float | None) -> Prospect:
+    """Estimate what the next round may gain.
+
+    Nothing counts as come together below a known threshold, which says that more can be had.
+    """
+    met = threshold is None and distance(history) <= EQUAL_SHARE
+    return TOGETHER if met else APART
+
+
+def distance(history: History) -> float:
+    """How far the nearest program that was written apart from the best may be from it, as in `ALIKE`; infinity without one.
+
+    The far end of the 95 % interval counts: that nothing is known of a difference does not make it small.
+
+    One that returns the same in every episode behaves the same, and says nothing.
+    """
+    leader = history.best()
+    if leader is None:
+        return math.inf
+    marks = [
+        history.references[name].mean_return for name in REFERENCE_POLICIES if name in history.references
+    ]
+    above = history.evidence(leader).mean_return - max(filter(math.isfinite, marks), default=0.0)
+    others = [a for a in history.ranking() if _original_id(a) != _original_id(leader)]
+    found = [history.difference(leader, other) for other in others]
+    near = [abs(difference.mean) + difference.margin for difference in found]
+    return min(near, default=math.inf) / above if above > 0 else math.inf
+
+
+def _original_id(attempt: Attempt) -> str:
+    """The candidate that a program's text is from: tuning changes numbers only."""
+    candidate = attempt.candidate
+    return candidate.parents[0] if candidate.tuned and candidate.parents else candidate.id
+
+
+def close(
+    context: SearchContext,
+    history: History,
+    samples: Sequence[Sample],
+    before: Attempt | None,
+    reflection: str,
+    said: Mapping[str, Any],
+) -> None:
+    """Count a round, and write what it came to.
+
+    Args:
+        context: Of the run.
+        history: All that is known.
+        samples: Of the round.
+        before: The best before it.
+        reflection: What the model concluded from it; empty where it was not asked.
+        said: What features say of it.
+    """
+    number = history.rounds + 1
+    told = {"reflection": reflection, **round_event(samples), **said}
+    if number < context.config.budget.rounds and context.learns:
+        told["prospect"] = str(prospect(history, context.threshold))
+    context.journal.once("round", f"r{number}", lambda: {**history.standing(before), **told})
+    history.ceiling = ceiling_of(history, samples)
+    history.thoughts = thoughts_of(samples)
+
+
+def done(context: SearchContext, history: History) -> str:
+    """Why another round is not worth its calls and steps, as a sentence without a full stop; empty where it is."""
+    if not context.config.switches.early_stop:
+        return ""
+    if history.reaches(context.threshold):
+        return f"solved: the mean return over all its episodes reached {context.threshold:g}"
+    if history.rounds >= context.config.budget.rounds:
+        return ""
+    if history.ceiling:
+        return f"the model sees no way to do noticeably better: {history.ceiling}"
+    if not context.learns:
+        return NOTHING_BETTER if history.stalled >= STALLED else ""
+    ahead = prospect(history, context.threshold)
+    if ahead.worth:
+        return ""
+    return f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
+
+
+def left_over(context: SearchContext, history: History) -> str:
+    """How many steps a run leaves and why they buy nothing, as the end of its reason; empty where few are left."""
+    steps, left, best = context.config.budget.steps, context.spender.ledger.steps_left(), history.best()
+    if steps is None or left is None or best is None or LEFT_SHARE * left < steps or not context.learns:
+        return ""
+    program = Program.parse(best.candidate.source)
+    if history.reaches(context.threshold):
+        why = "the threshold is reached"
+    elif not context.config.switches.tune:
+        why = "numbers are not tuned in this run, and the best is known"
+    elif not program.params:
+        why = "the best declares no numbers to tune, and no comparison would change which it is"
+    else:
+        why = "more tuning of the best found nothing, and no comparison would change which it is"
+    return f"; {left:,} of {steps:,} steps are left, as {why}"
+
+
+def ceiling_of(history: History, samples: Sequence[Sample]) -> str:
+    """Why the model thinks that nothing better is possible; empty where it does not.
+
+    Half of the answers of a round without gain have to say so, and two of this round and the one before.
+
+    Args:
+        history: All that is known, with what the round before said.
+        samples: Of the round.
+    """
+    thoughts, answers = thoughts_of(samples)
+    voices = len(thoughts) + len(history.thoughts[0])
+    if not history.stalled or not thoughts or 2 * len(thoughts) < answers or voices < 2:  # noqa: PLR2004
+        return ""
+    return "; ".join(dict.fromkeys(thoughts))

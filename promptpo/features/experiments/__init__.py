@@ -1,0 +1,1 @@
+"""Experiments that the model writes to learn about the environment."""

@@ -1,0 +1,272 @@
+"""Experiments: what the model tries out in the environment to learn about it, before and between the rounds.
+
+An experiment is untrusted code like a policy: it acts in the sandbox on training seeds, and what it reports of its
+recorded episodes is text that all later requests are shown. One that is broken is repaired once, or dropped; steps
+that it has taken are not taken again for a report that has to be mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from promptpo.core.budget import FIRST_EXPERIMENTS
+from promptpo.core.candidate import Candidate, Experiment
+from promptpo.core.control import gather
+from promptpo.core.feature import Feature, PromptSection
+from promptpo.core.journal import from_json
+from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
+from promptpo.features.experiments import prompts as experiment_prompts
+from promptpo.llm.base import Message
+from promptpo.program import Program
+from promptpo.prompts import experiments, feedback, prompting
+from promptpo.prompts.shortening import cut_between_words
+from promptpo.rollouts import Call
+from promptpo.rollouts.evaluation import extremes
+
+if TYPE_CHECKING:
+    from promptpo.core.feature import Plan, RunStatus, SearchContext
+    from promptpo.core.history import History
+    from promptpo.core.recipe import Recipe
+    from promptpo_sandbox import Episode
+
+ASKED = "probe"
+"""Journal key of the answer to the first request."""
+
+MOST_PROBLEM = 300
+"""Characters of what was wrong with one that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What is wrong with an experiment.
+
+    Attributes:
+        what: What it did, after its name: "crashed", "failed in `report`".
+        error: A sentence about it.
+        detail: The traceback.
+    """
+
+    what: str
+    error: str
+    detail: str = ""
+
+    @property
+    def clause(self) -> str:
+        """All but the traceback, for people and prompts."""
+        return cut_between_words(experiments.tidy(f"it {self.what}: {self.error.rstrip('.')}"), MOST_PROBLEM)
+
+
+@dataclass(slots=True)
+class _Trial:
+    """An experiment on its way.
+
+    Attributes:
+        id: Of the experiment.
+        source: The module.
+        repairs: How many it has had.
+        steps: Taken so far.
+        episodes: Finished and recorded, of the newest version that was played.
+        reports: What it has said of them.
+        keys: Journal keys of all rollouts.
+        played: Whether its episodes are complete, so that only the report can be wrong.
+    """
+
+    id: str
+    source: str
+    repairs: int = 0
+    steps: int = 0
+    episodes: tuple[Episode, ...] = ()
+    reports: Sequence[str] = ()
+    keys: list[str] = field(default_factory=list)
+    played: bool = False
+
+
+class Experimenter(Feature):
+    """Asks for experiments, runs them, and keeps what they showed in the history.
+
+    Args:
+        context: Of the run.
+        allowed: What they may take.
+        features: See each rollout.
+    """
+
+    def __init__(self, context: SearchContext, allowed: Recipe, features: Feature) -> None:
+        self._context, self._spender, self._horizon = context, context.spender, context.horizon
+        self._journal, self._features, self._allowed = context.journal, features, allowed
+        self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
+        self._offered = set[int]()
+
+    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
+        """Say what an experiment may take, if the round's requests offer one.
+
+        The first round offers none, since there was a request of its own, nor does the last.
+        """
+        if self._context.config.switches.history == "winners" or not 1 < plan.round < where.rounds:
+            return None
+        if where.steps_left is not None and where.steps_left < 2 * self._allowed.probe_steps:
+            return None
+        self._offered.add(plan.round)
+        return PromptSection(experiment=experiment_prompts.in_words(self._allowed, self._horizon))
+
+    async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002 - one of the seams
+        """Ask for experiments before the first round, and run them; later the one that the last answers brought."""
+        if not number:
+            await self._prepare()
+        elif number - 1 in self._offered:
+            await self._run_brought(number - 1)
+
+    async def _prepare(self) -> None:
+        late = self._journal.find("decision", "r1.where") and self._journal.find("completion", ASKED) is None
+        if late:
+            return
+        question = experiment_prompts.request(self._context.config.budget.rounds)
+        try:
+            completion = await self._spender.ask(
+                ASKED, "probe", [Message("user", question)], system=self._system
+            )
+        except (ProviderError, BudgetSpentError):
+            return
+        sources = experiments.modules_in(completion.text)[:FIRST_EXPERIMENTS]
+        if not sources:
+            none = Experiment("p0.0", "", problem=experiments.refusal(completion.text), call=ASKED)
+            self._record(none)
+        named = [(f"p0.{n}", source) for n, source in enumerate(sources, 1)]
+        await gather(self._experiment(id_, source, ASKED) for id_, source in named)
+
+    async def _run_brought(self, round_: int) -> None:
+        """Run the experiment that a round's answers brought: of several the one of the first sample."""
+        for slot in range(1, self._context.config.candidates + 1):
+            for call in (f"r{round_}.c{slot}.again", f"r{round_}.c{slot}"):
+                answer = self._journal.find("completion", call)
+                found = experiments.modules_in(answer["text"]) if answer else ()
+                if found:
+                    await self._experiment(f"p{round_}.1", found[-1], call)
+                    return
+
+    def _record(self, experiment: Experiment) -> None:
+        self._journal.once("experiment", experiment.id, lambda: experiment)
+
+    async def _experiment(self, id_: str, source: str, call: str) -> None:
+        """Run one, once in a run, where there are steps for it."""
+        found = self._journal.find("experiment", id_)
+        if found is not None:
+            for event in self._journal.of_kind("probe"):
+                if event.key.startswith(f"{id_}."):
+                    self._features.watch(event.key, "", None)
+                    self._spender.drop_trajectories(event.key)  # where a killed process had not come to it
+            self._record(from_json(Experiment, found))
+            return
+        trial = _Trial(id_, source)
+        try:
+            fault = await self._try_out(trial)
+            while fault is not None and self._may_repair(trial) and await self._repair(trial, fault):
+                fault = await self._try_out(trial)
+        except BudgetSpentError:
+            return
+        except EnvironmentFaultError as error:
+            fault = _Fault("made the environment fail", str(error))
+        done = Experiment(
+            id_,
+            trial.source,
+            report=experiments.report_of(trial.reports),
+            problem=fault.clause if fault is not None else "",
+            episodes=len(trial.episodes),
+            steps=trial.steps,
+            repairs=trial.repairs,
+            call=call,
+            earned=extremes(episode.extremes for episode in trial.episodes),
+            ends=tuple(episode.steps for episode in trial.episodes if episode.terminated),
+        )
+        self._record(done)
+        for key in trial.keys:
+            self._spender.drop_trajectories(key)
+
+    async def _try_out(self, trial: _Trial) -> _Fault | None:
+        """Play an experiment's episodes, where that is still to be done, and have it report; what is wrong with it."""
+        lacking = experiments.problem_of(trial.source)
+        if lacking:
+            return _Fault("was rejected before it ran", lacking)
+        if not trial.played:
+            fault = await self._play(trial)
+            if fault is not None:
+                return fault
+            trial.played = True
+        return await self._report(trial)
+
+    async def _play(self, trial: _Trial) -> _Fault | None:
+        """Its episodes one after the other: whole ones, or as many as it says, each with an equal part of the steps that are left."""
+        trial.episodes = ()
+        most = self._allowed.probe_episodes
+        count = experiments.episodes_in(trial.source, most)
+        for n, seed in enumerate(self._context.seeds.train(count or most)):
+            left = self._allowed.probe_steps - trial.steps
+            if left <= 0:
+                break
+            longest = min(self._horizon, max(1, left // (count - n)) if count else left)
+            source = experiments.as_policy(trial.source, n + 1)
+            program = Candidate("", source, 0, repairs=trial.repairs)
+            key = f"{trial.id}.{trial.repairs}.{n + 1}"
+            played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
+            evaluation = played.evaluation
+            self._features.watch(key, "", played.rollout)
+            trial.keys.append(key)
+            trial.steps += evaluation.steps
+            if evaluation.outcome != "ok":
+                what = feedback.what_it_did(evaluation)
+                return _Fault(what, evaluation.error, evaluation.detail)
+            rollout = played.rollout or await self._spender.replay_trajectories(
+                key, program, [seed], horizon=longest, purpose="probe"
+            )
+            trial.episodes += rollout.episodes
+        return None
+
+    async def _report(self, trial: _Trial) -> _Fault | None:
+        """Let it report on its episodes; earlier reports stay if a later one fails."""
+        texts: list[str] = []
+        fault: _Fault | None = None
+        for n, episode in enumerate(trial.episodes, 1):
+            data = feedback.for_feedback_class(episode, sees_all=True)
+            source = experiments.as_policy(trial.source, n)
+            result = await self._spender.executor.call(Call(source, "Policy.report", data))
+            if result.failure is not None:
+                fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
+                break
+            texts.append(result.value or "")
+        trial.reports = texts if any(map(experiments.tidy, texts)) else trial.reports
+        if fault is None and not any(map(experiments.tidy, texts)):
+            return _Fault("failed in `report`", "it returned no text")
+        return fault
+
+    def _may_repair(self, trial: _Trial) -> bool:
+        enough = trial.played or trial.steps < self._allowed.probe_steps
+        return (
+            trial.repairs < min(1, self._context.config.repairs)
+            and self._spender.supports("repair")
+            and enough
+        )
+
+    async def _repair(self, trial: _Trial, fault: _Fault) -> bool:
+        """Ask for a correction; whether there is one."""
+        question = prompting.render(
+            "repair",
+            subject="probe",
+            what=fault.what,
+            source=trial.source.strip(),
+            error=fault.error,
+            detail=fault.detail[:2000].strip(),
+        )
+        key = f"{trial.id}.repair{trial.repairs + 1}"
+        try:
+            completion = await self._spender.ask(
+                key, "repair", [Message("user", question)], system=self._system
+            )
+        except (ProviderError, BudgetSpentError):
+            return False
+        trial.repairs += 1
+        better = experiments.modules_in(completion.text)
+        if not better or Program.parse(better[-1]).digest == Program.parse(trial.source).digest:
+            return False
+        trial.source = better[-1]
+        return True

@@ -1,0 +1,80 @@
+"""The request for experiments: their contract, what they may take, and an example that suits the spaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.core.budget import FIRST_EXPERIMENTS
+from promptpo.prompts.experiments import FIT
+from promptpo.prompts.limits import PICTURE, REPORT
+from promptpo.prompts.prompting import form_of_trajectory, render, task_of
+
+if TYPE_CHECKING:
+    from promptpo.core.recipe import Recipe
+    from promptpo.spec import TaskSpec
+
+
+def system_prompt(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
+    """The system prompt of requests for experiments: the task, the contract, the allowance, an example.
+
+    Args:
+        spec: The task.
+        allowed: What experiments may take.
+        horizon: Longest episode, in steps.
+    """
+    return render(
+        "probe_system",
+        **task_of(spec),
+        allowance=in_words(allowed, horizon),
+        form=form_of_trajectory(spec.reports_success, sees_all=True),
+        most=REPORT,
+        fit=FIT,
+        example=example(spec.observation_space, spec.action_space).strip(),
+    )
+
+
+def request(rounds: int) -> str:
+    """The request before the first of so many rounds."""
+    return render("probe", most=FIRST_EXPERIMENTS, later=rounds > 2)  # noqa: PLR2004 - none before the last
+
+
+def in_words(allowed: Recipe, horizon: int) -> str:
+    """Say what an experiment may take, where no episode is longer than `horizon` steps."""
+    return (
+        f"one episode after the other, at most {allowed.probe_episodes} and none longer than {horizon:,} steps, until {allowed.probe_steps:,} steps "
+        f"are spent; with a line `EPISODES = n` it plays n, each with an equal part of the steps"
+    )
+
+
+def example(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> str:
+    """An experiment that runs, except where actions are of a kind that only the task can fill in."""
+    return render(
+        "probe_example",
+        sees=_kind_of(observation_space),
+        **(_numbers(action_space) or _choice(action_space) or {"acts": "", "n": 0}),
+    )
+
+
+def _kind_of(space: spaces.Space[Any]) -> str:
+    if isinstance(space, spaces.Box) and 0 < int(np.prod(space.shape)) <= PICTURE:
+        return "numbers"
+    return "number" if isinstance(space, spaces.Discrete) else ""
+
+
+def _numbers(space: spaces.Space[Any]) -> dict[str, Any]:
+    """Of actions that are a list of numbers around zero: how many, and one that is well inside their bounds."""
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1 or space.dtype.kind != "f":
+        return {}
+    if not space.shape[0] or not bool(((space.low <= 0) & (space.high > 0)).all()):
+        return {}
+    amount = float(np.min(space.high)) / 2
+    return {"acts": "numbers", "n": space.shape[0], "amount": f"{min(amount, 0.5):.3g}"}
+
+
+def _choice(space: spaces.Space[Any]) -> dict[str, Any]:
+    if not isinstance(space, spaces.Discrete):
+        return {}
+    return {"acts": "choice", "n": int(space.n), "start": int(space.start)}

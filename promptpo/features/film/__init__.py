@@ -1,0 +1,1 @@
+"""Film strips of episodes in prompts, for models that see."""

@@ -1,0 +1,149 @@
+"""Which of two episodes comes closer to a goal, by the one who judges and by a reward program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from promptpo.features.goals.prompts import Preference
+from promptpo.program.reference_policies import REFERENCE_POLICIES
+from promptpo.prompts.feedback import number
+
+if TYPE_CHECKING:
+    from promptpo_sandbox import Episode
+
+MISLEADS = 2
+"""Pairs in which a part of a reward must speak against the preference before it is named."""
+
+NOTICEABLE = 0.1
+"""Share of the difference in return from which the difference in a part counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """Preferences among episodes, and what the episodes earn.
+
+    Attributes:
+        pairs: (first, second, which is preferred) of those that were answered.
+        returns: By episode.
+        parts: Sums of the parts of the reward, by episode.
+        successes: What the reward's ``success`` says, by episode, of those that it says something about.
+    """
+
+    pairs: tuple[tuple[str, str, Preference], ...]
+    returns: Mapping[str, float]
+    parts: Mapping[str, Mapping[str, float]]
+    successes: Mapping[str, bool] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        pairs: Iterable[tuple[str, str]],
+        said: Sequence[Preference | None],
+        episodes: Mapping[str, Episode],
+    ) -> Preferences:
+        """Of episodes by name; pairs that nothing was said about, or whose episodes are missing, are left out."""
+        answered = [
+            (a, b, word)
+            for (a, b), word in zip(pairs, said, strict=True)
+            if word is not None and a in episodes and b in episodes
+        ]
+        return cls(
+            tuple(answered),
+            {name: episode.return_ for name, episode in episodes.items()},
+            {name: dict(episode.parts) for name, episode in episodes.items()},
+            {name: bool(e.success) for name, e in episodes.items() if e.success is not None},
+        )
+
+    def by(self, episodes: Mapping[str, Episode]) -> Preferences:
+        """The same preferences beside what another program says of these episodes."""
+        pairs, said = [pair[:2] for pair in self.pairs], [pair[2] for pair in self.pairs]
+        return Preferences.of(pairs, said, episodes)
+
+    @property
+    def clear(self) -> list[tuple[str, str]]:
+        """(the episode that is preferred, the other one) of each pair of which one is."""
+        return [(a, b) if word == "first" else (b, a) for a, b, word in self.pairs if word != "equal"]
+
+    @property
+    def against(self) -> list[tuple[str, str]]:
+        """Those of `clear` that the reward does not order so."""
+        return [(a, b) for a, b in self.clear if not self.returns[a] > self.returns[b] or self._same(a, b)]
+
+    def _same(self, a: str, b: str) -> bool:
+        return math.isclose(self.returns[a], self.returns[b], rel_tol=1e-6)
+
+    def disagreements(self) -> list[str]:
+        """Each pair that the reward orders otherwise, in words."""
+        return [
+            f"Episode {a} comes closer to the goal than episode {b}, but earns {number(self.returns[a])} "
+            f"and the other {number(self.returns[b])}{self._by_parts(a, b)}."
+            for a, b in self.against
+        ]
+
+    def _by_parts(self, a: str, b: str) -> str:
+        names = dict.fromkeys([*self.parts.get(a, {}), *self.parts.get(b, {})])
+        told = [
+            f"{name} {number(self.parts[a].get(name, 0.0))} and {number(self.parts[b].get(name, 0.0))}"
+            for name in names
+        ]
+        return f" (by parts: {', '.join(told)})" if told else ""
+
+    def misleading(self) -> dict[str, tuple[int, int]]:
+        """Parts of the reward that are larger where the goal is farther: (so many pairs, of how many) by name.
+
+        Differences that are small beside that of the returns do not count: any way to a goal costs something.
+        """
+        found = {}
+        pairs = [(a, b) for a, b in self.clear if a in self.parts and b in self.parts]
+        for name in dict.fromkeys(name for parts in self.parts.values() for name in parts):
+            by = [self.parts[a].get(name, 0.0) - self.parts[b].get(name, 0.0) for a, b in pairs]
+            least = [NOTICEABLE * abs(self.returns[a] - self.returns[b]) for a, b in pairs]
+            wrong = sum(d < 0 and -d >= bar for d, bar in zip(by, least, strict=True))
+            right = sum(d > 0 and d >= bar for d, bar in zip(by, least, strict=True))
+            if wrong >= MISLEADS and wrong > right:
+                found[name] = (wrong, len(pairs))
+        return found
+
+    def suspicious(self) -> list[str]:
+        """The same in words."""
+        return [
+            f"The part {name} is larger in the episode that is farther from the goal, in {wrong} of {pairs} pairs."
+            for name, (wrong, pairs) in self.misleading().items()
+        ]
+
+    @property
+    def succeeded(self) -> dict[str, tuple[int, int]]:
+        """By policy: in how many of its episodes ``success`` says yes, of how many."""
+        found: dict[str, tuple[int, int]] = {}
+        for name, said in self.successes.items():
+            policy = name.split()[0]
+            yes, of = found.get(policy, (0, 0))
+            found[policy] = (yes + said, of + 1)
+        return found
+
+    @property
+    def always_succeeds(self) -> bool:
+        """Whether every policy succeeds in every episode, those that know nothing among them."""
+        return set(REFERENCE_POLICIES) <= self.succeeded.keys() and all(self.successes.values())
+
+    def on_success(self) -> list[str]:
+        """How often each policy succeeds, and what to think of it where all or none do."""
+        if not self.successes:
+            return []
+        often = f"`success()` says yes: {successes_in_words(self.succeeded)}."
+        if self.always_succeeds:
+            often += " So it tells nothing apart: let it say yes only where the goal is reached."
+        elif not any(self.successes.values()):
+            often += (
+                " Nothing reaches it yet: see by the tables how far these policies came, and whether what it asks for can "
+                "be reached at all; a bound that nobody reaches tells nothing apart either."
+            )
+        return [often]
+
+
+def successes_in_words(succeeded: Mapping[str, Sequence[int]]) -> str:
+    """``random 0 of 2, zero 0 of 1``."""
+    return ", ".join(f"{name} {yes} of {of}" for name, (yes, of) in succeeded.items())

@@ -1,0 +1,113 @@
+"""Episodes told without what they earned, and which of them comes closer to a goal: questions and answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, cast
+
+import numpy as np
+
+from promptpo.prompts.columns import component_name, components
+from promptpo.prompts.limits import COLUMNS
+from promptpo.prompts.shortening import count_of
+from promptpo.prompts.step_table import cell, select_steps
+
+if TYPE_CHECKING:
+    from promptpo_sandbox import Episode
+
+Preference = Literal["first", "second", "equal"]
+Fulfilled = Literal["yes", "partly", "no"]
+
+EARNED = re.compile(r"reward|return|cost|score", re.IGNORECASE)
+"""Names of numbers of ``info`` that say what was earned, and not what was done."""
+
+
+def describe_episode(episode: Episode, names: Mapping[str, str], horizon: int | None = None) -> str:
+    """Describe an episode's observations and actions as two tables, without its return.
+
+    Numbers of the environment's ``info`` are told where they were recorded, but for those about rewards.
+
+    Args:
+        episode: Recorded.
+        names: From `promptpo.spec.reading.names_of`.
+        horizon: Longest episode in steps, where this one may have been cut before.
+    """
+    seen = episode.trajectory
+    steps = 0 if seen is None else len(seen.actions)
+    ending = "the environment ended it" if episode.terminated else "it lasted as long as it might"
+    if not episode.terminated and horizon is not None and steps < horizon:
+        ending = f"it was cut there, of {horizon} steps that it might have lasted"
+    head = f"{count_of(steps, 'step')}; {ending}."
+    if seen is None or not steps:
+        return head
+    numbers, observed = _info(seen.infos), _table(seen.observations, "obs", names)
+    done = _table(seen.actions, "action", names)
+    whole = {**numbers, **_most_changing(observed, 3 * COLUMNS), **_most_changing(done, COLUMNS)}
+    lines = ["over the episode|first|last|least|mean|most"]
+    lines += [
+        "|".join([name, *map(cell, (v[0], v[-1], v.min(), v.mean(), v.max()))]) for name, v in whole.items()
+    ]
+    if not whole:
+        return head
+    shown = {
+        **_most_changing(numbers, COLUMNS // 2),
+        **_most_changing(observed, COLUMNS),
+        **_most_changing(done, COLUMNS // 3),
+    }
+    at = select_steps(seen.rewards, ended=episode.terminated)
+    lines += ["", "|".join(["step", *shown])]
+    lines += ["|".join([str(t), *(cell(column[t]) for column in shown.values())]) for t in at]
+    return "\n".join([head, *lines])
+
+
+def _info(infos: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
+    """Name to one number for each step, of those entries that every step has."""
+    found = {}
+    for name in dict.fromkeys(name for info in infos for name in info):
+        column = np.array([info.get(name, np.nan) for info in infos], float)
+        if np.isfinite(column).all() and not EARNED.search(name):
+            found[f"info {name}"] = column
+    return _most_changing(found, COLUMNS)
+
+
+def _table(values: Sequence[object], kind: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """Name to one number for each step."""
+    first = dict(components(values[0], kind))
+    rows = [dict(components(value, kind)) for value in values]
+    return {
+        component_name(label, names): np.array([row.get(label, np.nan) for row in rows], float)
+        for label in first
+    }
+
+
+def _most_changing(columns: Mapping[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
+    """The columns with the most different values, in their own order."""
+    if len(columns) <= most:
+        return dict(columns)
+    chosen = sorted(columns, key=lambda name: -len(set(map(cell, columns[name]))))[:most]
+    return {name: column for name, column in columns.items() if name in chosen}
+
+
+def preferences_in(text: str, count: int) -> list[Preference | None]:
+    """Parse an answer's preference on each pair; None if it cannot be read.
+
+    Args:
+        text: With lines like ``PAIR 2: A``, B or =.
+        count: How many pairs were asked about.
+    """
+    words: Mapping[str, Preference] = {"A": "first", "B": "second", "=": "equal"}
+    found: list[Preference | None] = [None] * count
+    for number, word in re.findall(
+        r"^\W*PAIR\s+(\d+)\W*[:=-]+\s*\W*?([AB=])(?![A-Za-z])", text, re.MULTILINE
+    ):
+        if 0 < int(number) <= count:
+            found[int(number) - 1] = words[word]
+    return found
+
+
+def verdict_in(text: str) -> tuple[Fulfilled | None, str]:
+    """Parse an answer's verdict on whether a goal was reached, and why; None if it cannot be read."""
+    said = re.search(r"^\W*VERDICT\W*?:\W*(yes|partly|no)\b", text, re.MULTILINE | re.IGNORECASE)
+    why = re.search(r"^\W*BECAUSE\W*?:[\s*]*(.+)", text, re.MULTILINE | re.IGNORECASE)
+    return cast("Fulfilled", said[1].lower()) if said else None, why[1].strip() if why else ""

@@ -1,0 +1,324 @@
+"""A reward program for a goal in words: written by the model, tried on a few episodes, held against preferences."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from promptpo.core.artifacts import inflate
+from promptpo.core.budget import GOAL_EPISODES, units
+from promptpo.core.candidate import Seeds
+from promptpo.core.evaluate import ANSWER_PROBLEMS
+from promptpo.envs.pictures import pictures_in
+from promptpo.envs.task import RewardProgram
+from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, UsageError
+from promptpo.features.film.feature import strips_of
+from promptpo.features.goals.preferences import Preferences
+from promptpo.features.goals.prompts import Preference, describe_episode, preferences_in
+from promptpo.llm.base import Message
+from promptpo.program import Program, answers
+from promptpo.program.reference_policies import REFERENCE_POLICIES, programs
+from promptpo.program.reward_program import reward_program
+from promptpo.prompts import prompting
+from promptpo.prompts.feedback import number
+from promptpo.rollouts import Job
+from promptpo.spec.reading import names_of
+from promptpo_sandbox import Trial
+
+if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
+    from promptpo.llm.base import Still
+    from promptpo.spec import TaskSpec
+    from promptpo_sandbox import Episode, Record, Rollout
+
+AsksPerson: TypeAlias = Callable[
+    [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]
+]
+"""Given a pair's number, how many there are, and both episodes with their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a goal came to before the search.
+
+    Attributes:
+        reward: The program.
+        policies: Policies that were written while it was judged; they are candidates like others.
+        succeeded: By policy: in how many of a few episodes the program's ``success`` says yes, of how many.
+    """
+
+    reward: RewardProgram
+    policies: tuple[str, ...] = field(default=())
+    succeeded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def always_succeeds(self) -> bool:
+        """Whether every policy succeeded in every episode, those that know nothing among them."""
+        often = self.succeeded
+        return set(REFERENCE_POLICIES) <= often.keys() and all(yes == of for yes, of in often.values())
+
+
+class GoalReward:
+    """Finds the reward program for a goal.
+
+    Args:
+        context: Of the run, with the environment's own reward.
+        described: The task whose steps earn what a program says.
+        person: Asks a person instead of the model which of two episodes comes closer; None asks the model.
+    """
+
+    def __init__(
+        self,
+        context: SearchContext,
+        described: Callable[[RewardProgram], TaskSpec],
+        person: AsksPerson | None = None,
+    ) -> None:
+        self._spec, self._spender, self._config = context.spec, context.spender, context.config
+        self._described, self._horizon, self._person = described, context.horizon, person
+        self._camera = context.camera
+        self._programs = dict(programs(context.spec.action_space))
+
+    async def choose(self) -> Chosen:
+        """The program, once in a run.
+
+        Raises:
+            RewardFaultError: None that works was written.
+            ProviderError: The model did not answer.
+            BudgetSpentError: There is nothing left to find it with.
+        """
+        found: Chosen = await self._spender.journal.once_async("decision", "goal", self._choose, Chosen)
+        return found
+
+    async def _choose(self) -> Chosen:
+        program, episodes = await self._write()
+        program, known = await self._check_preferences(program, episodes)
+        policy = self._programs.get("policy")
+        return Chosen(program, (policy,) if policy else (), known.succeeded)
+
+    # Writing
+
+    async def _write(self) -> tuple[RewardProgram, Mapping[str, Episode]]:
+        """A program that works on a few episodes, and these."""
+        text = await self._ask("goal.reward", "reward", question(self._spec, self._horizon))
+        repairs = self._config.repairs if self._spender.supports("repair") else 0
+        for n in range(1, repairs + 2):
+            source, program, episodes, problem = await self._try_out(text)
+            if program is not None and not problem:
+                return program, episodes
+            if n > repairs:
+                break
+            asked = prompting.render(
+                "repair", subject="reward program", what="failed", source=source, error=problem, detail=""
+            )
+            text = await self._ask(f"goal.reward.repair{n}", "repair", asked)
+        raise RewardFaultError(
+            f"no reward that works was written for the goal: {problem.rstrip('.')}. Say it in other words (--goal), "
+            "or give a program of your own (--reward)."
+        )
+
+    async def _try_out(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:
+        """The source in an answer, its program, what a few episodes earn by it, and what is wrong with it."""
+        answer = answers.extract(text, class_name="Reward")
+        if answer.problem:
+            said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
+            return "", None, {}, f"the answer {said}."
+        try:
+            program = reward_program(answer.source, goal=self._config.goal)
+            episodes = await self.episodes(program)
+        except (UsageError, RewardFaultError) as wrong:
+            return answer.source, None, {}, str(wrong)
+        return answer.source, program, episodes, _flat(episodes)
+
+    async def _ask(
+        self, key: str, purpose: Any, text: str, system: str = "", stills: tuple[Still, ...] = ()
+    ) -> str:
+        system = system or system_prompt(self._config.goal, self._spec)
+        completion = await self._spender.ask(key, purpose, [Message("user", text, stills)], system=system)
+        return completion.text
+
+    # Episodes
+
+    async def episodes(self, reward: RewardProgram, only: Sequence[str] = ()) -> dict[str, Episode]:
+        """Score a few episodes by a program: the same episodes for every program.
+
+        Args:
+            reward: The program.
+            only: Names of the policies that are to play; all where none is named.
+
+        Raises:
+            RewardFaultError: The program failed.
+            BudgetSpentError: No environment steps are left.
+        """
+        seeds = Seeds(self._config.seed).train(2)
+        programs = {name: source for name, source in self._programs.items() if name in only or not only}
+        jobs = [
+            replace(
+                job_of(self._spec, source, seeds[:1] if name == "zero" else seeds, self._length),
+                reward=reward.source,
+            )
+            for name, source in programs.items()
+        ]
+
+        def ran(rollouts: Sequence[Rollout]) -> dict[str, Episode]:
+            return {
+                f"{name} {n}": episode
+                for name, rollout in zip(programs, rollouts, strict=True)
+                for n, episode in enumerate(rollout.episodes, 1)
+                if episode.failure is None and episode.steps
+            }
+
+        def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
+            found = ran(rollouts)
+            return {
+                "source": reward.source,
+                "returns": {name: episode.return_ for name, episode in found.items()},
+                "parts": {name: dict(episode.parts) for name, episode in found.items()},
+            }
+
+        key = f"{reward.digest}.{'+'.join(programs)}"
+        data = await self._spender.play("reward", key, jobs, note=note)
+        return ran(inflate(data["rollouts"]))
+
+    @property
+    def _length(self) -> int:
+        """Longest of these episodes."""
+        return units("goal", self._config.budget.steps, GOAL_EPISODES, self._horizon)
+
+    # Preferences
+
+    async def _check_preferences(
+        self, program: RewardProgram, episodes: Mapping[str, Episode]
+    ) -> tuple[RewardProgram, Preferences]:
+        """The program, or a better one where preferences speak against it, and what is known of these episodes by it."""
+        known = Preferences.of((), (), episodes)
+        if self._person is None and not self._spender.supports("judge"):
+            return program, known
+        try:
+            episodes = {**episodes, **await self._first_policy(program)}
+            known = await self.judge("before", episodes)
+            if known.against or known.always_succeeds:
+                return await self._rewrite(program, episodes, known)
+        except (ProviderError, BudgetSpentError):  # what is there works
+            pass
+        return program, known
+
+    async def _first_policy(self, program: RewardProgram) -> dict[str, Episode]:
+        """Episodes of a first policy for the goal, which is a candidate of the search afterwards."""
+        spec = self._described(program)
+        asked = prompting.render(
+            "first",
+            variant=1,
+            where="",
+            start="",
+            teacher="",
+            experiments="",
+        )
+        system = prompting.system_prompt(spec, self._config)
+        answer = answers.extract(await self._ask("goal.policy", "policy", asked, system))
+        if answer.problem:
+            return {}
+        self._programs["policy"] = answer.source
+        played = await self.episodes(program, only=["policy"])
+        if not played:
+            del self._programs["policy"]
+        return played
+
+    async def judge(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
+        """Ask the model which episodes it prefers, beside their returns; asked once per run."""
+
+        async def judge() -> Preferences:
+            return await self._compare(key, episodes)
+
+        found: Preferences = await self._spender.journal.once_async("preference", key, judge, Preferences)
+        return found
+
+    async def _compare(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
+        pairs = [(a, b) for a, b in itertools.combinations(episodes, 2) if a.split()[0] != b.split()[0]]
+        if self._person is not None:
+            return Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
+        asked = prompting.render("goal_pairs", episodes=self._tables(episodes), pairs=pairs)
+        stills = await self._strips(episodes)
+        text = await self._ask(f"goal.pairs.{key}", "judge", asked, stills=stills)
+        return Preferences.of(pairs, preferences_in(text, len(pairs)), episodes)
+
+    async def _by_person(
+        self, key: str, pairs: Sequence[tuple[str, str]], episodes: Mapping[str, Episode]
+    ) -> list[Preference | None]:
+        """Ask a person about each pair; every answer is on disk before the next question."""
+        assert self._person is not None  # noqa: S101 - asked for where there is one
+        person, found = self._person, []
+        for n, (a, b) in enumerate(pairs, 1):
+
+            async def ask(n: int = n, a: str = a, b: str = b) -> Preference:
+                return await person(n, len(pairs), (a, episodes[a]), (b, episodes[b]))
+
+            found.append(await self._spender.journal.once_async("decision", f"{key}.{a}.{b}", ask))
+        return found
+
+    async def _rewrite(
+        self, program: RewardProgram, episodes: Mapping[str, Episode], before: Preferences
+    ) -> tuple[RewardProgram, Preferences]:
+        """Another program where it agrees with more of the same preferences, and what is known by the one that is taken."""
+        concerned = {name for pair in before.against for name in pair[:2]} or set(episodes)
+        shown = {name: episode for name, episode in episodes.items() if name in concerned}
+        asked = prompting.render(
+            "goal_rewrite",
+            source=program.source.strip(),
+            disagreements=before.disagreements(),
+            suspicious=[*before.suspicious(), *before.on_success()],
+            episodes=self._tables(shown),
+        )
+        text = await self._ask("goal.rewrite", "reward", asked, stills=await self._strips(shown))
+        _, other, again, problem = await self._try_out(text)
+        if other is None or problem:
+            return program, before
+        after = before.by(again)
+        self._spender.journal.once("preference", "after", lambda: after)
+        better = (len(after.against), after.always_succeeds) < (len(before.against), before.always_succeeds)
+        return (other, after) if better else (program, before)
+
+    def _tables(self, episodes: Mapping[str, Episode]) -> list[tuple[str, str]]:
+        """Each episode with its name, told."""
+        names = names_of(self._spec.text)
+        return [(name, describe_episode(episode, names, self._horizon)) for name, episode in episodes.items()]
+
+    async def _strips(self, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
+        """Pictures of the same, for a model that sees."""
+        return await strips_of(self._camera, {f"Episode {name}": e for name, e in episodes.items()})
+
+
+def job_of(spec: TaskSpec, source: str, seeds: Iterable[int], horizon: int) -> Job:
+    """Episodes of a policy that are told; of pictures, what it made of them is kept."""
+    values = Program.parse(source).values
+    kept: Record = "seen" if pictures_in(spec.observation_space) else "info"
+    trials = tuple(Trial(seed, values, horizon) for seed in seeds)
+    return Job(source, trials, record=kept, stop_on_failure=False)
+
+
+def system_prompt(goal: str, spec: TaskSpec) -> str:
+    """The system prompt of questions about a goal."""
+    return prompting.render("goal_system", **prompting.task_of(spec), goal=goal.strip())
+
+
+def question(spec: TaskSpec, horizon: int | None) -> str:
+    """Write the first request: for a reward program.
+
+    Args:
+        spec: The task.
+        horizon: Longest episode, in steps; None where that is not known.
+    """
+    info = [(name, number(low), number(high)) for name, (low, high) in spec.info.items()]
+    return prompting.render("goal_reward", horizon=horizon, info=info)
+
+
+def _flat(episodes: Mapping[str, Episode]) -> str:
+    """Say what is wrong with a reward that is the same in every step; empty if it is not."""
+    earned = {float(r) for e in episodes.values() if e.trajectory for r in e.trajectory.rewards}
+    if len(earned) != 1:
+        return ""
+    return (
+        f"Every step of {len(episodes)} episodes of random and of zero actions earned {number(earned.pop())}: it is "
+        "constant, so that a search has nothing to go by. Let it show with every step how close the goal is."
+    )

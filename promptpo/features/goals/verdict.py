@@ -1,0 +1,136 @@
+"""Whether the best policy of a run does what was asked, by the model that judges episodes without their rewards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptpo.core.artifacts import inflate
+from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
+from promptpo.features.film.feature import strips_of
+from promptpo.features.goals.preferences import Preferences
+from promptpo.features.goals.prompts import describe_episode, preferences_in, verdict_in
+from promptpo.features.goals.reward import job_of, system_prompt
+from promptpo.llm.base import Message
+from promptpo.program.reference_policies import programs as reference_programs
+from promptpo.prompts import prompting
+from promptpo.prompts.episode_statistics import all_episodes, in_short
+from promptpo.spec.reading import names_of
+
+if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.held_out import Outcome
+    from promptpo_sandbox import Episode
+
+BEST = "best"
+TYPICAL, WORST = f"{BEST} (typical)", f"{BEST} (worst)"
+
+FINEST = f"{BEST} (best)"
+"""Shown to people; the one who judges is told of the others."""
+
+
+async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
+    """The verdict, once for each best; a run does not fail for want of it.
+
+    The model is told what all test episodes came to, and shown a typical and the worst of them.
+
+    Args:
+        context: Of the run.
+        outcome: How its search ended, with a best.
+
+    Returns:
+        ``asked``: "yes", "partly", "no", or None where that is not known; ``because``; ``pairs``: of how many pairs of
+        episodes of the best and of another the best is nearer to the goal, by whom; ``misleading`` parts of the reward.
+    """
+    spender = context.spender
+    key = f"winner.{outcome.program.digest}"
+    if spender.journal.find("preference", key) is None and not spender.supports("judge"):
+        return missing_verdict("the model judges no episodes")
+
+    async def judge() -> dict[str, Any]:
+        return await _ask_verdict(context, outcome, await episodes_to_show(context, outcome))
+
+    try:
+        return dict(await spender.journal.once_async("preference", key, judge))
+    except (ProviderError, BudgetSpentError) as error:
+        return missing_verdict(f"it could not be asked: {str(error).rstrip('.')}")
+    except PromptPOError as error:
+        return missing_verdict(f"no episode could be shown: {str(error).rstrip('.')}")
+
+
+async def _ask_verdict(
+    context: SearchContext, outcome: Outcome, episodes: dict[str, Episode]
+) -> dict[str, Any]:
+    episodes = {name: episode for name, episode in episodes.items() if name != FINEST}
+    best = [name for name in episodes if name.startswith(BEST)]
+    others = [name for name in episodes if name not in best]
+    pairs = [(first, other) for first in best[:1] for other in others]
+    names = names_of(context.spec.text)
+    question = prompting.render(
+        "goal_verdict",
+        tested=_episode_rows(outcome),
+        marks=in_short(outcome.references),
+        episodes=[(name, describe_episode(episode, names)) for name, episode in episodes.items()],
+        pairs=pairs,
+        others=bool(others),
+    )
+    stills = await strips_of(context.camera, {f"Episode {name}": episodes[name] for name in best})
+    completion = await context.spender.ask(
+        f"goal.winner.{outcome.program.digest}",
+        "judge",
+        [Message("user", question, stills)],
+        system=system_prompt(context.config.goal, context.spec),
+    )
+    asked, because = verdict_in(completion.text)
+    preferences = Preferences.of(pairs, preferences_in(completion.text, len(pairs)), episodes)
+    return {
+        "asked": asked,
+        "because": because or "the answer gave no reason",
+        "pairs": {
+            "preferred": sum(a.startswith(BEST) for a, _ in preferences.clear),
+            "not_preferred": sum(not a.startswith(BEST) for a, _ in preferences.clear),
+            "against_the_reward": len(preferences.against),
+        },
+        "misleading": preferences.suspicious(),
+    }
+
+
+def _episode_rows(outcome: Outcome) -> list[tuple[str, str]]:
+    """All episodes of the best that nobody chose it by, under what they are."""
+    kinds = {
+        "held-out test episodes": outcome.test,
+        "episodes on variants that it never met": outcome.held_out,
+    }
+    return [
+        (f"all {len(episodes.episodes)} {name}", all_episodes(episodes))
+        for name, episodes in kinds.items()
+        if episodes is not None and episodes.episodes
+    ]
+
+
+async def episodes_to_show(context: SearchContext, outcome: Outcome) -> dict[str, Episode]:
+    """The best, a typical and the worst episode of the best, and one each of policies that know nothing."""
+    chosen, spec = _select_seeds(outcome), context.spec
+    typical = next(iter(chosen.values()))
+    programs: list[tuple[str, dict[str, int]]] = [(outcome.program.source, chosen)]
+    programs += [(s, {name: typical}) for name, s in reference_programs(spec.action_space).items()]
+    jobs = [job_of(spec, source, seeds.values(), context.horizon) for source, seeds in programs]
+    data = await context.spender.play("shown", outcome.program.digest, jobs)
+    return {
+        name: episode
+        for (_, seeds), rollout in zip(programs, inflate(data["rollouts"]), strict=True)
+        for name, episode in zip(seeds, rollout.episodes, strict=False)
+        if episode.steps
+    }
+
+
+def _select_seeds(outcome: Outcome) -> dict[str, int]:
+    """Seeds of the test episodes of the best that are shown, by name."""
+    known = sorted(outcome.episodes, key=lambda e: e.return_)
+    found = {TYPICAL: known[len(known) // 2].seed, WORST: known[0].seed, FINEST: known[-1].seed}
+    by_seed = {seed: name for name, seed in reversed(found.items())}
+    return {name: seed for name, seed in found.items() if by_seed[seed] == name}
+
+
+def missing_verdict(why: str) -> dict[str, Any]:
+    """A verdict that is not there, with the reason."""
+    return {"asked": None, "because": why, "pairs": None, "misleading": []}

@@ -1,0 +1,1 @@
+"""Reference policies that know nothing: random, zero and constant actions."""

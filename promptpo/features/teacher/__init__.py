@@ -1,0 +1,1 @@
+"""A trained agent to beat and to learn from."""

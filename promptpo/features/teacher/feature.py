@@ -1,0 +1,307 @@
+"""A trained agent as a teacher: what it earns, what it does, and how much a program acts like it.
+
+It plays training seeds before anything is asked, and test seeds when the winner is tested. Its steps are
+counted as those of a reference. Its network is asked for nothing else: a program is compared with it on the
+states that it came through itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.core.artifacts import inflate, size_of
+from promptpo.core.budget import units
+from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Candidate, Diagnosis, Told
+from promptpo.core.feature import Feature
+from promptpo.core.journal import to_json
+from promptpo.core.returns import Evidence
+from promptpo.errors import EnvironmentFaultError, UsageError
+from promptpo.features.teacher.agents import play_agent
+from promptpo.program import Program
+from promptpo.prompts import feedback, prompting, scores
+from promptpo.prompts.step_table import table
+from promptpo.rollouts import Job, evaluation_of
+from promptpo.spec.reading import names_of
+from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Attempt
+    from promptpo.core.feature import Narrator, SearchContext
+    from promptpo.core.history import History
+    from promptpo.core.work import RecordedWork
+    from promptpo.envs.task import Task
+    from promptpo.rollouts.evaluation import Evaluation
+    from promptpo.spec import TaskSpec
+
+MOST_KEPT = 4_000_000
+"""Bytes of observations that are kept of its episodes; later episodes are kept without their steps."""
+
+EPISODES = "episodes"
+"""What its training episodes are called in the journal."""
+
+MOST_STEPS = 5_000
+"""Steps on which a program is compared with it."""
+
+logger = logging.getLogger(__name__)
+
+
+async def play_training(context: SearchContext) -> Rollout:
+    """Episodes of the teacher on training seeds, with what it saw and did.
+
+    Raises:
+        UsageError: The file cannot be played in this environment.
+        BudgetSpentError: No environment steps are left.
+    """
+    config, horizon, path = context.config, context.horizon, Path(context.config.teacher or "")
+    seeds = context.seeds.train(units("teacher", config.budget.steps, horizon, config.train_episodes))
+
+    def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
+        evaluation = to_json(evaluation_of(rollouts[0]))
+        return {"agent": path.name, "digest": _digest(path), "evaluation": evaluation}
+
+    job = Job("", tuple(Trial(seed, None, horizon) for seed in seeds), record=True)
+    found = await _player(context).play("teacher", EPISODES, [job], note=note)
+    return inflate(found["rollouts"])[0]  # the same values as after a resume
+
+
+async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluation | None:
+    """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
+    key, path, journal = f"{TEACHER}{REFERENCE_TEST}", context.config.teacher, context.journal
+    begun = journal.find("teacher", EPISODES)
+    try:
+        known = journal.find("reference", key) is not None
+        if not known and (begun is None or begun["digest"] != _digest(Path(path or ""))):
+            raise UsageError(f"{path} has changed since the run began")
+        agent = Candidate(TEACHER, "", 0)
+        played = await _player(context).roll_out("reference", key, agent, seeds, horizon=context.horizon)
+    except (UsageError, EnvironmentFaultError, OSError) as error:  # the result is not lost for want of a mark
+        logger.warning("the teacher was not tested: %s", error)
+        return None
+    return played.evaluation
+
+
+async def describe_teacher(
+    rollout: Rollout, spender: RecordedWork, spec: TaskSpec, evidence: Evidence, narrator: Narrator
+) -> str:
+    """Describe the teacher for the first prompt: its return, two episodes in words, and some of its steps."""
+
+    async def tell() -> str:
+        recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
+        kept = replace(rollout, episodes=tuple(recorded))
+        _, diagnosis = await narrator.summarise(kept, evaluation_of(kept))
+        return prompting.render(
+            "teacher",
+            score=scores.score(evidence),
+            endings=feedback.endings(evidence.episodes),
+            episodes=[feedback.episode_in_words(summary, 700) for summary in _few(diagnosis)],
+            legend=narrator.legend if diagnosis.by else "",
+            table=table(feedback.select_episodes(recorded)[-1][1], names_of(spec.text)) if recorded else "",
+        )
+
+    return str(await spender.journal.once_async("teacher", "told", tell))
+
+
+def _few(diagnosis: Diagnosis) -> list[Told]:
+    """The worst episode and the best, which the median stands for where it returned as much; or the first two."""
+    chosen = [diagnosis.of("worst"), diagnosis.of("best", "median", "typical")]
+    return [summary for summary in chosen if summary is not None] or list(diagnosis.episodes[:2])
+
+
+async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, Any] | None:
+    """How much a program acts like the teacher, on the teacher's own states; None where it cannot be said.
+
+    Returns:
+        ``measure``: "equal actions", the share of them; or "r2", of each dimension of a continuous action. ``values``: one
+        number, or one for each dimension; None where the teacher's actions do not vary. ``steps``: states that were compared.
+    """
+    taught = context.journal.find("teacher", EPISODES)
+    if taught is None:
+        return None
+
+    async def compare() -> dict[str, Any]:
+        return await asyncio.to_thread(
+            agreement,
+            candidate.source,
+            Program.parse(candidate.source).values,
+            select_episodes(inflate(taught["rollouts"])[0].episodes),
+            context.spec,
+            allow_weaker=context.config.allow_weaker_sandbox,
+        )
+
+    return await context.journal.once_async("fidelity", candidate.digest, compare) or None
+
+
+def select_episodes(episodes: Sequence[Episode]) -> list[Episode]:
+    """The episodes whose steps are known, up to a number of steps."""
+    chosen: list[Episode] = []
+    for episode in episodes:
+        if episode.trajectory is not None and (
+            not chosen or sum(episode.steps for episode in chosen) + episode.steps <= MOST_STEPS
+        ):
+            chosen.append(episode)
+    return chosen
+
+
+def agreement(
+    source: str,
+    params: Mapping[str, float] | None,
+    episodes: Sequence[Episode],
+    spec: TaskSpec,
+    *,
+    allow_weaker: bool = False,
+) -> dict[str, Any]:
+    """Run a program, in the sandbox, on the observations of the teacher's episodes, and compare the actions; empty where none can be.
+
+    Args:
+        source: The policy module.
+        params: Its numbers.
+        episodes: With their trajectories; each is one episode of the program too, for it may remember.
+        spec: With the spaces.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+    """
+    replayed = _Replay(spec, episodes)
+    trials = [Trial(n, params) for n in range(len(episodes))]
+    with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
+        rollout = box.rollout(
+            source, [replayed], trials, record=True, clip_actions=True, stop_on_failure=False
+        )
+    mine, theirs = [], []
+    for episode in rollout.episodes:
+        taught = episodes[episode.seed].trajectory
+        if episode.failure is None and episode.trajectory is not None and taught is not None:
+            mine += list(episode.trajectory.actions)
+            theirs += list(taught.actions)
+    return _alike(mine, theirs, spec.action_space) if mine else {}
+
+
+def _alike(mine: Sequence[Any], theirs: Sequence[Any], space: spaces.Space[Any]) -> dict[str, Any]:
+    ours, others = (np.asarray(actions, dtype=float).reshape(len(mine), -1) for actions in (mine, theirs))
+    if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+        left, spread = ((ours - others) ** 2).sum(axis=0), ((others - others.mean(axis=0)) ** 2).sum(axis=0)
+        values = [1 - a / b if b > 1e-12 * len(mine) else math.nan for a, b in zip(left, spread, strict=True)]
+        told = [None if math.isnan(v) else round(float(v), 4) for v in values]
+        return {"measure": "r2", "values": told, "steps": len(mine)}
+    same = float((ours == others).all(axis=1).mean())
+    return {"measure": "equal actions", "values": [round(same, 4)], "steps": len(mine)}
+
+
+class _Replay(gymnasium.Env[Any, Any]):
+    """Shows the observations of recorded episodes, whatever is done."""
+
+    def __init__(self, spec: TaskSpec, episodes: Sequence[Episode]) -> None:
+        self.observation_space, self.action_space = spec.observation_space, spec.action_space
+        self._seen = [episode.trajectory.observations if episode.trajectory else () for episode in episodes]
+        self._episode = self._step = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Begin the episode of that number."""
+        del options
+        self._episode, self._step = seed or 0, 0
+        return self._seen[self._episode][0], {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Show what the teacher saw next."""
+        del action
+        self._step += 1
+        seen = self._seen[self._episode]
+        return seen[self._step], 0.0, self._step >= len(seen) - 1, False, {}
+
+
+class _Agent:
+    """Plays an agent where jobs are asked for, in a thread: their seeds count, not their program.
+
+    Args:
+        path: The file.
+        task: What to play.
+    """
+
+    jobs = 1
+
+    def __init__(self, path: Path, task: Task) -> None:
+        self._path, self._task = path, task
+
+    async def run(self, job: Job) -> Rollout:
+        """See `RunsJobs.run`; where this is cancelled, the thread ends with its episode.
+
+        Raises:
+            UsageError: As for `play_agent`.
+        """
+        episodes: list[Episode] = []
+        seeds, stopped = [trial.seed for trial in job.trials], False
+
+        def steps() -> int:
+            return sum(episode.steps for episode in episodes)
+
+        def watch(episode: Episode) -> bool:
+            kept = not episodes or size_of([*episodes, episode]) <= MOST_KEPT
+            episodes.append(episode if kept else replace(episode, trajectory=None))
+            return not stopped and (job.step_limit is None or steps() < job.step_limit)
+
+        try:
+            watched = watch if job.record else None
+            found = await asyncio.to_thread(play_agent, self._path, self._task, seeds, watch=watched)
+        finally:
+            stopped = True
+        if not job.record:
+            nothing: Any = {"policy_seconds": 0.0, "trajectory": None, "failure": None}
+            episodes = [Episode(**asdict(record), **nothing) for record in found.episodes]
+        left = tuple(range(len(episodes), len(seeds)))
+        return Rollout(tuple(episodes), None, steps(), "", 0.0, unfinished=left)
+
+
+def _player(context: SearchContext) -> RecordedWork:
+    """Return what plays the teacher, with the run's horizon if the environment has none."""
+    task = context.config.task
+    if context.spec.horizon is None:
+        task = replace(task, max_episode_steps=context.horizon)
+    return context.spender.with_executor(_Agent(Path(context.config.teacher or ""), task))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+
+
+class Pupil(Feature):
+    """Learns from a teacher: it plays first, and the model is told of it.
+
+    Args:
+        context: Of the run.
+    """
+
+    def __init__(self, context: SearchContext) -> None:
+        self._context = context
+        self._taught: Rollout | None = None
+
+    async def before_round(self, number: int, history: History) -> None:
+        """Have it play before anything is asked; then have it told, and its return among the marks."""
+        if number == 0:
+            self._taught = await play_training(self._context)
+        if number != 1 or self._taught is None:
+            return
+        evidence = Evidence.of(evaluation_of(self._taught).episodes)
+        narrator = self._context.narrator
+        if self._context.writer is not None and narrator is not None:
+            history.teacher = await describe_teacher(
+                self._taught, self._context.spender, self._context.spec, evidence, narrator
+            )
+
+    async def test_beside(self, seeds: Sequence[int], test: Evaluation) -> Mapping[str, Evaluation]:  # noqa: ARG002
+        """Have it play the seeds of the test."""
+        played = await test_teacher(self._context, seeds)
+        return {} if played is None else {TEACHER: played}
+
+    async def inspect(self, best: Attempt) -> Mapping[str, Any]:
+        """How much the best acts like it."""
+        alike = await fidelity(self._context, best.candidate)
+        return {} if alike is None else {"fidelity": alike}

@@ -1,0 +1,253 @@
+"""A round's tuning: which candidates' numbers are tuned, with how many steps, and what is kept of it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from promptpo.core.artifacts import inflate
+from promptpo.core.budget import TABLE
+from promptpo.core.candidate import Attempt, Remark
+from promptpo.core.feature import Feature
+from promptpo.core.plan import block_of, for_tuning
+from promptpo.core.sample import GIVEN, TUNED_FROM_GIVEN
+from promptpo.errors import BudgetSpentError
+from promptpo.features.tuning import Start, Tuning
+from promptpo.program import Program
+from promptpo.prompts.tuning_summary import (
+    AT_TARGET,
+    NO_NUMBERS,
+    NO_STEPS,
+    NOT_PAID,
+    SPARED,
+    outcome_in_words,
+)
+from promptpo.rollouts import Job
+from promptpo.rollouts.evaluation import extremes
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Tuned
+    from promptpo.core.evaluate import Measurer
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
+    from promptpo.features.tuning import Batch
+    from promptpo_sandbox import Rollout
+
+
+TUNING_SEEDS, ROUNDS_OF_SEEDS = 1_000_000, 9
+"""The training seeds of each round's tuning begin so far apart: what earlier rounds chose numbers by must not choose them
+again."""
+
+WHY = {
+    SPARED: "not tuned, as one reached the threshold in training and was looked at again",
+    NO_STEPS: "not tuned, as the round's part of the steps is too small for it",
+    AT_TARGET: "not tuned, as it is at the threshold",
+    NO_NUMBERS: "not tuned, as no policy declares PARAMS that can be read as literals",
+}
+"""What a person is told of a round without tuning, by what the model is told of a candidate."""
+
+
+class Tuner(Feature):
+    """Tunes the numbers of a round's candidates.
+
+    Args:
+        context: Of the run.
+        measurer: Measures what comes out.
+    """
+
+    def __init__(self, context: SearchContext, measurer: Measurer) -> None:
+        self._context, self._measurer, self._config = context, measurer, context.config
+        self._spender, self._learns = context.spender, context.learns
+        self._tuning: Tuning | None = None
+        self._batches = 0
+
+    async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Tune the numbers of the round's candidates, and those of the best so far.
+
+        What a search that is ended in the middle has found until then is not lost, see `conclude`.
+        """
+        if not self._config.switches.tune:
+            return []
+        round_, best, target = history.rounds + 1, history.best(), self._context.threshold
+        again = [best] if self._learns and best is not None and best not in attempts else []
+        starts = self._starts(history, [*attempts, *again], target)
+        steps = self._spender.journal.once(
+            "decision",
+            f"r{round_}.tuning_steps",
+            lambda: for_tuning(self._context, history, attempts),
+        )
+        ids = {start.id for start in starts}
+        for attempt in self._worth_a_word(history, attempts):
+            numbers = NO_NUMBERS if not _tunable(Program.parse(attempt.candidate.source)) else AT_TARGET
+            why = NOT_PAID if steps > 0 else NO_STEPS
+            history.tuning[attempt.id] = why if attempt.id in ids else numbers
+        if not starts or steps <= 0:
+            return []
+        found = await self._search(round_, starts, steps, target)
+        measured = [(tuned, await self._measure(tuned, history, round_)) for tuned in found]
+        self._tuning = None
+        self._remark([tuned for tuned, made in measured if made is None])
+        numbers_of = {start.id: len(start.program.params) for start in starts}
+        for tuned, made in measured:
+            history.tuning[tuned.id] = outcome_in_words(tuned, numbers_of[tuned.id], made.id if made else "")
+        return [made for _, made in measured if made]
+
+    async def spend_rest(self, history: History) -> bool:
+        """Tune the best of a run with the steps that nobody else needs; whether something came of it.
+
+        What comparing the outcome takes is kept back.
+        """
+        best, target, ledger = history.best(), self._context.threshold, self._spender.ledger
+        starts = self._starts(history, [best], target) if best is not None else []
+        left = ledger.steps_left()
+        if not self._config.switches.tune or not self._learns or not starts or left is None:
+            return False
+        length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes)) if best else 1
+        kept = (self._config.train_episodes + 4 * block_of(self._config)) * length
+        paid = left - kept if left - kept >= TABLE["tuning"].floor * length else 0
+        round_, name = history.rounds, f"last{history.rounds}"
+        steps = self._spender.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
+        if steps <= 0:
+            return False
+        (found,) = await self._search(ROUNDS_OF_SEEDS, starts, steps, target, name)
+        self._tuning = None
+        suffix = "t"
+        while history.find(f"{found.id}{suffix}") is not None:
+            suffix += "t"
+        return await self._measure(found, history, round_, suffix, last=True) is not None
+
+    def leave(self, history: History, attempts: Sequence[Attempt]) -> None:
+        """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
+        for attempt in self._worth_a_word(history, attempts):
+            tunable = _tunable(Program.parse(attempt.candidate.source))
+            history.tuning[attempt.id] = SPARED if tunable else NO_NUMBERS
+
+    def summarize_round(self, history: History) -> Mapping[str, Any]:
+        """Why no candidate of the round was tuned, for people, without a full stop; nothing where one was, or none was to be."""
+        ids = [
+            attempt.id
+            for attempt in history.of_round(history.rounds + 1)
+            if history.runs(attempt) and not attempt.candidate.tuned
+        ]
+        said = [history.tuning.get(id_, "") for id_ in ids]
+        why = next((reason for reason in WHY if reason in said), "")
+        return {"untuned": WHY[why]} if why and all(reason in WHY for reason in said) else {}
+
+    async def conclude(self, history: History) -> None:
+        """Measure what an interrupted tuning has found so far, as candidates of their own."""
+        tuning, self._tuning = self._tuning, None
+        found, round_ = tuning.result() if tuning else (), history.rounds + 1
+        for tuned in found:
+            await self._measure(tuned, history, round_, f"t{self._batches}")
+
+    def _worth_a_word(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Candidates that run, so that nobody takes their return for the most they can do."""
+        return [
+            a
+            for a in attempts
+            if self._config.switches.tune and history.runs(a) and not a.candidate.duplicate_of
+        ]
+
+    def _starts(self, history: History, attempts: Sequence[Attempt], target: float | None) -> list[Start]:
+        """The candidates with numbers, the most promising first, each program once.
+
+        What is at the target as it was written needs no other numbers. The numbers of what the library writes say nothing:
+        it is in the order of its promise.
+        """
+        starts: dict[str, Start] = {}
+        for attempt in attempts:
+            candidate, mean = attempt.candidate, history.evidence(attempt).mean_return
+            if not history.runs(attempt) or candidate.duplicate_of:
+                continue
+            if self._learns and target is not None and mean >= target:
+                continue
+            if candidate.round == 0 and candidate.tuned:  # where steps are free
+                continue
+            program = Program.parse(candidate.source)
+            if _tunable(program):
+                starts.setdefault(candidate.digest, Start(attempt.id, program, mean))
+        known = {a.id: history.evidence(a) for a in attempts}
+        if not self._learns:
+            return list(starts.values())
+        return sorted(
+            starts.values(),
+            key=lambda attempt: (known[attempt.id].success_rate or 0.0, attempt.score),
+            reverse=True,
+        )
+
+    async def _search(
+        self, round_: int, starts: Sequence[Start], steps: int, target: float | None, name: str = ""
+    ) -> tuple[Tuned, ...]:
+        """Every batch of rollouts is journaled, so that a killed run goes on at the batch it was at."""
+        first = TUNING_SEEDS * ((round_ - 1) % ROUNDS_OF_SEEDS)
+        tuning = self._tuning = Tuning(
+            starts,
+            steps=steps,
+            seeds=lambda start, n: self._context.seeds.train(n, start=start + first),
+            horizon=self._context.horizon,
+            seed=self._config.seed + 1000 * round_,
+            target=target,
+            thorough=not self._learns,
+        )
+        self._batches = 0
+        while tuning.batches:
+            self._batches += 1
+            key, ids = f"{name or f'r{round_}'}.t{self._batches}", [start.id for start in starts]
+            tuning.step(await self._roll_out(key, tuning.batches, ids))
+        return tuning.result()
+
+    async def _roll_out(self, key: str, batches: Sequence[Batch], ids: Sequence[str]) -> list[Rollout]:
+        jobs = [Job(b.source, b.trials, record=b.record, stop_on_failure=False) for b in batches]
+
+        def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
+            ran = [e for r in rollouts for e in r.episodes if e.failure is None and math.isfinite(e.return_)]
+            return {
+                "best_return": max((e.return_ for e in ran), default=None),
+                "candidates": list(ids),
+                "earned": extremes(e.extremes for e in ran),
+            }
+
+        data = await self._spender.play("tuning", key, jobs, note=note)
+        return inflate(data["rollouts"])  # the same values as after a resume
+
+    def _remark(self, in_vain: Sequence[Tuned]) -> None:
+        """Note what tuning learned about candidates that it could not improve."""
+        for tuned in in_vain:
+            if tuned.notes or tuned.sensitivity:
+                self._spender.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
+
+    async def _measure(
+        self, tuned: Tuned, history: History, round_: int, name: str = "t", *, last: bool = False
+    ) -> Attempt | None:
+        """A tuned program as an attempt of its own; None where nothing better was found."""
+        parent = history.find(tuned.id)
+        if parent is None:
+            return None
+        program = tuned.program
+        if program.digest == parent.candidate.digest:
+            return None
+        earlier = (
+            max(1, parent.candidate.round) < round_ and not last
+        )  # what the user gave belongs to the first
+        candidate = replace(
+            parent.candidate,
+            id=f"r{round_}c{self._config.candidates + 1}{name}" if earlier else f"{parent.id}{name}",
+            round=round_ if earlier else parent.candidate.round,
+            source=program.source,
+            parents=(parent.id,),
+            tuned=dict(tuned.changes),
+            sensitivity=dict(tuned.sensitivity),
+        )
+        prose = TUNED_FROM_GIVEN if parent.prose == GIVEN else parent.prose
+        try:
+            attempt = await self._measurer.measure(candidate, history, prose=prose, notes=tuned.notes)
+        except BudgetSpentError:
+            return None
+        return self._measurer.record(attempt)
+
+
+def _tunable(program: Program) -> bool:
+    return bool(program.params) or program.table is not None

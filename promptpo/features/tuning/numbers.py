@@ -1,0 +1,193 @@
+"""CMA-ES over the declared parameters of one policy, in short episodes at first, begun anew when it has converged."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.cma_es import evolution_strategy
+from promptpo.core.candidate import Tuned
+from promptpo.features.tuning.batches import WORST, Batch, Finalist, is_failed, score
+from promptpo.features.tuning.sensitivity import Trials, sensitivities
+from promptpo.features.tuning.space import ParamSpace
+from promptpo_sandbox import Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from promptpo.core.candidate import Sensitivity, TuningOutcome
+    from promptpo.features.tuning.batches import Episodes, Purse, SeedSource, Start
+    from promptpo.features.tuning.space import Vector
+
+FIRST_SEED = 1000
+"""Tuning starts at this training seed: the earlier ones measure the candidates themselves."""
+
+SHORT, FEW, ENOUGH, SHORT_UNTIL = 4, 6, 100, 0.65
+"""Episodes are a quarter as long, for so much of the steps, where these pay for a number of generations of whole ones
+between the two: with fewer no generation of whole ones would follow, with more it is not needed."""
+
+FIRST_STEP, LATER_STEP = 0.3, 0.1
+"""The width of a search as a share of the ranges: at numbers that nobody has tuned, and where a search has been before."""
+
+SMALLEST_STEP, FLAT = 1e-3, 3
+"""A search narrower than this in every number has converged; so many generations in which all score alike tell nothing."""
+
+MAX_COVARIANCE_NUMBERS = 100
+"""With more numbers no covariance matrix can be learnt in our budgets: these are searched along random directions."""
+
+
+class NumberSearch:
+    """Tunes the numbers of one structure; see `promptpo.features.tuning.tuning.Arm`.
+
+    Args:
+        start: The candidate.
+        seed: Decides everything random.
+        seeds: Source of training seeds.
+        purse: The steps of the whole tuning.
+    """
+
+    leg = 30
+    patience: int | None = 2
+
+    def __init__(self, start: Start, seed: int, seeds: SeedSource, purse: Purse) -> None:
+        self.start, self._seeds, self._whole = start, seeds, purse.horizon
+        self.space = ParamSpace(start.program.params)
+        self.size = len(self.space)
+        self.steps = self.evaluations = self._generation = 0
+        self._far, self._tells = False, {False: 0, True: 0}
+        self._rng = np.random.default_rng(seed)
+        self._tried = Trials(self.size)
+        self._ran = self._differed = False
+        self._before: list[Finalist] = []
+        self._es: Any = None
+        self._top, self._flat = WORST, 0
+        self._best: Vector | None = None
+        self._begin(self.space.encode(self.space.defaults), FIRST_STEP)
+        self._largest = self.population
+        generations = purse.steps / (self.population * purse.horizon)
+        short = FEW <= generations < ENOUGH
+        self.length = max(1, purse.horizon // SHORT) if short else purse.horizon
+
+    @property
+    def population(self) -> int:
+        """Vectors in a generation."""
+        return int(self._es.popsize)
+
+    @property
+    def finished(self) -> bool:
+        """Whether more of the same tells nothing: the search has converged, or all vectors score alike."""
+        return self._flat >= FLAT or float(np.max(self._es.stds)) < SMALLEST_STEP
+
+    def ask(self, purse: Purse) -> list[Batch]:
+        """The next generation and the given numbers, on a start that all share."""
+        if self.length < self._whole and purse.spent >= SHORT_UNTIL * purse.steps:
+            self._before, self.length = self.finalists(), self._whole
+            self._begin(self._middle(), LATER_STEP)
+        elif self._flat and self.length < self._whole:  # what tells no vectors apart is too short
+            self.length = min(self._whole, 2 * self.length)
+        if purse.cost(self.population + 1, self.length) > purse.left:
+            return []
+        self._asked = [np.asarray(vector) for vector in self._es.ask()]
+        (seed,) = self._seeds(FIRST_SEED + self._generation, 1)
+        self._generation += 1
+        given = Trial(seed, self.space.defaults, self.length)
+        trials = (Trial(seed, self.space.decode(vector), self.length) for vector in self._asked)
+        return [Batch(self.start.program, (given, *trials))]
+
+    def tell(self, episodes: Episodes) -> None:
+        """Learn from the generation: success counts first, then the return.
+
+        Generations play other starts, so vectors of several are ranked by what they return more than the given numbers do.
+        """
+        given, episodes = score(episodes[:1]), episodes[1:]
+        self._ran = self._ran or not all(map(is_failed, episodes))
+        self._tells[self._far] += len(episodes)
+        scores = [score([episode]) for episode in episodes]
+        costs = [float(sum(other > value for other in scores)) for value in scores]
+        self._es.tell(self._asked, costs)
+        self._tried.add(self._asked, costs)
+        self._flat = 0 if any(costs) else self._flat + 1
+        self._differed = self._differed or any(costs)
+        first = costs.index(0.0)
+        self._latest = episodes[first], self._asked[first]
+        success, return_ = scores[first]
+        gain = (
+            (success - given[0], return_ - given[1]) if WORST not in {given, scores[first]} else scores[first]
+        )
+        if gain > self._top:
+            self._top, self._best = gain, self._asked[first]
+
+    def hopeful(self, target: float) -> Finalist | None:
+        """The best vector of the latest generation, where at its rate a whole episode reaches a target."""
+        episode, vector = self._latest
+        if episode is None or is_failed(episode):
+            return None
+        rate = 1.0 if episode.terminated else self._whole / max(1, episode.steps)
+        return self._finalist(vector) if max(1.0, rate) * episode.return_ >= target else None
+
+    def finalists(self) -> list[Finalist]:
+        """The middle of the search and its best vector, then those of the search before."""
+        own = [self._middle()] if self._best is None else [self._middle(), self._best]
+        return [*map(self._finalist, own), *self._before]
+
+    def go_on(self, front: Finalist, *, gained: bool) -> None:
+        """Whole episodes have spoken: search on, in longer episodes, or anew.
+
+        New searches begin at what is in front, in ever larger populations, or anywhere, in small ones; both have about the
+        same number of episodes (Hansen, "Benchmarking a BI-Population CMA-ES on the BBOB-2009 Function Testbed", 2009).
+        """
+        if gained and not self.finished:
+            return
+        if not gained and self.length < self._whole:
+            self.length = min(self._whole, 2 * self.length)
+            self._top, self._best, self._flat = WORST, None, 0
+            return
+        self._far = self._tells[True] < self._tells[False]
+        if self._far:
+            self._begin(self._rng.random(self.size), FIRST_STEP)
+        else:
+            self._largest *= 2
+            self._begin(self.space.encode(front.params), FIRST_STEP, self._largest)
+
+    def tuned_result(self, finalist: Finalist, mean: float) -> Tuned:
+        """The candidate with other numbers."""
+        values, before = finalist.params, self.space.defaults
+        changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
+        program = self.start.program.with_values({n: after for n, (_, after) in changes.items()})
+        known = self._sensitivity(values)
+        return Tuned(self.start.id, program, changes, mean, self.steps, (), known, self.evaluations, "better")
+
+    def unchanged_result(self) -> Tuned:
+        """The candidate as it was."""
+        start, known = self.start, self._sensitivity(self.space.defaults)
+        outcome: TuningOutcome = "nothing ran" if not self._ran else "none" if self._differed else "alike"
+        told = {"alike": "all numbers scored alike", "none": "nothing better"}.get(
+            outcome, "no numbers ran to the end"
+        )
+        notes = (f"tuned in {self.evaluations:,} episodes: {told}",)
+        return Tuned(
+            start.id, start.program, {}, start.score, self.steps, notes, known, self.evaluations, outcome
+        )
+
+    def _sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:
+        return sensitivities(self.start.program, self.space, self._tried.shares(), values, self.evaluations)
+
+    def _finalist(self, vector: Vector) -> Finalist:
+        return Finalist(self.start.program, self.space.decode(vector))
+
+    def _middle(self) -> Vector:
+        return np.asarray(self._es.result.xfavorite)
+
+    def _begin(self, place: Vector, width: float, population: int | None = None) -> None:
+        """A fresh search around a point of the unit cube."""
+        self._top, self._flat = WORST, 0
+        self._best = None
+        usual = 4 + int(3 * math.log(max(2, self.size)))
+        if self.size > MAX_COVARIANCE_NUMBERS:
+            from promptpo.features.tuning.directions import MirroredDirections
+
+            self._es = MirroredDirections(place, width / FIRST_STEP, population or usual, self._rng)
+        else:
+            self._es = evolution_strategy(place[: self.size], width, self._rng, popsize=population or usual)

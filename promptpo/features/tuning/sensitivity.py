@@ -1,0 +1,88 @@
+"""Which parameters moved the return: a small regression on what tuning has tried anyway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptpo.core.candidate import Sensitivity
+from promptpo.program.blocks import blocks, bound_of_block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from promptpo.features.tuning.space import ParamSpace, Vector
+    from promptpo.program import Program
+
+CLEAR_STDERR = 3.0
+"""Standard errors by which a coefficient must differ from nothing; some of many always reach two."""
+
+FEWEST = 6
+"""Vectors for each number, at least; with fewer of them nothing is said."""
+
+
+class Trials:
+    """Vectors and how they ranked among those of their generation, which share a start and a length.
+
+    Args:
+        size: Numbers of a vector.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._places: list[NDArray[np.float64]] = []
+        self._ranks: list[float] = []
+
+    def add(self, vectors: Sequence[Vector], costs: Sequence[float]) -> None:
+        """Take in one generation; one in which all are alike says nothing."""
+        if min(costs) == max(costs):
+            return
+        points, ranks = np.asarray(vectors)[:, : self._size], -np.asarray(costs)
+        spread = points.std(axis=0)
+        self._places += list((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+        self._ranks += ((ranks - ranks.mean()) / ranks.std()).tolist()
+
+    def shares(self) -> list[float]:
+        """Share of the variation in rank that each number explains; nothing where too little was tried.
+
+        A number may pull one way, or be best in the middle: it and its square go into one ridge regression. What noise
+        could have given counts as 0.
+        """
+        n = len(self._ranks)
+        if n < FEWEST * self._size + 2:
+            return []
+        places, ranks = np.asarray(self._places), np.asarray(self._ranks)
+        features = np.hstack([places, places**2 - (places**2).mean(axis=0)])
+        inverse = np.linalg.inv(features.T @ features + np.eye(features.shape[1]))
+        weights = inverse @ (features.T @ ranks)
+        noise = float(np.sum((ranks - features @ weights) ** 2)) / (n - features.shape[1])
+        clear = np.abs(weights) > CLEAR_STDERR * np.sqrt(max(noise, 1e-12) * np.diag(inverse))
+        share = (weights**2 * features.var(axis=0) * clear).reshape(2, self._size).sum(axis=0)
+        return (share / max(1.0, float(share.sum()))).tolist()  # type: ignore[no-any-return]
+
+
+def sensitivities(
+    program: Program, space: ParamSpace, shares: Iterable[float], values: Mapping[str, float], episodes: int
+) -> dict[str, Sensitivity]:
+    """How much each parameter, an array as a whole, moved the return.
+
+    Args:
+        program: Whose parameters they are.
+        space: Their ranges.
+        shares: Of each number, in the space's order; empty where too little was tried.
+        values: What they were set to.
+        episodes: That say so.
+    """
+    known = dict(zip(space.names, shares, strict=False))
+    bounds = space.bounds_of(values)
+    return {
+        block: Sensitivity(
+            round(min(1.0, sum(known[n] for n in names)), 3),
+            bound_of_block([bounds[n] for n in names]),
+            episodes,
+        )
+        for block, names in blocks(known, program.arrays).items()
+    }

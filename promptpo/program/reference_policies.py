@@ -1,0 +1,138 @@
+"""Programs that know nothing of a task: random, zero and constant actions, written for an action space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+Space = spaces.Space[Any]
+
+REFERENCE_POLICIES = ("random", "zero")
+"""Their names."""
+
+ALWAYS = "always-"
+"""How the names of the policies that always give the same action begin."""
+
+MAX_CONSTANTS = 18
+"""Discrete actions of which each is tried alone."""
+
+
+def programs(action_space: Space) -> Mapping[str, str]:
+    """The sources of both policies, by name."""
+    return dict(
+        zip(REFERENCE_POLICIES, (random_policy(action_space), zero_policy(action_space)), strict=True)
+    )
+
+
+def random_policy(action_space: Space) -> str:
+    """A policy that draws every action evenly from the space (as its own ``sample`` does where it is unbounded)."""
+    return _module("Acts at random.", "self.rng = np.random.default_rng()", _drawn(action_space))
+
+
+def zero_policy(action_space: Space) -> str:
+    """A policy that always gives zeros, or what of the space is nearest to them."""
+    return _module("Always acts with zeros.", "pass", _zero(action_space))
+
+
+def constant_policies(space: Space) -> Mapping[str, str]:
+    """The sources of the policies that always do the same, by name: zeros, and of a few discrete actions each of the others."""
+    found = {REFERENCE_POLICIES[1]: zero_policy(space)}
+    if isinstance(space, spaces.Discrete) and space.n <= MAX_CONSTANTS:
+        others = range(int(space.start), int(space.start + space.n))
+        found |= {f"{ALWAYS}{one}": _module(f"Always acts with {one}.", "pass", repr(one)) for one in others}
+        found.pop(f"{ALWAYS}{_zero(space)}")
+    return found
+
+
+def _module(docstring: str, begin: str, action: str) -> str:
+    return (
+        f'"""{docstring}"""\n\nimport numpy as np\n\n\nclass Policy:\n'
+        f"    def __init__(self):\n        {begin}\n\n"
+        f"    def act(self, obs):\n        return {action}\n"
+    )
+
+
+def _drawn(space: Space) -> str:
+    """An expression for a random element of a space."""
+    if isinstance(space, spaces.Discrete):
+        return f"int(self.rng.integers({int(space.start)}, {int(space.start + space.n)}))"
+    if isinstance(space, spaces.MultiDiscrete):
+        start, n = _array(space.start), _array(space.nvec)
+        return f"({start} + self.rng.integers(0, {n}, size={space.shape!r})).astype(np.{space.dtype})"
+    if isinstance(space, spaces.MultiBinary):
+        return f"self.rng.integers(0, 2, size={space.shape!r}).astype(np.{space.dtype})"
+    if isinstance(space, spaces.Box):
+        return _drawn_from_box(space)
+    if isinstance(space, spaces.Text):
+        letters = "".join(space.character_list)
+        length = f"int(self.rng.integers({space.min_length}, {space.max_length + 1}))"
+        return f'"".join({letters!r}[int(self.rng.integers(0, {len(letters)}))] for _ in range({length}))'
+    return _nest_expression(space, _drawn)
+
+
+def _drawn_from_box(space: spaces.Box) -> str:
+    shape = f"size={space.shape!r}"
+    if np.issubdtype(space.dtype, np.integer) or space.dtype == np.bool_:
+        least, most = (_array(bound.astype(np.int64)) for bound in (space.low, space.high))
+        return f"self.rng.integers({least}, {most}, {shape}, endpoint=True).astype(np.{_dtype(space)})"
+    below, above = space.bounded_below, space.bounded_above
+    low, high = np.where(below, space.low, 0.0), np.where(above, space.high, 0.0)
+    both = below & above
+    between = _array(np.where(both, low, 0.0)), _array(np.where(both, high, 0.0))
+    parts = {
+        f"self.rng.uniform({', '.join(between)}, {shape})": both,
+        f"{_array(low)} + self.rng.exponential({shape})": below & ~above,
+        f"{_array(high)} - self.rng.exponential({shape})": ~below & above,
+        f"self.rng.normal({shape})": ~below & ~above,
+    }
+    used = [(text, where) for text, where in parts.items() if where.any()]
+    text = used[0][0] if used else f"np.zeros({space.shape!r})"
+    for other, where in used[1:]:
+        text = f"np.where({_array(where)}, {other}, {text})"
+    bounds = ", ".join(_array(bound) for bound in (space.low, space.high))
+    return f"np.clip({text}, {bounds}).astype(np.{_dtype(space)})"
+
+
+def _zero(space: Space) -> str:
+    """An expression for the element of a space that is nearest to zeros."""
+    if isinstance(space, spaces.Discrete):
+        return repr(int(min(max(0, space.start), space.start + space.n - 1)))
+    if isinstance(space, spaces.MultiDiscrete):
+        nearest = np.clip(np.zeros_like(space.start), space.start, space.start + space.nvec - 1)
+        return f"np.full({space.shape!r}, {_array(nearest)}, np.{space.dtype})"
+    if isinstance(space, spaces.MultiBinary):
+        return f"np.zeros({space.shape!r}, np.{space.dtype})"
+    if isinstance(space, spaces.Box):
+        low, high = space.low, space.high
+        nearest = np.clip(np.zeros(space.shape), low, high)
+        return f"np.full({space.shape!r}, {_array(nearest)}, np.{_dtype(space)})"
+    if isinstance(space, spaces.Text):
+        return repr(space.character_list[0] * space.min_length)
+    return _nest_expression(space, _zero)
+
+
+def _nest_expression(space: Space, inner: Callable[[Space], str]) -> str:
+    if isinstance(space, spaces.Dict):
+        return "{" + ", ".join(f"{key!r}: {inner(item)}" for key, item in space.spaces.items()) + "}"
+    if isinstance(space, spaces.Tuple):
+        return "(" + "".join(f"{inner(item)}, " for item in space.spaces) + ")"
+    raise TypeError(f"no policy can be written for a {type(space).__name__}")
+
+
+def _dtype(space: Space) -> str:
+    return "bool_" if space.dtype == np.bool_ else str(space.dtype)
+
+
+def _array(values: Any) -> str:
+    """Numbers as an expression, once where all are the same."""
+    flat = np.asarray(values).ravel()
+    if flat.size and (flat == flat[0]).all():
+        return _docstring_of(repr(flat[0].item()))
+    return f"np.array({_docstring_of(repr(np.asarray(values).tolist()))})"
+
+
+def _docstring_of(text: str) -> str:
+    return text.replace("inf", "np.inf").replace("nan", "np.nan")

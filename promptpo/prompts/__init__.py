@@ -1,0 +1,21 @@
+"""What a language model is told: the sections of a request, their bounds and templates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from promptpo.core.feature import SearchContext
+
+
+def with_words(context: SearchContext) -> SearchContext:
+    """The context of a search with who writes its requests and says what happened in episodes."""
+    if context.learns:
+        from promptpo.prompts.conversation import Conversation
+
+        writer = Conversation(context)
+        return replace(context, narrator=writer.summariser, writer=writer)
+    from promptpo.prompts.feedback import BriefNarrator
+
+    return replace(context, narrator=BriefNarrator(context.spec))

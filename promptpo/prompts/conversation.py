@@ -1,0 +1,121 @@
+"""Requests to a language model and its prompts; not imported in runs without one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptpo.core.evaluate import ANSWER_PROBLEMS
+from promptpo.errors import ProviderError
+from promptpo.llm.base import Completion, Message
+from promptpo.prompts import feedback, program_summary, prompting, replies, scores
+from promptpo.prompts.context import PromptContext
+from promptpo.prompts.first_observation import start_in_words
+from promptpo.prompts.summaries import Summariser
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Attempt
+    from promptpo.core.feature import Hooks, Plan, RunStatus, SearchContext
+    from promptpo.core.history import History
+    from promptpo.program.answers import Answer
+
+
+class Conversation:
+    """Writes the requests of a run.
+
+    Args:
+        context: Of the run.
+
+    Attributes:
+        system: What stands before every request.
+        summariser: Says in words what happened in episodes.
+    """
+
+    def __init__(self, context: SearchContext) -> None:
+        config = context.config
+        self._context, self.system = context, ""
+        self.summariser = Summariser(context.spender, context.spec, config.switches, repairs=config.repairs)
+        self._known: PromptContext | None = None
+
+    def begin(self, history: History, where: RunStatus) -> None:
+        """Begin a round: settle what all its requests are told of where the run is."""
+        spec, config = self._context.spec, self._context.config
+        self.system = prompting.system_prompt(spec, config)
+        self._known = PromptContext(
+            history,
+            where,
+            legend=self.summariser.legend,
+            reports_success=spec.reports_success,
+            start=start_in_words(spec, texts=config.reveals in {"source", "named"}),
+            one_start=spec.one_start,
+            pictures=self.summariser.pictures,
+        )
+
+    def question(self, plan: Plan, features: Hooks) -> Message:
+        """The request for one sample, with what features add to it."""
+        if self._known is None:
+            raise RuntimeError("begin the round first")
+        added = features.section(plan, self._known.where)
+        room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
+        prompt = prompting.policy_prompt(plan, self._known, probe=added.experiment, max_tokens=room)
+        return Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)
+
+    @staticmethod
+    def ceiling(plan: Plan, answer: Answer) -> str:
+        """Why an answer without code sees no way to do better, where it may say so; else nothing."""
+        return replies.ceiling(answer.prose) if plan.may_end and answer.problem else ""
+
+    @staticmethod
+    def once_more(question: Message, completion: Completion, answer: Answer) -> list[Message]:
+        """Request again after an answer that is empty, cut off or without code."""
+        shorter = 120 if answer.problem in {"cut", "too_long"} else None
+        what = ANSWER_PROBLEMS[answer.problem or "no_code"]
+        said = completion.text.strip()[-4000:] or "(an empty answer)"
+        text = prompting.render("continue", what=what, shorter=shorter)
+        return [question, Message("assistant", said), Message("user", text)]
+
+    @staticmethod
+    def repair(attempt: Attempt) -> Message:
+        """The request to correct a program that failed."""
+        evaluation = attempt.evaluation
+        text = prompting.render(
+            "repair",
+            subject="policy",
+            what=feedback.what_it_did(evaluation),
+            source=attempt.candidate.source.strip(),
+            error=evaluation.error,
+            detail=evaluation.detail[:3000].strip(),
+        )
+        return Message("user", text)
+
+    async def reflect(self, history: History) -> str:
+        """Ask what to conclude from the winner of the round that is about to end; empty if nobody is asked."""
+        config, spender = self._context.config, self._context.spender
+        round_, ranked = history.rounds + 1, history.ranking()
+        places = {attempt.id: n for n, attempt in enumerate(ranked)}
+        ran = [attempt for attempt in history.of_round(round_) if history.runs(attempt)]
+        winner = min(
+            ran,
+            key=lambda attempt: places.get(history.alike.get(attempt.id, attempt.id), len(places)),
+            default=None,
+        )
+        wanted = config.switches.reflection and round_ < config.budget.rounds
+        if winner is None or not wanted or not spender.supports("reflection"):
+            return ""
+        others = [attempt for attempt in ranked if attempt.id != winner.id]
+        question = prompting.render(
+            "reflection",
+            title=winner.id,
+            code=winner.candidate.source.strip(),
+            feedback=winner.feedback,
+            earlier=[
+                f"{attempt.id}: return {scores.score(history.evidence(attempt))} ({program_summary.idea(attempt, 140)})"
+                for attempt in others[:10]
+            ],
+        )
+        try:
+            completion = await spender.ask(
+                f"r{round_}.reflection", "reflection", [Message("user", question)], system=self.system
+            )
+        except ProviderError:
+            return ""
+        return completion.text.strip()[:2000]

@@ -1,0 +1,82 @@
+"""Statistics of a policy's test episodes, for the judge of a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptpo.core.returns import far_below
+from promptpo.prompts.feedback import endings, number
+from promptpo.prompts.limits import NAMED
+
+if TYPE_CHECKING:
+    from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+
+COLUMNS = ("least", "5 %", "median", "95 %", "most", "zero in")
+
+
+def all_episodes(evaluation: Evaluation) -> str:
+    """How episodes ended, how many succeeded, and the spread of what they earned, by parts.
+
+    Args:
+        evaluation: Of episodes whose rewards a program says.
+
+    Returns:
+        Some lines and a table; empty where no episode finished.
+    """
+    episodes = evaluation.episodes
+    if not episodes:
+        return ""
+    lines = [endings(episodes)]
+    ended = sorted(e.steps for e in episodes if e.terminated)
+    if 0 < len(ended) < len(episodes) and len(ended) <= NAMED:
+        lines.append(f"Those that the environment ended took {', '.join(map(str, ended))} steps.")
+    if evaluation.failed:
+        lines.append(f"In {evaluation.failed} more the policy failed: {evaluation.error.rstrip('.')}.")
+    said = [e.success for e in episodes if e.success is not None]
+    if said:
+        lines.append(f"`success()` said yes in {sum(said)} of {len(said)}.")
+    low = far_below(evaluation.returns)
+    if low and 2 * len(low) < len(episodes):
+        worst = ", ".join(number(evaluation.returns[i]) for i in low[:NAMED])
+        rest = f" and {len(low) - NAMED} more" if len(low) > NAMED else ""
+        lines.append(f"{len(low)} of {len(episodes)} earn far less than the others: {worst}{rest}.")
+    rows = _rows(episodes)
+    table = ["|".join(["sum over an episode", *COLUMNS])]
+    table += ["|".join([name, *_spread(values)]) for name, values in rows.items()]
+    return "\n".join([*lines, "", *table])
+
+
+def in_short(marks: Mapping[str, Evaluation]) -> list[str]:
+    """Other policies on the same episodes, one line each."""
+    found = []
+    for name, evaluation in marks.items():
+        if not evaluation.episodes:
+            continue
+        text = f"{name}: earns {number(evaluation.mean_return)} on average"
+        if evaluation.env_mean_return is not None:
+            text += f", of the environment's own reward {number(evaluation.env_mean_return)}"
+        if evaluation.success_rate is not None:
+            text += f"; `success()` said yes in {evaluation.success_rate:.0%}"
+        steps = [e.steps for e in evaluation.episodes]
+        found.append(f"{text}; {min(steps)} to {max(steps)} steps")
+    return found
+
+
+def _rows(episodes: Sequence[EpisodeRecord]) -> dict[str, list[float]]:
+    """The numbers of each episode that are told, by name."""
+    rows = {"steps": [float(e.steps) for e in episodes], "the reward": [e.return_ for e in episodes]}
+    for name in dict.fromkeys(name for e in episodes for name in e.parts):
+        rows[f"its part {name}"] = [e.parts.get(name, 0.0) for e in episodes]
+    own = [e.env_return for e in episodes if e.env_return is not None]
+    if len(own) == len(episodes):
+        rows["the environment's own reward"] = own
+    return rows
+
+
+def _spread(values: Sequence[float]) -> list[str]:
+    cuts = np.quantile(values, [0.0, 0.05, 0.5, 0.95, 1.0])
+    zeros = sum(not value for value in values)
+    return [*map(number, cuts), f"{zeros} of {len(values)}"]

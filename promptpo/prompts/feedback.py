@@ -1,0 +1,266 @@
+"""Feedback on the rollouts of a candidate, as text for the next prompt.
+
+Aggregates over all episodes come first, then the worst, the median and the best episode: shown alone, a
+vivid single failure misleads a model into throwing a good policy away (R2PO, 2026, reports it for CartPole).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpo.core.candidate import Attempt, Diagnosis, Told
+from promptpo.core.returns import far_below
+from promptpo.prompts.columns import missing
+from promptpo.prompts.limits import SUMMARY
+from promptpo.prompts.shortening import count_of, cut_between_words, whole_lines
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.spec.reading import names_of
+
+if TYPE_CHECKING:
+    from promptpo.spec import TaskSpec
+    from promptpo_sandbox import Episode, Rollout
+
+
+def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
+    """The finished episodes that tell most, by return, worst first, each under its role.
+
+    The worst, another far below the median where there is one, the median and the best; of equal returns
+    one stands for all.
+    """
+    finished = sorted((e for e in episodes if e.failure is None), key=lambda e: e.return_)
+    if not finished:
+        return []
+    low = far_below([e.return_ for e in finished])
+    picks = {
+        "worst": finished[0],
+        "low": finished[low[1]] if len(low) > 1 else finished[0],
+        "median": finished[(len(finished) - 1) // 2],
+        "best": finished[-1],
+    }
+    if finished[0].return_ == finished[-1].return_:
+        return [("typical", picks["median"])]
+    told: dict[float, tuple[str, Episode]] = {}
+    for role, episode in picks.items():
+        told.setdefault(episode.return_, (role, episode))
+    return list(told.values())
+
+
+def extremes(episodes: Sequence[Episode]) -> tuple[float, ...]:
+    """The least and the most that one step earned; empty where no steps are recorded."""
+    rewards = [float(r) for e in episodes if e.trajectory is not None for r in e.trajectory.rewards]
+    finite = [reward for reward in rewards if math.isfinite(reward)]
+    return (min(finite), max(finite)) if finite else ()
+
+
+def aggregate(evaluation: Evaluation) -> str:
+    """One or two sentences over all episodes of an evaluation."""
+    if evaluation.outcome != "ok":
+        text = failure(evaluation)
+        return text[0].upper() + text[1:]
+    returns = evaluation.returns
+    text = f"Mean return {number(evaluation.mean_return)} over {episodes_in_words(len(returns))}"
+    if len(set(returns)) > 1:
+        text += (
+            f" (min {number(min(returns))}, median {number(statistics.median(returns))}, "
+            f"max {number(max(returns))})"
+        )
+    if evaluation.success_rate is not None:
+        text += f"; success in {evaluation.success_rate:.0%} of them"
+    parts = parts_in_words(evaluation.mean_parts)
+    earned = f" Of the reward, by parts, an episode earned on average: {parts}." if parts else ""
+    return f"{text}.{earned} {endings(evaluation.episodes)}"
+
+
+def parts_in_words(parts: Mapping[str, float]) -> str:
+    """Describe the sums of a reward's components, by name."""
+    return ", ".join(f"{name} {number(value)}" for name, value in parts.items())
+
+
+def failure(evaluation: Evaluation) -> str:
+    """How an evaluation failed, as a sentence without its subject."""
+    where = ""
+    if evaluation.failed_at is not None and evaluation.failed_at[1] is not None:
+        where = f" at step {evaluation.failed_at[1]} of an episode"
+    finished = len(evaluation.episodes)
+    done = f" ({episodes_in_words(finished)} had finished before)" if finished else ""
+    return f"{OUTCOME_WORDS[evaluation.outcome]}{where}: {evaluation.error.rstrip('.')}{done}."
+
+
+def endings(episodes: Sequence[EpisodeRecord]) -> str:
+    """How long episodes were and how they ended."""
+    if not episodes:
+        return ""
+    ended = sum(episode.terminated for episode in episodes)
+    if ended == len(episodes):
+        how = "all ended by termination"
+    elif not ended:
+        how = "all lasted until the horizon"
+    else:
+        how = f"{ended} of {len(episodes)} ended by termination, the others at the horizon"
+    if len(episodes) == 1:
+        how = how.replace("all ", "it ")
+    text = f"Length {span([e.steps for e in episodes])} steps; {how}."
+    clipped = sum(episode.clipped for episode in episodes)
+    if clipped:
+        share = clipped / max(1, sum(episode.steps for episode in episodes))
+        text += f" Actions were clipped into their bounds at {share:.0%} of the steps."
+    return text
+
+
+OUTCOME_WORDS = {
+    "ok": "ran",
+    "rejected": "rejected before it ran",
+    "crashed": "crashed",
+    "timeout": "took too long",
+    "memory": "used too much memory",
+    "invalid_action": "returned an invalid action",
+}
+
+
+def what_it_did(evaluation: Evaluation) -> str:
+    """How a program failed, after its name: ``was rejected before it ran``."""
+    words = OUTCOME_WORDS[evaluation.outcome]
+    return f"was {words}" if evaluation.outcome == "rejected" else words
+
+
+def summary_line(attempt: Attempt) -> str:
+    """An attempt in one line, for the list of those that are not shown in full."""
+    evaluation = attempt.evaluation
+    name = attempt.id
+    if attempt.candidate.duplicate_of:
+        return f"{name}: the same program as {attempt.candidate.duplicate_of}"
+    if evaluation.outcome != "ok":
+        return f"{name}: {OUTCOME_WORDS[evaluation.outcome]}: {evaluation.error}"
+    line = f"{name}: mean return {number(evaluation.mean_return)}"
+    if evaluation.success_rate is not None:
+        line += f", success {evaluation.success_rate:.0%}"
+    about = cut_between_words(" ".join(attempt.prose.split()), 140)
+    return f"{line} ({about})" if about else line
+
+
+def summarize_episode(role: str, episode: Episode, text: str, given: str = "") -> Told:
+    """One episode's part of the feedback, with what it was given in words."""
+    ending = "terminated" if episode.terminated else "reached the horizon"
+    shown = whole_lines(text, 2 * SUMMARY)
+    return Told(role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts, given)
+
+
+def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str] | None = None) -> str:
+    """An episode as prompts show it, its summary ended after a whole item where it is longer than `most`."""
+    start = f"start {starts[episode.seed]}, " if starts and episode.seed in starts else ""
+    kind = "" if start.startswith("start v") else "training "
+    name = f"Episode {episode.role}"
+    if episode.role.isalpha():
+        name = f"Another low {kind}episode" if episode.role == "low" else f"The {episode.role} {kind}episode"
+    earned = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
+    given = f"{episode.given}, " if episode.given else ""
+    head = f"{name} ({start}{given}return {number(episode.return_)}{earned}, {count_of(episode.steps, 'step')}, {episode.ending}):"
+    return f"{head}\n{whole_lines(episode.text, most)}".strip()
+
+
+def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:
+    """Return an episode as plain data for the feedback class that the model wrote."""
+    trajectory = episode.trajectory
+    if trajectory is None:
+        raise ValueError("the episode was not recorded")
+    observations = [_plain(obs) for obs in trajectory.observations]
+    if not sees_all:
+        return observations[: len(trajectory.rewards)]
+    return {
+        "observations": observations,
+        "actions": [_plain(action) for action in trajectory.actions],
+        "rewards": [float(reward) for reward in trajectory.rewards],
+        "terminated": episode.terminated,
+        "truncated": episode.truncated,
+        "success": episode.success,
+    }
+
+
+def _plain(value: Any) -> Any:
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    return value
+
+
+def number(value: float) -> str:
+    """A number with as many digits as a reader needs."""
+    if value != value:  # noqa: PLR0124 - NaN
+        return "NaN"
+    if abs(value) >= 1000:  # noqa: PLR2004
+        return f"{value:.0f}"
+    return f"{value:.4g}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
+
+
+def brief(value: float) -> str:
+    """A number with two significant digits, whole from ten on: for errors, and for tables."""
+    if not math.isfinite(value):
+        return number(value)
+    if 10 <= abs(value) < 1e6:  # noqa: PLR2004
+        digits = max(0, math.floor(math.log10(abs(value))) - 1)
+        return f"{round(value, -digits):.0f}" if digits else f"{value:.0f}"
+    return f"{float(f'{value:.2g}'):g}"
+
+
+def with_noise(mean: float, error: float, *, signed: bool = False) -> str:
+    """A mean and its standard error, both to the error's second digit: ``62.3 ± 9.6``; the mean alone where it is NaN.
+
+    Args:
+        mean: The mean.
+        error: Its standard error.
+        signed: Write the sign of what is positive, too.
+    """
+    plus = "+" if signed and mean > 0 else ""
+    if math.isnan(error):
+        return plus + number(mean)
+    if error < 1e-6 * abs(mean):  # what is left of it is rounding
+        return f"{plus}{number(mean)} ± 0"
+    if not math.isfinite(mean) or not 1e-4 < error < 1e6 or abs(mean) >= 1e6:  # noqa: PLR2004
+        return f"{plus}{number(mean)} ± {number(error)}"
+    digits = max(0, 1 - math.floor(math.log10(float(f"{error:.1e}"))))
+    mean = round(mean, digits) + 0.0  # no -0.0
+    return f"{plus}{mean:.{digits}f} ± {error:.{digits}f}"
+
+
+def episodes_in_words(n: int) -> str:
+    """``1 episode``, ``5 episodes``."""
+    return count_of(n, "episode")
+
+
+def span(values: Sequence[int]) -> str:
+    """``16 to 30``, or the one value."""
+    return f"{values[0]}" if min(values) == max(values) else f"{min(values)} to {max(values)}"
+
+
+class BriefNarrator:
+    """Sums episodes up for people, in a run without a language model.
+
+    Args:
+        spec: Of the task.
+    """
+
+    legend = ""
+
+    def __init__(self, spec: TaskSpec) -> None:
+        self._names = names_of(spec.text)
+
+    async def prepare(self) -> None:
+        """Nothing comes before the first round."""
+
+    def sum_up(self, evaluation: Evaluation) -> str:
+        """An evaluation in one or two sentences."""
+        return aggregate(evaluation)
+
+    async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
+        """The same, and which observations were NaN."""
+        return self.sum_up(evaluation), Diagnosis(trace=missing(rollout.episodes, self._names))

@@ -1,0 +1,98 @@
+"""The first observation of an episode, in words, and what differs between episodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpo.envs.pictures import pictures_in
+from promptpo.prompts.columns import component_name, words
+from promptpo.prompts.limits import HEAD, SECTIONS
+from promptpo.prompts.shortening import cut_between_words
+from promptpo.prompts.step_table import cell, numbers, pictures
+from promptpo.spec.reading import names_of
+
+if TYPE_CHECKING:
+    from promptpo.spec import TaskSpec
+
+
+def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
+    """One first observation by the spec's names, with the range over a few episodes where these differ.
+
+    Args:
+        spec: What was observed.
+        texts: Whether texts of the observation may be told, which give an environment away.
+
+    Returns:
+        Empty where no episode was observed, and where observations hold pictures, which the spec tells of.
+    """
+    firsts, names = spec.firsts, names_of(spec.text)
+    if not firsts or pictures_in(spec.observation_space):
+        return ""
+    n = len(firsts)
+    how = (
+        f"the same in all {n} episodes"
+        if spec.one_start
+        else f"in brackets the range over {n} episodes, none of them a training start"
+    )
+    listed = ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())])
+    head = f"What `act` sees first in an episode ({how}): {cut_between_words(listed, SECTIONS['where'])}."
+    return "\n".join([*([head] if listed else []), *pictures(firsts[0], "obs", names)])
+
+
+def missions_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[str, str]) -> list[str]:
+    """Say what each first observation states in words, as a mission does: the first text in it that differs.
+
+    Args:
+        firsts: Of the episodes in question.
+        others: Of other episodes, with which they are compared too.
+        names: From `promptpo.spec.reading.names_of`.
+
+    Returns:
+        ``mission "go to the red ball"`` for each; empty where no text differs between episodes.
+    """
+    said = [dict(words(first, "obs")) for first in firsts]
+    every = [*said, *(dict(words(other, "obs")) for other in others)]
+    labels = dict.fromkeys(label for texts in said for label in texts)
+    differs = next((n for n in labels if len({texts[n] for texts in every if n in texts}) > 1), None)
+    if differs is None:
+        return [""] * len(said)
+    name = component_name(differs, names)
+    return [
+        f'{name} "{cut_between_words(texts[differs], HEAD)}"' if differs in texts else "" for texts in said
+    ]
+
+
+def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:
+    """``name value (low .. high)`` for each field; the entries of one field together."""
+    every = [numbers(first, "obs") for first in firsts]
+    fields: dict[str, list[str]] = {}
+    for label in every[0]:
+        fields.setdefault(component_name(label, names).split("[")[0], []).append(label)
+    found = []
+    for name, labels in fields.items():
+        texts = [_value(label, every) for label in labels]
+        found.append(f"{name} {texts[0]}" if len(texts) == 1 else f"{name} [{_list(texts)}]")
+    return found
+
+
+def _texts(first: Any, names: Mapping[str, str]) -> list[str]:
+    return [f'{component_name(label, names)} "{text}"' for label, text in words(first, "obs")]
+
+
+def _list(texts: Sequence[str]) -> str:
+    """Values of one field, runs of the same one in one."""
+    if len(texts) > 2 and len(set(texts)) == 1:  # noqa: PLR2004 - two are as short
+        return f"{texts[0]}, {len(texts)} times"
+    return ", ".join(texts)
+
+
+def _value(label: str, every: Sequence[Mapping[str, float]]) -> str:
+    values = [texts[label] for texts in every if label in texts]
+    low, high = min(values), max(values)
+    text = cell(round(values[0], 4))
+    if not all(map(math.isfinite, values)):
+        return text
+    ends = (cell(low), cell(high))
+    return text if ends[0] == ends[1] else f"{text} ({ends[0]} .. {ends[1]})"

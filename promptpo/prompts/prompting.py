@@ -1,0 +1,216 @@
+"""The prompts: templates in ``promptpo/prompts/templates/``, filled and kept within a token bound.
+
+The system prompt holds everything that stays the same for a whole run (the contract and the spec), so
+that every call shares one long prefix and providers' prompt caching pays it once; what was the same in steps of
+random actions goes from it when programs have played.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from promptpo.envs.spaces import form_of
+from promptpo.program import Program
+from promptpo.prompts import experiments, feedback, limits, scores, sections
+from promptpo.prompts.context import PromptContext
+from promptpo.prompts.picture_guide import on_looking
+from promptpo.prompts.run_status import LIMITS, in_words
+from promptpo.prompts.shortening import whole_lines
+from promptpo_sandbox.gate.names import allowed_modules
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from promptpo.core.candidate import Attempt
+    from promptpo.core.config import Config
+    from promptpo.core.feature import Plan
+    from promptpo.core.history import History
+    from promptpo.spec import TaskSpec
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    import jinja2
+
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader("promptpo.prompts", "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+        autoescape=False,  # noqa: S701 - prompts are plain text
+    )
+    found.globals["imports"] = f"{allowed_modules()}."
+    return found
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill ``promptpo/prompts/templates/TEMPLATE.md.j2``; a missing value is an error."""
+    text = _templates().get_template(f"{template}.md.j2").render(**values)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def tokens(text: str) -> int:
+    """Roughly how many tokens a text has."""
+    return round(len(text) / limits.CHARACTERS_PER_TOKEN)
+
+
+def system_prompt(spec: TaskSpec, config: Config) -> str:
+    """The part of every request for a policy that never changes in a round.
+
+    Args:
+        spec: Of the task.
+        config: Of the run.
+    """
+    pictures, once = on_looking(spec.observation_space), config.budget.rounds == 1
+    success = "the share of episodes that succeed, then " if spec.reports_success else ""
+    return render(
+        "system",
+        **task_of(spec),
+        goal=f"{success}the sum of rewards",
+        horizon=spec.horizon or spec.cut,
+        tune=config.switches.tune,
+        clips=config.clip_actions and is_continuous(spec.action_space),
+        looking=render("looking", **pictures).strip() if pictures else "",
+        once=once,
+        source=spec.revealed == "source",
+        tables=config.switches.history != "winners" and not once,
+        limits=LIMITS,
+    )
+
+
+def task_of(spec: TaskSpec) -> dict[str, str]:
+    """The spec, and the forms of observations and actions, empty where the spec says them in the same words."""
+    said, forms = " ".join(spec.text.split()), map(form_of, (spec.observation_space, spec.action_space))
+    seen, done = (form * (" ".join(form.split()) not in said) for form in forms)
+    return {"spec": spec.text, "observation_form": seen, "action_form": done}
+
+
+def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool = False) -> str:
+    """Describe what a feedback class is given: everything, or what the published procedure gives it."""
+    perceived = "dicts, what the policy's `perceive` returned before each action, empty where it has none"
+    if not sees_all and pictures:
+        return f"a list of T {perceived}."
+    if not sees_all:
+        return "a list of the T observations seen before each step."
+    ended = '"terminated", "truncated" (bools)'
+    if reports_success:
+        ended = '"terminated", "truncated", "success" (bools)'
+    if pictures:
+        return (
+            f'a dict: "observations" (list of T {perceived}; policies choose its names, so use\n'
+            f'whatever is there), "actions" (list of T), "rewards" (list of T floats), {ended}.'
+        )
+    return (
+        'a dict: "observations" (a list of T+1, the last one after the final step), "actions" and\n'
+        f'"rewards" (lists of T), {ended}.'
+    )
+
+
+def feedback_system_prompt(spec: TaskSpec) -> str:
+    """The system prompt of requests for a feedback class: the task, and what such code may do."""
+    return render("feedback_system", **task_of(spec))
+
+
+def policy_prompt(plan: Plan, known: PromptContext, *, probe: str = "", max_tokens: int) -> str:
+    """The request for one sample of a round.
+
+    Args:
+        plan: What is asked for.
+        known: What may be told.
+        probe: What an experiment may take, in words, where the request offers one.
+        max_tokens: Bound on the text; everything but the request itself gives way to it.
+    """
+    bound = int(max_tokens * limits.CHARACTERS_PER_TOKEN) - 8
+    if plan.kind == "first":
+        return _first_prompt(plan, known, bound)
+    if plan.winners:
+        return _winners_prompt(plan, known, bound)
+    request = render(
+        "request",
+        kind=plan.kind,
+        variant=plan.variant,
+        stalled=plan.stalled,
+        parents=[parent.id for parent in plan.parents],
+        level=scores.level(known.history.evidence(plan.parents[0])) if plan.parents else "",
+        starts=_starts(plan, known.history),
+        may_end=plan.may_end,
+        blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
+        probe=probe,
+        most_report=limits.REPORT,
+        fit=experiments.FIT,
+        form=form_of_trajectory(known.reports_success, sees_all=True),
+    )
+    parents = (
+        () if plan.kind == "mend" else plan.parents
+    )  # every request of a round shows the program that fell
+    return render("later", sections=sections.fit_sections(sections.of(known, request, parents), bound))
+
+
+def _starts(plan: Plan, history: History) -> str:
+    """The starts that a request names."""
+    if plan.kind == "starts":
+        return scores.unlucky_starts(history, plan.parents[0])
+    return scores.parting_starts(history, *plan.parents[:2]) if plan.kind == "part" else ""
+
+
+def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
+    teacher = whole_lines(known.history.teacher, bound - 2000)
+    room = min(limits.FIRST_EXPERIMENTS, bound - 2000 - len(teacher))
+    return render(
+        "first",
+        variant=plan.variant,
+        where="" if plan.winners else in_words(known.where),
+        start="" if plan.winners else known.start,
+        teacher=teacher,
+        experiments=experiments.section(known.history.experiments, room),
+    )
+
+
+def _perceives(source: str) -> bool:
+    """Whether a policy says what it sees; also where its text cannot be read."""
+    program = Program.parse(source)
+    return not program.is_python or not program.lacks("Policy", "perceive")
+
+
+def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
+    """The published procedure's request: the best of each round with its code, and what was concluded.
+
+    Where there is no room for all, the oldest programs go first, then what was concluded.
+    """
+    history = known.history
+    shown = {a.id: f"## {a.id}\n\n{sections.code_of(a)}\n\n{_every_episode(a, history)}" for a in plan.shown}
+    concluded = "\n\n".join(f"{n}. {text}" for n, text in enumerate(plan.reflections, 1))
+    parts = {
+        "teacher": history.teacher if known.where.round == 1 else "",
+        "experiments": experiments.section(history.experiments, limits.SECTIONS["experiments"]),
+        "title": "# The best of each round, oldest first" if shown else "",
+        **shown,
+        "concluded": f"# What you concluded after each round\n\n{concluded}" if concluded else "",
+        "request": render("improve", best=plan.parents[0].id if plan.parents else ""),
+    }
+    best = [parent.id for parent in plan.parents]
+    order = ["experiments", "teacher", *(name for name in shown if name not in best), "concluded", *best]
+    return render("later", sections=sections.fit_sections(parts, bound, order))
+
+
+def _every_episode(attempt: Attempt, history: History) -> str:
+    """Feedback on each episode, as the published procedure gives it."""
+    if not attempt.diagnosis.episodes:
+        return attempt.feedback
+    evidence = history.evidence(attempt)
+    head = f"Return {scores.score(evidence)}. {feedback.endings(evidence.episodes)}"
+    return "\n\n".join([head, *map(feedback.episode_in_words, attempt.diagnosis.episodes)])
+
+
+def is_continuous(space: Any) -> bool:
+    """Whether actions, or parts of them, are numbers within bounds."""
+    import gymnasium
+
+    if isinstance(space, gymnasium.spaces.Dict):
+        return any(map(is_continuous, space.spaces.values()))
+    if isinstance(space, gymnasium.spaces.Tuple):
+        return any(map(is_continuous, space.spaces))
+    return isinstance(space, gymnasium.spaces.Box)

@@ -1,0 +1,25 @@
+"""Parts of an answer beside a policy: the claim that the task is at its ceiling, a legend."""
+
+from __future__ import annotations
+
+import re
+
+from promptpo.program import Program
+from promptpo.prompts.limits import SUMMARY
+from promptpo.prompts.shortening import whole_lines
+
+_CEILING = re.compile(r"^\W*ceiling\W*:\W*(\w.*(?:\n.*\S.*)*)", re.IGNORECASE | re.MULTILINE)
+"""To the end of its paragraph."""
+
+
+def ceiling(prose: str) -> str:
+    """Why nothing better is possible, where what an answer says beside code says so, in all its words; else nothing."""
+    found = _CEILING.search(prose)
+    return " ".join(found[1].split()).strip(" *_`") if found else ""
+
+
+def legend(source: str) -> str:
+    """Legend of a feedback class's labels: ``LEGEND``, or its docstring; empty if it has neither."""
+    program = Program.parse(source)
+    text = program.text("LEGEND") or next(iter(program.class_docstrings()), "")
+    return whole_lines(text, SUMMARY)

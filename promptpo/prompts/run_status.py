@@ -1,0 +1,82 @@
+"""Where a run is, in words: what is left, whether numbers will be tuned, what knows-nothing policies earn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from promptpo.prompts import feedback, scores
+from promptpo.prompts.feedback import number
+from promptpo.prompts.limits import QUICK_MILLISECONDS
+from promptpo.prompts.shortening import count_of
+from promptpo_sandbox import Limits
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Attempt
+    from promptpo.core.feature import RunStatus
+    from promptpo.core.returns import Evidence
+
+LIMITS = Limits()
+"""What the sandbox gives a call of `act`, the building of a policy, and an episode."""
+
+REFERENCES = {
+    "random": "random actions earn",
+    "zero": "always the zero action earns",
+    "teacher": "the trained agent earns",
+}
+
+
+def in_words(where: RunStatus) -> str:
+    """Where a run is, as one paragraph."""
+    parts = [f"Round {where.round} of at most {where.rounds}."]
+    left = []
+    if where.steps is not None and where.steps_left is not None:
+        left.append(f"{where.steps_left:,} of {where.steps:,} environment steps")
+    if where.calls_left is not None:
+        left.append(f"{where.calls_left} model calls")
+    if left:
+        parts.append(f"Left: {' and '.join(left)}.")
+    if where.tunes:
+        parts.append(_tuning(where))
+    if where.starts > 1:
+        parts.append(f"All programs play training starts 1 to {where.starts}.")
+    if where.threshold is not None:
+        parts.append(f"The task counts as solved from a mean return of {number(where.threshold)}.")
+    return " ".join(parts)
+
+
+def _tuning(where: RunStatus) -> str:
+    """Say what is planned for tuning."""
+    if not where.number_of_episodes:
+        return "This round's share of the steps is too small to tune PARAMS, unless episodes turn out short: write the values that you believe in."
+    too = " and of the best so far" if where.round > 1 else ""
+    solved = ", unless one solves the task as written" if where.threshold is not None else ""
+    return (
+        f"About {where.tuning_steps:,} steps ({feedback.episodes_in_words(where.number_of_episodes)} of {count_of(where.length, 'step')}) are planned "
+        f"for tuning the PARAMS of this round's programs{too}, together{solved}."
+    )
+
+
+def references_in_words(references: Mapping[str, Evidence]) -> str:
+    """Returns of the reference policies, in words; empty if they are not known."""
+    known = [
+        f"{REFERENCES.get(name, f'{name} earns')} {scores.score(evidence)}"
+        for name, evidence in references.items()
+        if evidence.episodes
+    ]
+    text = "; ".join(known)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def seconds_in_words(attempt: Attempt) -> str:
+    """How long a program took to act, against its limit."""
+    evaluation = attempt.evaluation
+    if not evaluation.steps:
+        return ""
+    each = 1000 * evaluation.policy_seconds / evaluation.steps
+    if each < QUICK_MILLISECONDS:
+        return ""
+    return (
+        f"A call of `act` took about {each:.0f} ms (allowed: {LIMITS.step_seconds:g} s, and "
+        f"{LIMITS.episode_seconds:g} s an episode)."
+    )

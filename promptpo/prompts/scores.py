@@ -1,0 +1,135 @@
+"""Evidence in words: what is told of a candidate's returns, and how candidates differ."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.prompts.feedback import OUTCOME_WORDS, brief, episodes_in_words, number
+from promptpo.prompts.limits import NAMED, PARTING
+from promptpo.rollouts.evaluation import extremes
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Attempt
+    from promptpo.core.history import History
+    from promptpo.core.returns import Evidence
+
+
+def score(evidence: Evidence) -> str:
+    """Mean and standard error: ``293.1 ± 3.2 over 26 episodes``."""
+    n = len(evidence.episodes)
+    if not n:
+        return "no finished episode"
+    error = evidence.standard_error
+    about = f" ± {brief(error)}" if not math.isnan(error) else ""
+    success = f", success in {evidence.success_rate:.0%}" if evidence.success_rate is not None else ""
+    return f"{number(evidence.mean_return)}{about} over {episodes_in_words(n)}{success}"
+
+
+def starts(history: History) -> Mapping[int, str]:
+    """A short name for each seed: training starts are 1, 2, ...; those of validation v1, v2, ..."""
+    from promptpo.core.candidate import SEEDS_PER_PURPOSE
+
+    seeds = {e.seed for a in history.attempts for e in a.evaluation.episodes}
+    trained = {seed: str(n) for n, seed in enumerate(sorted(seeds), 1)}
+    looked = {e.seed for looks in history.looks.values() for look in looks for e in look.episodes}
+    return {**trained, **{seed: f"v{seed - SEEDS_PER_PURPOSE + 1}" for seed in sorted(looked - set(trained))}}
+
+
+def table(history: History, leader: Attempt) -> str:
+    """All candidates, best first: mean, paired difference to the leader, and the return on each start.
+
+    The starts stand in the order of the leader's return, worst first, so that those which go badly are always shown. A
+    return is marked where the environment ended the episode, as it did not end others of the program.
+    """
+    names = starts(history)
+    played = sorted(history.evidence(leader).episodes, key=lambda e: e.return_)
+    columns = [e.seed for e in played[:NAMED]]
+    more = f", the {len(columns)} worst of {len(played)}" if len(played) > len(columns) else ""
+    fresh = (
+        "; v1, v2 ... are fresh ones, which only the better programs play"
+        if any(names[s][0] == "v" for s in columns)
+        else ""
+    )
+    rows = [
+        "|".join(
+            [
+                "candidate",
+                "mean ± its error (episodes)",
+                f"minus {leader.id} ± its error",
+                *map(names.__getitem__, columns),
+            ]
+        )
+    ]
+    ranked = history.ranking()
+    others = [a for a in history.attempts if a not in ranked]
+    rows += [_row(history, attempt, leader, columns) for attempt in (*ranked, *others)]
+    ended = (
+        " * = ended by the environment, as other episodes of the program were not."
+        if "*" in "".join(rows)
+        else ""
+    )
+    return "\n".join([f"Starts: from {leader.id}'s worst to its best{more}{fresh}.{ended}", *rows])
+
+
+def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[int]) -> str:
+    other = attempt.candidate.duplicate_of
+    if other:
+        return f"{attempt.id}|the same program as {other}"
+    if not history.runs(attempt):
+        return f"{attempt.id}|{OUTCOME_WORDS[attempt.evaluation.outcome]}"
+    evidence = history.evidence(attempt)
+    lasted = any(not e.terminated for e in evidence.episodes)
+    told = {
+        e.seed: number(e.return_) + ("*" if e.terminated and not e.success and lasted else "")
+        for e in evidence.episodes
+    }
+    error = "" if math.isnan(evidence.standard_error) else f" ± {brief(evidence.standard_error)}"
+    rate = evidence.success_rate
+    success = "" if rate is None else f", success {rate:.0%}"
+    mean = f"{number(evidence.mean_return)}{error} ({len(evidence.episodes)}{success})"
+    return "|".join([attempt.id, mean, _minus(history, attempt, leader), *(told.get(s, "") for s in columns)])
+
+
+def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
+    if attempt is leader:
+        return "the best"
+    if attempt.id in history.alike:
+        return f"the same ({len(attempt.evaluation.episodes)})"
+    found = history.gap(attempt, leader)
+    error = f" ± {brief(found.standard_error)}" if math.isfinite(found.standard_error) else ""
+    return f"{found.mean:+.3g}{error}"
+
+
+def level(evidence: Evidence) -> str:
+    """Median and best return of the episodes: ``median 293.1, best 301``."""
+    values = evidence.returns
+    return f"median {number(statistics.median(values))}, best {number(max(values))}"
+
+
+def unlucky_starts(history: History, attempt: Attempt) -> str:
+    """The starts on which a program returns less than what is hard about them explains, with what it returns there."""
+    names, below = starts(history), history.unlucky(attempt)
+    return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in below[:NAMED])
+
+
+def parting_starts(history: History, one: Attempt, other: Attempt) -> str:
+    """The starts on which two programs differ most, with what both return there."""
+    theirs = {e.seed: e.return_ for e in history.evidence(other).episodes}
+    shared = [(e.return_, theirs[e.seed], e.seed) for e in history.evidence(one).episodes if e.seed in theirs]
+    shared.sort(key=lambda pair: -abs(pair[0] - pair[1]))
+    names = starts(history)
+    return ", ".join(
+        f"{names[seed]} ({number(mine)} and {number(their)})" for mine, their, seed in shared[:PARTING]
+    )
+
+
+def steps_earned(history: History) -> tuple[float, ...]:
+    """The least and the most that single steps have earned, those of tuning included; empty where that is not known."""
+    episodes = (e.extremes for a in history.attempts for e in history.evidence(a).episodes)
+    experiments = (experiment.earned for experiment in history.experiments)
+    return extremes(
+        [history.earned, *episodes, *experiments, *(a.diagnosis.rewards for a in history.attempts)]
+    )

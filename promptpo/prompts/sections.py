@@ -1,0 +1,243 @@
+"""The sections of a later prompt, in their order, and how they are made to fit.
+
+All requests of a round share them; only the request itself, the last section, differs.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.core.plan import faster, per_step
+from promptpo.prompts import experiments, feedback, limits, scores
+from promptpo.prompts.context import PromptContext
+from promptpo.prompts.feedback import number
+from promptpo.prompts.program_summary import change, changes
+from promptpo.prompts.run_status import in_words, references_in_words, seconds_in_words
+from promptpo.prompts.shortening import cut_between_words, whole_lines
+from promptpo.prompts.step_table import TABLE, cell
+from promptpo.prompts.tuning_summary import sensitivity_in_words
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Attempt, Told
+    from promptpo.core.history import History
+
+LABELS = "# What the labels in the summaries of episodes mean"
+
+Sections = dict[str, str]
+"""Name, as in `promptpo.prompts.limits`, to text."""
+
+
+def of(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> Sections:
+    """The sections of a later prompt.
+
+    Args:
+        known: What may be told.
+        request: The last of them.
+        parents: The programs to build on; the best so far stands first where there are none.
+    """
+    history, leader = known.history, known.leader
+    shown = list(parents) or [a for a in [leader] if a is not None]
+    fell = faster(history)
+    found: Sections = {"where": f"# Where the run is\n\n{_where(known)}"}
+    found["ceiling"] = _ceiling(history)
+    if known.where.round == 1:
+        found["teacher"] = history.teacher
+    if leader is not None:
+        found["candidates"] = f"# All candidates so far\n\n{scores.table(history, leader)}"
+    second = history.runner_up() if leader is not None else None
+    shown += [one for one in (leader, second) if one is not None and one not in shown]
+    for n, attempt in enumerate(shown):
+        if attempt is not fell or attempt is leader:
+            found[f"program {n}" if n else "program"] = _program(
+                attempt, history, beside=shown[0] if n else None
+            )
+    if shown:
+        found["numbers"] = _numbers(shown[0], history)
+        found["episodes"] = _episodes(shown[0], history)
+        found["steps"] = _steps(shown[0])
+    if leader is not None:
+        found["parting"] = _parting(history, leader)
+        found["faster"] = _faster(history, leader, fell) if fell is not None else ""
+    found["others"] = _others(known)
+    found["labels"] = f"{LABELS}\n\n{known.legend}" if known.legend else ""
+    cut = {name: whole_lines(text, limits.SECTIONS.get(name, len(text))) for name, text in found.items()}
+    size = len(request) + sum(len(part) for text in cut.values() for part in text.split("```")[::2])
+    left = min(limits.SECTIONS["experiments"], limits.TOTAL - size)
+    return {**cut, "experiments": experiments.section(history.experiments, left), "request": request}
+
+
+def fit_sections(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVEN_UP) -> list[str]:
+    """The texts of sections; those that come first in `given_up` are left out until the rest fits into `bound`."""
+    kept = {name: text.strip() for name, text in sections.items() if text.strip()}
+    for name in given_up:
+        if sum(len(text) + 2 for text in kept.values()) <= bound:
+            break
+        kept.pop(name, None)
+    return list(kept.values())
+
+
+SURE = 0.95
+"""Probability of being the best from which on nobody is told of it."""
+
+TOLD = {"worst", "best", "typical"}
+"""Roles of the leader's episodes that are told."""
+
+
+def code_of(attempt: Attempt) -> str:
+    """A program as prompts print it."""
+    return f"```python\n{attempt.candidate.source.strip()}\n```"
+
+
+def _where(known: PromptContext) -> str:
+    history = known.history
+    earned = scores.steps_earned(history)
+    steps = f"Single steps have earned from {cell(earned[0])} to {cell(earned[-1])} so far." if earned else ""
+    return " ".join(
+        filter(
+            None,
+            [
+                in_words(known.where),
+                references_in_words(history.references),
+                "All episodes begin with the same observation." if known.one_start else "",
+                steps,
+            ],
+        )
+    )
+
+
+def _ceiling(history: History) -> str:
+    """Why answers of the last round saw no way to improve, in all their words."""
+    thoughts, answers = history.thoughts
+    head = f"{len(thoughts)} of {answers} answers of the last round saw no way to improve:"
+    return "\n".join([head, *map('"{}."'.format, dict.fromkeys(thoughts))]) if thoughts else ""
+
+
+def _program(attempt: Attempt, history: History, beside: Attempt | None = None) -> str:
+    """A program, what it is worth, how long its episodes are, how they end, and what it takes to act, where that is much.
+
+    One that differs little from another that is shown stands there as the difference.
+    """
+    evidence = history.evidence(attempt)
+    about = " ".join(filter(None, [feedback.endings(evidence.episodes), seconds_in_words(attempt)]))
+    best = history.best()
+    likely = history.chances().get(attempt.id, 0.0)
+    close = f", the best with a probability of {likely:.0%}" if likely < SURE else ""
+    title = f"# {attempt.id}, {'the best so far' if attempt is best else 'beside it'}{close}"
+    code = code_of(attempt)
+    if beside is not None:
+        theirs, ours = (one.candidate.source.strip().splitlines() for one in (beside, attempt))
+        lines = list(difflib.unified_diff(theirs, ours, beside.id, attempt.id, lineterm="", n=1))
+        differing = "\n".join(lines)
+        code = f"```diff\n{differing}\n```" if 2 * len(differing) < len(code) else code
+    return f"{title}\n\n{about}\n\n{code}"
+
+
+def _numbers(leader: Attempt, history: History) -> str:
+    """Results of tuning the leader's numbers."""
+    candidate = leader.candidate
+    written = history.find(candidate.parents[0]) if candidate.tuned and candidate.parents else None
+    told = []
+    if written is not None:
+        moved = changes(candidate.source, written.candidate.source)
+        told.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
+        matters = sensitivity_in_words(candidate.sensitivity)
+        told.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
+    if leader.id in history.tuning:
+        told.append(f"{history.tuning[leader.id]}.")
+    return "\n".join(filter(None, told))
+
+
+def _episodes(leader: Attempt, history: History) -> str:
+    """The leader's worst and best episode, in the words of the feedback class."""
+    told = [t for t in leader.diagnosis.episodes if t.role in TOLD]
+    if not told:
+        return ""
+    names = scores.starts(history)
+    each = limits.SECTIONS["episodes"] // len(told) - limits.HEAD
+    return "\n\n".join(
+        [f"# Episodes of {leader.id}", *(feedback.episode_in_words(t, each, names) for t in told)]
+    )
+
+
+def _steps(leader: Attempt) -> str:
+    """Steps of the leader's worst episode; where no feedback class speaks, its summary is that already."""
+    found = leader.diagnosis
+    return (
+        f"# Steps of the worst training episode of {leader.id}\n\n{found.trace}"
+        if found.trace and found.by
+        else ""
+    )
+
+
+def _parting(history: History, leader: Attempt) -> str:
+    """An episode of a program that is not clearly worse on a start that is told of the leader: where they differ most."""
+    ours = {told.seed: told.return_ for told in leader.diagnosis.episodes if told.role in TOLD}
+    found: list[tuple[float, Attempt, Told]] = []
+    for attempt in history.attempts:
+        if attempt is leader or not history.runs(attempt) or history.difference(attempt, leader).verdict < 0:
+            continue
+        found += [
+            (abs(told.return_ - ours[told.seed]), attempt, told)
+            for told in attempt.diagnosis.episodes
+            if told.seed in ours and told.return_ != ours[told.seed]
+        ]
+    if not found:
+        return ""
+    _, attempt, theirs = max(found, key=lambda triple: triple[0])
+    title = f"# {attempt.id} where {leader.id} returned {number(ours[theirs.seed])}, as told above"
+    shown = feedback.episode_in_words(
+        theirs, limits.SECTIONS["parting"] - len(title) - limits.HEAD, scores.starts(history)
+    )
+    return f"{title}\n\n{shown}"
+
+
+def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
+    """A program that fell early and was far better per step: all of it, and its last steps."""
+    theirs, ours = history.evidence(attempt), history.evidence(leader)
+    table = attempt.diagnosis.trace.splitlines()
+    last = "\n".join([*table[:1], *table[:0:-1][: limits.IN_A_ROW]])
+    compared = (
+        f"A step of it earns {number(per_step(theirs))}, one of {leader.id} {number(per_step(ours))}. "
+        f"{feedback.endings(theirs.episodes)}"
+    )
+    steps = (
+        f"Its last steps, the very last first:\n{whole_lines(last, limits.SECTIONS['last steps'])}"
+        if table
+        else ""
+    )
+    title = f"# {attempt.id}, whose steps earn far more until it ends"
+    return "\n\n".join(filter(None, [title, compared, code_of(attempt), steps]))
+
+
+def _others(known: PromptContext) -> str:
+    """Other candidates: those of the last round with what went wrong, earlier ones in a line each, newest first."""
+    history, leader = known.history, known.leader
+    of_leader = (
+        {leader.id, *(leader.candidate.parents if leader.candidate.tuned else ())} if leader else set()
+    )
+    shown = [a for a in history.attempts if a.id not in of_leader and not a.candidate.duplicate_of]
+    shown.sort(key=lambda a: -a.candidate.round)
+    lines = [line for attempt in shown for line in _other(attempt, history)]
+    return "\n".join(["# What the other candidates tried", "", *lines]) if lines else ""
+
+
+def _other(attempt: Attempt, history: History) -> Iterator[str]:
+    late = attempt.candidate.round == history.rounds
+    tuned = attempt.candidate.tuned and attempt.candidate.parents
+    said = (
+        f"{attempt.candidate.parents[0]} with tuned numbers."
+        if tuned
+        else change(attempt, limits.IDEA if late else limits.EARLIER)
+    )
+    if attempt.evaluation.outcome != "ok":
+        what = cut_between_words(feedback.failure(attempt.evaluation), 2 * limits.IDEA)
+        yield f"- {attempt.id}: {what} It tried: {said}"
+        return
+    remark = history.tuning.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
+    yield f"- {attempt.id}: {said}{remark and f' {remark}.'}"
+    worst = attempt.diagnosis.of("worst", "typical")
+    said = worst.text.partition("\n")[0] if late and worst and not attempt.candidate.tuned else ""
+    if said and not said.startswith(TABLE):
+        yield f"  Its worst episode: {cut_between_words(said, limits.IDEA)}"

@@ -1,0 +1,143 @@
+"""Steps of an episode as a table: some evenly spread, and some in a row, which show what a stride would hide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptpo.prompts.columns import component_name, components, leaves, words
+from promptpo.prompts.feedback import number
+from promptpo.prompts.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD, WIDEST
+
+if TYPE_CHECKING:
+    from promptpo_sandbox import Episode, Trajectory
+
+TABLE = "step|"
+"""How a table of steps begins."""
+
+
+def table(episode: Episode, names: Mapping[str, str]) -> str:
+    """A heading and a row for each step; empty where no steps are recorded.
+
+    The columns keep their own order: observation, ``debug``, action, reward. Of the first two those are left out that
+    are the same in all rows. What the last observation holds of pictures is shown below, rows as rows. Where rows are long
+    there are fewer of those that are spread.
+
+    Args:
+        episode: Recorded or not.
+        names: From `promptpo.spec.reading.names_of`.
+    """
+    seen = episode.trajectory
+    if seen is None or not len(seen.rewards):
+        return ""
+    steps = len(seen.rewards)
+    at = select_steps(seen.rewards, ended=episode.terminated or episode.failure is not None)
+    done = _texts([seen.actions[t] for t in at], "action", names, COLUMNS // 3, constant=True)
+    kept = _debug(seen, at)
+    kind = "seen" if seen.perceived else "obs"
+    room = COLUMNS - 1 - len(done) - len(kept)
+    after = [steps] if steps < len(seen.observations) else []
+    columns = _texts([seen.observations[t] for t in (*at, *after)], kind, names, room)
+    done = {f"action.{name}" if name in columns else name: texts for name, texts in done.items()}
+    columns |= {**kept, **done, "reward": [cell(seen.rewards[t]) for t in at]}
+    rows = [TABLE + "|".join(columns)]
+    for i, t in enumerate((*at, *after)):
+        rows.append(
+            "|".join([str(t), *(column[i] if i < len(column) else "" for column in columns.values())])
+        )
+    while len(rows) > IN_A_ROW + 2 and len("\n".join(rows)) > SECTIONS["steps"]:
+        del rows[2]
+    return "\n".join([*rows, *pictures(seen.observations[(*at, *after)[-1]], kind, names)])
+
+
+def select_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
+    """The steps of an episode that are told: some spread over it, and some in a row, which show what a stride would hide.
+
+    Those are the last of an episode that ended by itself, else those where the reward changes most.
+    """
+    steps, weights = len(rewards), np.bartlett(IN_A_ROW + 2)
+    changes = np.convolve(np.abs(np.diff(rewards, append=rewards[-1])), weights, "same")
+    middle = steps if ended else int(np.argmax(changes[:steps]))
+    first = max(0, min(middle - IN_A_ROW // 2, steps - IN_A_ROW))
+    # multiples of the golden section fall in step with no period of a task
+    spread = np.arange(SPREAD - 1) * 0.618 % 1 * steps
+    return sorted({*map(int, spread), steps - 1, *range(steps)[first : first + IN_A_ROW]})
+
+
+def cell(value: float) -> str:
+    """A number in a table: whole ones exactly, as codes are, others with three digits; next to nothing as 0."""
+    if abs(value) < 1e6 and float(value).is_integer():  # noqa: PLR2004
+        return f"{value + 0.0:.0f}"  # never "-0"
+    return "0" if abs(value) < 1e-4 else number(float(value))  # noqa: PLR2004
+
+
+def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
+    """Return the arrays with rows in an observation, one line per row, the channels of an entry joined by commas."""
+    parts = value.items() if isinstance(value, dict) else [("", value)]
+    lines = []
+    for key, part in parts:
+        if not _picture(part) or part.ndim not in {2, 3}:
+            continue
+        if max(part.shape[:2]) > WIDEST or (part.ndim == 3 and part.shape[2] > 3):  # noqa: PLR2004 - channels
+            continue
+        label = component_name(f"{kind}[{key!r}]" if key else kind, names)
+        lines.append(f"{label}, a line for each first index:")
+        lines += [
+            " ".join(",".join(map(cell, np.atleast_1d(entry).tolist())) for entry in row) for row in part
+        ]
+    return lines
+
+
+def _picture(value: Any) -> bool:
+    """Whether an array is shown by its rows rather than entry by entry."""
+    whole = isinstance(value, np.ndarray) and value.ndim > 1 and value.dtype.kind in "iu"
+    return whole or (isinstance(value, np.ndarray) and value.size > PICTURE)
+
+
+def _texts(
+    values: Sequence[Any], kind: str, names: Mapping[str, str], most: int, *, constant: bool = False
+) -> dict[str, list[str]]:
+    """Name to one text for each step, of the first so many parts that are no picture."""
+    parts = [_small(value, kind) for value in values]
+    columns = {}
+    for label in dict.fromkeys(label for part in parts for label in part):
+        texts = [part.get(label, "") for part in parts]
+        if constant or len(set(texts)) > 1:
+            columns[_flat(component_name(label, names))] = texts
+    return dict(list(columns.items())[: max(most, 0)])
+
+
+def numbers(value: Any, kind: str) -> dict[str, float]:
+    """The numbers of a value by label, but for those of pictures."""
+    told = ((label, leaf) for label, leaf in leaves(value, kind) if not _picture(leaf))
+    return {label: component for name, leaf in told for label, component in components(leaf, name)}
+
+
+def _small(value: Any, kind: str) -> dict[str, str]:
+    """The numbers and words of a value by label, but for those of pictures."""
+    told = {label: cell(component) for label, component in numbers(value, kind).items()}
+    return told | {label: _flat(text) for label, text in words(value, kind)}
+
+
+def _debug(seen: Trajectory, steps: Sequence[int]) -> dict[str, list[str]]:
+    """Values of the policy's ``debug`` at these steps."""
+    kept = [seen.debug[t] if t < len(seen.debug) else None for t in steps]
+    names = dict.fromkeys(name for values in kept if values for name in values)
+    columns = {
+        f"debug.{_flat(name)}": [
+            "" if values is None or name not in values else _word(values[name]) for values in kept
+        ]
+        for name in names
+    }
+    return dict([(name, texts) for name, texts in columns.items() if len(set(texts)) > 1][: COLUMNS // 3])
+
+
+def _word(value: Any) -> str:
+    return _flat(value) if isinstance(value, str) else cell(float(value))
+
+
+def _flat(text: str) -> str:
+    """Text that stays inside its cell."""
+    return text.replace("|", "/").replace("\n", " ")

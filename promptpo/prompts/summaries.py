@@ -1,0 +1,188 @@
+"""Feedback text for one candidate's rollouts, by the model's own feedback class where it wrote one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptpo.core.candidate import Diagnosis, Told
+from promptpo.envs.pictures import pictures_in
+from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.llm.base import Message
+from promptpo.program import answers
+from promptpo.prompts import feedback, limits, prompting, replies
+from promptpo.prompts.columns import missing
+from promptpo.prompts.first_observation import missions_in_words
+from promptpo.prompts.step_table import table
+from promptpo.rollouts import Call
+from promptpo.rollouts.evaluation import Evaluation
+from promptpo.spec.reading import names_of
+
+if TYPE_CHECKING:
+    from promptpo.core.recipe import Recipe
+    from promptpo.core.work import RecordedWork
+    from promptpo.spec import TaskSpec
+    from promptpo_sandbox import Episode, Rollout
+
+TARGET = "Feedback.summarize_trajectory"
+
+CALL = "feedback"
+"""Journal key of the call that writes the class."""
+
+
+class Summariser:
+    """Turns trajectories into text.
+
+    The feedback class is untrusted code like every other: it runs in the sandbox, is repaired when it
+    crashes, and is given up for the built-in summary when it stays broken.
+
+    Args:
+        spender: Asks the model for the class and its repairs, and knows where it runs.
+        spec: What the model is told about the task.
+        recipe: Which class to ask for, and for which episodes.
+        repairs: Repair calls at most.
+
+    Attributes:
+        source: The class in force; empty while the built-in summary is.
+        legend: What its labels mean, in its words.
+        pictures: Whether observations are pictures, of which it is given what the policy perceived.
+    """
+
+    def __init__(self, spender: RecordedWork, spec: TaskSpec, recipe: Recipe, *, repairs: int) -> None:
+        self._spender, self._recipe = spender, recipe
+        self._system = prompting.feedback_system_prompt(spec)
+        self._names = names_of(spec.text)
+        self._reports_success, self._firsts = spec.reports_success, spec.firsts
+        self.pictures: bool = bool(pictures_in(spec.observation_space))
+        self._most_repairs = repairs
+        self._repairs = 0
+        self._lock = asyncio.Lock()
+        self.source = self.legend = ""
+
+    @property
+    def _form(self) -> str:
+        """What a class is given, in words."""
+        return prompting.form_of_trajectory(
+            self._reports_success, sees_all=self._recipe.feedback_sees_all, pictures=self.pictures
+        )
+
+    async def prepare(self) -> None:
+        """Ask for the class, once, before the first round."""
+        if not self._recipe.feedback_class or not self._spender.supports("feedback"):
+            return
+        question = prompting.render(
+            "feedback_class",
+            form=self._form,
+            sees_all=self._recipe.feedback_sees_all,
+            legend=self._recipe.history != "winners",
+            most=limits.SUMMARY,
+        )
+        try:
+            completion = await self._spender.ask(
+                CALL, "feedback", [Message("user", question)], system=self._system
+            )
+        except (ProviderError, BudgetSpentError):
+            return
+        self._put_in_force(_class_in(completion.text))
+
+    def _put_in_force(self, source: str) -> None:
+        self.source = source
+        self.legend = replies.legend(source) if source else self.legend
+
+    def sum_up(self, evaluation: Evaluation) -> str:
+        """An evaluation in one or two sentences."""
+        return feedback.aggregate(evaluation)
+
+    async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
+        """Feedback on a candidate: as one text, and episode by episode."""
+        every = self._recipe.feedback_episodes == "all"
+        finished = [e for e in rollout.episodes if e.failure is None]
+        chosen = (
+            [(str(n), e) for n, e in enumerate(finished, 1)] if every else feedback.select_episodes(finished)
+        )
+        episodes: list[Told] = []
+        given, by = self._missions(finished), ""
+        for role, episode in chosen:
+            text, by = await self._text(episode)
+            episodes.append(feedback.summarize_episode(role, episode, text, given.get(episode.seed, "")))
+        diagnosis = Diagnosis(tuple(episodes), by=by, rewards=feedback.extremes(rollout.episodes))
+        if not every:
+            diagnosis = with_steps(diagnosis, rollout, self._names)
+        parts = [
+            feedback.aggregate(evaluation),
+            *map(feedback.episode_in_words, episodes),
+            diagnosis.trace,
+        ]
+        if evaluation.output:
+            parts.append(f"It printed:\n{evaluation.output[:500]}")
+        return "\n\n".join(filter(None, parts)), diagnosis
+
+    def _missions(self, episodes: Sequence[Episode]) -> dict[int, str]:
+        """Missions of the episodes in words, if they differ; those of images are not recorded."""
+        seen = {
+            e.seed: e.trajectory.observations[0] for e in episodes if e.trajectory and e.trajectory.rewards
+        }
+        if self.pictures or not seen:
+            return {}
+        return dict(zip(seen, missions_in_words(list(seen.values()), self._firsts, self._names), strict=True))
+
+    async def _text(self, episode: Episode) -> tuple[str, str]:
+        """Describe an episode with the feedback class in force, and name that class."""
+        data = feedback.for_feedback_class(episode, sees_all=self._recipe.feedback_sees_all)
+        while source := self.source:
+            result = await self._spender.executor.call(Call(source, TARGET, data))
+            if result.failure is None and result.value and result.value.strip():
+                return result.value, CALL
+            error = result.failure.message if result.failure else "it returned no text"
+            detail = result.failure.detail if result.failure else ""
+            async with self._lock:
+                if self.source == source:  # nobody else has repaired it meanwhile
+                    self._put_in_force(await self._repair(source, error, detail))
+        return table(episode, self._names), ""
+
+    async def _repair(self, broken: str, error: str, detail: str) -> str:
+        """The class without its fault; empty where it stays broken, or may not be repaired again."""
+        if self._repairs >= self._most_repairs or not self._spender.supports("repair"):
+            return ""
+        self._repairs += 1
+        question = prompting.render(
+            "repair",
+            subject="feedback class",
+            what="failed",
+            source=broken.strip(),
+            error=error,
+            detail=detail[:2000].strip(),
+            form=self._form,
+        )
+        try:
+            completion = await self._spender.ask(
+                f"{CALL}.repair{self._repairs}",
+                "repair",
+                [Message("user", question)],
+                system=self._system,
+            )
+        except (ProviderError, BudgetSpentError):
+            return ""
+        return _class_in(completion.text)
+
+
+def with_steps(diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str]) -> Diagnosis:
+    """The same with steps of the episode that failed, or of the worst one, as a table.
+
+    Args:
+        diagnosis: What is known of them.
+        rollout: The recorded episodes.
+        names: From `promptpo.spec.reading.names_of`.
+    """
+    failed = next((e for e in rollout.episodes if e.failure is not None), None)
+    shown = failed or next((e for _, e in feedback.select_episodes(rollout.episodes)), None)
+    if shown is None:
+        return diagnosis
+    told = [table(shown, names), missing(rollout.episodes, names)]
+    return replace(diagnosis, trace="\n".join(filter(None, told)))
+
+
+def _class_in(text: str) -> str:
+    return answers.extract(text, class_name="Feedback").source

@@ -1,1 +1,0 @@
-"""Who is tried next, with what."""

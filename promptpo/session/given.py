@@ -1,0 +1,84 @@
+"""Checks of what a user gives a run to begin with, before anything is made or stepped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+from promptpo.core.budget import SHORT_EPISODE
+from promptpo.envs.building import make_env
+from promptpo.errors import UsageError
+from promptpo.features.teacher.agents import play_agent
+from promptpo.program import Program
+from promptpo.prompts.feedback import what_it_did
+from promptpo.rollouts import evaluation_of
+from promptpo_sandbox import Limits, Sandbox, Trial
+
+if TYPE_CHECKING:
+    from promptpo.core.config import Config
+    from promptpo.envs.task import Task
+
+
+def check_given(config: Config) -> None:
+    """Refuse a teacher that cannot play the task, and policies that cannot act on its first observation.
+
+    The environment is reset and never stepped.
+
+    Raises:
+        UsageError: The sentence names what does not fit.
+        PromptPOError: The environment cannot be built, or policies cannot be confined here.
+    """
+    if config.teacher is not None:
+        limit = config.task.max_episode_steps or SHORT_EPISODE
+        play_agent(Path(config.teacher), replace(config.task, max_episode_steps=limit), ())
+    if config.start:
+        env = make_env(config.task)
+        try:
+            for n, source in enumerate(config.start, 1):
+                which = "the policy of --start" if len(config.start) == 1 else f"policy {n} of --start"
+                check_policy(source, env, config.task, which, allow_weaker=config.allow_weaker_sandbox)
+        finally:
+            env.close()
+
+
+def check_policy(
+    source: str, env: gymnasium.Env[Any, Any], task: Task, which: str, *, allow_weaker: bool = False
+) -> None:
+    """Refuse a policy that cannot act on the first observation, which is asked in the sandbox.
+
+    Args:
+        source: The policy module.
+        env: What it is to play; it is reset and not stepped.
+        task: The same by name.
+        which: The policy, in words.
+        allow_weaker: Accept a machine that lacks sandbox layers.
+
+    Raises:
+        UsageError: It fails.
+    """
+    trial = Trial(0, Program.parse(source).values)
+    with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
+        rollout = box.rollout(source, [_FirstOnly(env)], [trial], clip_actions=True)
+    found = evaluation_of(rollout)
+    if found.outcome != "ok":
+        raise UsageError(
+            f"{which} does not fit {task.name}: on the first observation it "
+            f"{what_it_did(found)}: {found.error.rstrip('.')}; correct it, or leave it out."
+        )
+
+
+class _FirstOnly(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Shows the first observation of an episode once more instead of a step, and ends."""
+
+    def reset(self, **how: Any) -> Any:
+        """Begin."""
+        self._first, info = self.env.reset(**how)
+        return self._first, info
+
+    def step(self, action: Any) -> Any:
+        """End without a step."""
+        del action
+        return self._first, 0.0, True, False, {}

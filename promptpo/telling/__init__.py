@@ -1,1 +1,0 @@
-"""Prompts: the text that a model is shown."""

@@ -1,0 +1,122 @@
+"""One table divides the step budget."""
+
+import ast
+import asyncio
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.core.budget import TABLE, Purpose, horizon_within, step_allotment, tuning_steps, units
+from promptpo.core.config import Budget, Config
+from promptpo.core.journal import Event, Kind
+from promptpo.core.ledger import ROWS, Ledger
+from promptpo.envs.task import Task
+from promptpo.errors import BudgetSpentError
+
+PURPOSES = get_args(Purpose)
+
+
+def played(kind: Kind, steps: int) -> Event:
+    """A journaled rollout of so many steps."""
+    return Event(0, 0.0, kind, "a", {"spent": {ROWS[kind][1]: steps}})
+
+
+@given(st.sampled_from(PURPOSES), st.integers(0, 10**7), st.integers(1, 10**4))
+def test_a_purpose_stays_within_its_share_floor_and_cap(purpose: Purpose, steps: int, each: int) -> None:
+    """Above the floor never more than the share; never above the cap."""
+    found, row = units(purpose, steps, each), TABLE[purpose]
+    assert found <= row.cap
+    if found > row.floor or row.optional:
+        assert found * each <= row.share * steps
+    assert found >= row.floor or (row.optional and found == 0)
+
+
+def test_the_small_purposes_leave_most_to_programs_and_their_numbers() -> None:
+    """Training, validation and tuning are what a run is for; a simulator decides between programs, too."""
+    small = [TABLE[p].share for p in PURPOSES if p not in {"training", "validation", "tuning", "simulator"}]
+    assert sum(small) < 0.33
+
+
+def test_the_ledger_knows_what_a_purpose_may_still_take() -> None:
+    """Its share less what it took, and never more than is left at all."""
+    ledger = Ledger(Budget(steps=10_000), [played("probe", 300), played("tuning", 9_600)])
+    assert ledger.room("experiments") == 100
+    assert (ledger.room("validation"), ledger.room("validation", parts=4)) == (100, 25)
+    assert Ledger(Budget(steps=10_000), [played("probe", 900)]).room("experiments") == 0
+    assert Ledger(Budget(steps=10_000), [played("real", 900)]).room("experiments") == 500
+    assert Ledger(Budget(steps=None)).room("tuning") is None
+    assert step_allotment("validation", 10_000) == 2_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "purpose"), [("probe", "experiments"), ("reference", "references"), ("reward", "goal")]
+)
+def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpose: Purpose) -> None:
+    """Whatever else is left; marks on test seeds are outside, and search and tuning go on."""
+    ledger = Ledger(Budget(steps=10_000))
+    ledger.limits = {purpose: 200}
+
+    async def takes(payer: Purpose | None) -> int:
+        async with ledger.reserve(payer, 500) as granted:
+            return granted
+
+    assert asyncio.run(takes(purpose)) == 500
+    ledger.add(played(kind, 200))
+    with pytest.raises(BudgetSpentError, match=TABLE[purpose].what):
+        asyncio.run(takes(purpose))
+    assert [asyncio.run(takes(other)) for other in ("training", "tuning", None)] == [500] * 3
+
+
+@given(st.integers(0, 10**7), st.integers(1, 10), st.integers(0, 10**5), st.integers(1, 1000), st.booleans())
+def test_tuning_never_takes_more_than_is_left(
+    left: int, rounds: int, coming: int, length: int, learns: bool
+) -> None:
+    """And takes enough to find something or nothing, but in the last round, after which steps are of no use."""
+    found = tuning_steps(left, rounds=rounds, coming=coming, length=length, learns=learns)
+    assert 0 <= found <= left
+    assert found == 0 or not learns or rounds == 1 or found >= TABLE["tuning"].floor * length
+
+
+def test_rounds_get_even_parts_of_what_others_need_not() -> None:
+    """The last one what is left of it."""
+    assert tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=True) == 20_000
+    assert tuning_steps(100_000, rounds=4, coming=5_000, length=3_000, learns=True) == 0
+    assert tuning_steps(10_000, rounds=1, coming=8_000, length=100, learns=True) == 5_000
+    assert tuning_steps(10_000, rounds=1, coming=8_000, length=1_000, learns=True) == 0
+    assert tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=False) == 100_000
+
+
+@pytest.mark.parametrize(
+    ("steps", "sampled", "found"),
+    [(None, 50.0, 10_000), (60_000, 20.0, 200), (60_000, float("inf"), 120), (10**7, 5_000.0, 10_000)],
+)
+def test_episodes_without_a_limit_are_cut_by_the_budget(
+    steps: int | None, sampled: float, found: int
+) -> None:
+    """As long as the table pays for, and some times as long as those of random actions."""
+    config = Config(Task("X-v0"), budget=Budget(rounds=5, steps=steps), candidates=2, episodes=10)
+    assert horizon_within(config, None, sampled) == found
+    assert horizon_within(config, 7, sampled) == 7
+
+
+def test_no_other_file_has_a_share_of_the_step_budget() -> None:
+    """Whoever wants steps asks the table or the ledger."""
+    root = Path(__file__).parents[3] / "promptpo"
+    dividing = [
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if path.name != "budget.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mult)
+        and any(
+            isinstance(leaf, ast.Attribute)
+            and leaf.attr == "steps"
+            and ast.unparse(leaf.value).endswith("budget")
+            for leaf in ast.walk(node)
+        )
+    ]
+    assert dividing == []

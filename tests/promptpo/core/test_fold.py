@@ -1,0 +1,114 @@
+"""One fold: what the search decided is a view of the state that `show` and the report read, at every prefix of a journal."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import promptpo
+from promptpo.core.config import load_config
+from promptpo.core.history import History
+from promptpo.core.journal import JOURNAL, Event, read_events
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.observer import Observer
+from promptpo.run.state import RunState
+from tests.promptpo.policies import GOOD, SYNTAX_ERROR, TUNABLE, WEAK
+
+
+class Remembering(Observer):
+    """Keeps what the loop's own history said after each round."""
+
+    def __init__(self) -> None:
+        self.rounds: dict[int, dict[str, Any]] = {}
+
+    def progress(self, history: History) -> None:
+        """A round or an attempt is over."""
+        self.rounds.setdefault(history.rounds, facts(history))
+
+
+def facts(history: History) -> dict[str, Any]:
+    """What the search goes by."""
+    return {
+        "rounds": (history.rounds, history.stalled, history.leader_id, history.reflections),
+        "ids": sorted(attempt.id for attempt in history.attempts),
+        "episodes": {a.id: len(history.evidence(a).episodes) for a in history.attempts},
+        "ranked": [attempt.id for attempt in history.ranking()],
+        "twins": {a.id: a.candidate.duplicate_of for a in history.attempts if a.candidate.duplicate_of},
+        "changes": list(history.changes),
+    }
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Remembering, promptpo.RunResult]:
+    """A run of three rounds: a mistake, a twin, tuned numbers and changes of the leader."""
+    answers = {"r1.c1": WEAK, "r1.c2": SYNTAX_ERROR, "r2.c1": TUNABLE, "r2.c2": WEAK, "r3.c1": GOOD}
+    seen = Remembering()
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda request: answers.get(request.key, WEAK)),
+        out=tmp_path_factory.mktemp("fold") / "run",
+        observer=seen,
+        rounds=3,
+        candidates=2,
+        episodes=3,
+        validation_episodes=4,
+        test_episodes=2,
+        max_steps=15_000,
+        stop_at=600.0,
+        repairs=0,
+        recipe_options={"probe": False, "feedback_class": False, "early_stop": False},
+    )
+    return run.directory, seen, run
+
+
+def events_of(run: Path) -> list[Event]:
+    """The journal of a run."""
+    return read_events(run / JOURNAL)
+
+
+def test_the_fold_is_what_the_loop_knew(told: Any) -> None:
+    """At the end of each round: candidates, evidence, order, twins, leader and standing are the same."""
+    directory, seen, _ = told
+    state, rounds = RunState(load_config(directory / "config.toml")), 0
+    for event in events_of(directory):
+        state.add(event)
+        if event.kind == "round":
+            rounds += 1
+            assert facts(state.history) == seen.rounds[rounds]
+            assert state.best is not None
+    assert rounds == 3
+
+
+def test_the_end_is_the_result(told: Any) -> None:
+    """The best of the fold is that of the result, and who led before is told alike."""
+    directory, _, run = told
+    state = RunState.of(load_config(directory / "config.toml"), events_of(directory))
+    assert state.best is not None
+    assert state.best.id == run.data["best"]["candidate"]
+    assert state.history.changes == run.data["changes"]
+    assert len(state.history.attempts) == run.data["candidates"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(share=st.floats(0, 1))
+def test_every_prefix_is_a_state(told: Any, share: float) -> None:
+    """However a run is cut, both views of it agree, and folding on gives what folding at once gives."""
+    directory, _, _ = told
+    config, events = load_config(directory / "config.toml"), events_of(directory)
+    cut = round(share * len(events))
+    state = RunState.of(config, events[:cut])
+    best = state.history.best()
+    assert (state.best and state.best.id) == (best and best.id)
+    assert [one.id for one in state.candidates] == [one.id for one in state.history.attempts]
+    for one in state.candidates:
+        assert one.ran == state.history.runs(one.attempt)
+        assert not one.ran or one.evidence == state.history.evidence(one.attempt)
+    assert best is None or math.isfinite(state.history.evidence(best).mean_return)
+    for event in events[cut:]:
+        state.add(event)
+    assert facts(state.history) == facts(RunState.of(config, events).history)

@@ -1,0 +1,179 @@
+"""Which candidate counts as the best, and who stands for whom."""
+
+import math
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.core.candidate import Attempt, Candidate, Remark
+from promptpo.core.config import Config
+from promptpo.core.history import History, duplicate_remarks
+from promptpo.core.journal import Event, Journal, to_json
+from promptpo.envs.task import Task
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.state import RunState
+
+
+def event(kind: Any, key: str, value: Any) -> Event:
+    """As it is in a journal."""
+    return Event(0, 0.0, kind, key, value if isinstance(value, dict) else to_json(value))
+
+
+def evaluation(*returns: Any, start: int = 0, outcome: str = "ok", success: Any = None) -> Any:
+    """An evaluation with these returns."""
+    episodes = tuple(EpisodeRecord(start + i, value, 10, success) for i, value in enumerate(returns))
+    return Evaluation(outcome, episodes, 10 * len(returns), error="" if outcome == "ok" else "it broke")
+
+
+def attempt(id_: Any, *returns: Any, source: Any = None, **more: Any) -> Any:
+    """An attempt of the round that its id names."""
+    source = source or f"# {id_}"
+    return Attempt(
+        Candidate(id_, source, int(id_[1 : id_.index("c")]), digest=source), evaluation(*returns, **more)
+    )
+
+
+def folded(journal: Journal) -> History:
+    """What a journal tells."""
+    return RunState.of(Config(Task("CartPole-v1")), journal.events).history
+
+
+def test_all_episodes_decide() -> None:
+    """Neither the last round's winner nor the best training score: what was shared, then the mean."""
+    lucky, steady = attempt("r1c1", 50.0, 51.0), attempt("r2c1", 49.0, 50.5)
+    past = History([lucky, steady], rounds=2)
+    past.looks = {
+        "# r1c1": [evaluation(10.0, 12.0, 11.0, start=900)],
+        "# r2c1": [evaluation(40.0, 42.0, 41.0, start=900)],
+    }
+    assert past.best().id == "r2c1"
+    assert past.evidence(steady).mean_return == pytest.approx((49 + 50.5 + 40 + 42 + 41) / 5, abs=3)
+    assert past.evidence(steady).mean_return == past.returns.of("# r2c1").mean
+
+
+def test_few_lucky_episodes_do_not_beat_many() -> None:
+    """A candidate that was looked at less is compared on the episodes that both have played."""
+    often, once = attempt("r1c1", 315.0, 316.0), attempt("r2c1", 300.0, 303.0)
+    past = History([often, once])
+    past.looks = {"# r1c1": [evaluation(200.0, 210.0, 205.0, start=900)]}
+    assert statistics.fmean(past.evidence(often).returns) < statistics.fmean(past.evidence(once).returns)
+    assert past.evidence(often).mean_return > past.evidence(once).mean_return
+    assert past.best().id == "r1c1"
+    assert [a.id for a in past.ranking()] == ["r1c1", "r2c1"]
+
+
+def test_nan_never_wins() -> None:
+    """A NaN return ranks below every number and is never the best, wherever it occurs."""
+    past = History([attempt("r1c1", math.nan), attempt("r1c2", -1000.0), attempt("r1c3", 10.0)])
+    past.looks = {"# r1c3": [evaluation(math.nan, start=900)]}
+    assert past.best().id == "r1c2"
+    assert [a.id for a in past.ranking()] == ["r1c2"]
+
+
+def test_ties_go_to_fewer_steps_and_then_to_shorter_code() -> None:
+    """Equal returns: the faster policy; equal steps too: the shorter source."""
+    slow = Attempt(Candidate("r1c1", "x" * 10, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 50),), 50))
+    fast = Attempt(Candidate("r1c2", "x" * 90, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 5),), 5))
+    short = replace(fast, candidate=Candidate("r1c3", "x", 1))
+    assert [a.id for a in History([slow, fast, short]).ranking()] == ["r1c3"]
+    assert [a.id for a in History([slow, fast]).ranking()] == ["r1c2"]
+
+
+def test_twins_are_ranked_once() -> None:
+    """Two candidates with the same program take one place."""
+    past = History(
+        [attempt("r1c1", 2.0, source="same"), attempt("r1c2", 2.0, source="same"), attempt("r1c3", 1.0)]
+    )
+    assert len(past.ranking()) == 2
+
+
+def test_equal_programs_of_one_round_are_one() -> None:
+    """Whichever answer came first: the first slot stands for the others."""
+    past = History()
+    for id_ in ("r1c3", "r1c1"):
+        past.add(event("attempt", id_, attempt(id_, 2.0, source="same")))
+    assert duplicate_remarks(past.of_round(1)) == [Remark("r1c3", duplicate_of="r1c1")]
+    past.add(event("remark", "r1c3.twin", Remark("r1c3", duplicate_of="r1c1")))
+    first, second = past.of_round(1)
+    assert (first.id, first.candidate.duplicate_of) == ("r1c1", None)
+    assert (second.id, second.candidate.duplicate_of) == ("r1c3", "r1c1")
+    assert not duplicate_remarks([first, second])
+
+
+def test_who_behaves_alike_is_found() -> None:
+    """Equal returns in every shared episode: the one with most episodes stands for all, then the shortest."""
+    long, short = attempt("r1c1", 1.0, 2.0, source="x" * 50), attempt("r1c2", 1.0, 2.0, source="y")
+    other = attempt("r1c3", 1.0, 3.0)
+    assert History([long, short, other]).alike == {"r1c1": "r1c2"}
+    looks = {"x" * 50: [evaluation(5.0, start=900)]}
+    assert History([long, short, other], looks=looks).alike == {"r1c2": "r1c1"}
+
+
+def test_a_round_counts_as_a_gain_only_beyond_noise() -> None:
+    """A best that is not clearly better than the last one leaves the search stalled."""
+    old, same = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 11.0, 19.0, 31.5)
+    past = History([old])
+    past.add(event("round", "r1", {**past.standing(None), "reflection": ""}))
+    assert (past.rounds, past.stalled) == (1, 0)
+    past.add(event("attempt", "r2c1", same))
+    past.add(event("round", "r2", {**past.standing(old), "reflection": ""}))
+    assert (past.rounds, past.stalled) == (2, 1)
+    past.add(event("attempt", "r3c1", attempt("r3c1", 20.0, 30.0, 41.0)))
+    assert past.standing(same)["stalled"] == 0
+
+
+def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
+    """What nobody judged any more leads where it is clearly better."""
+    old, new = attempt("r1c1", 79.0, 80.0, 81.0), attempt("r1c1t", 338.0, 340.0, 342.0)
+    with Journal(tmp_path) as journal:
+        for one in (old, new):
+            journal.add("attempt", one.id, one)
+        for name, value in (("# r1c1", 78.0), ("# r1c1t", 341.0)):
+            journal.add(
+                "validation",
+                f"{name}.900+1",
+                {"evaluation": to_json(evaluation(value, start=900)), "spent": {}},
+            )
+        past = folded(journal)
+        journal.follow(past.add)
+        past.leader_id = "r1c1"
+        past.announce_leader(journal)
+    assert past.best().id == "r1c1t"
+    assert past.evidence(new).mean_return == pytest.approx((338 + 340 + 342 + 341) / 4, rel=0.01)
+    assert past.evidence(old).returns == (79.0, 80.0, 81.0, 78.0)
+    assert past.changes[0].startswith("r1c1t takes the lead from r1c1: +26")
+
+
+def test_what_fails_now_and_then_is_not_taken_for_a_middling_one() -> None:
+    """One catastrophe in two episodes: large noise is no reason to believe in the mean of the others."""
+    steady = [attempt(f"r1c{n}", 14.0 + n / 10, 15.0, 14.0) for n in range(1, 5)]
+    past = History([attempt("r1c9", -100_009.0, 12.0), *steady])
+    assert past.ranking()[-1].id == "r1c9"
+
+
+def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
+    """Folding what was written gives the same leader and the same changes; a repetition adds nothing."""
+    one, other = attempt("r1c1", 1.0, 2.0), attempt("r1c2", 3.0, 4.0)
+    with Journal(tmp_path) as journal:
+        for past in (History([one]), History([one])):
+            journal.follow(past.add)
+            past.announce_leader(journal)
+            past.announce_leader(journal)
+            past.add(event("attempt", "r1c2", other))
+            past.announce_leader(journal)
+        found = folded(journal)
+        assert len(journal.events) == 2
+    assert (found.leader_id, found.changes) == (past.leader_id, past.changes)
+    assert past.changes[0].startswith("r1c2 takes the lead from r1c1: +2")
+
+
+def test_a_change_says_what_decided_it() -> None:
+    """The difference that is printed is that of the model by which the new one leads."""
+    past = History([attempt("r1c1", 10.0, 20.0, 30.0, 25.0)], leader_id="r1c1")
+    past.add(event("attempt", "r2c1", attempt("r2c1", 12.0, 19.0, 33.0, 26.0)))
+    new, old = past.best(), past.find("r1c1")
+    assert (new.id, past.difference(new, old).mean > 0) == ("r2c1", True)
+    assert past.difference(new, old).probability > 0.5

@@ -1,0 +1,132 @@
+"""kill -9 at any instant loses nothing that was paid for, and the run ends as if nothing had happened."""
+
+import json
+import multiprocessing
+import random
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.core.journal import JOURNAL, read_events
+from tests.promptpo import killable
+
+CONTEXT = multiprocessing.get_context("forkserver")
+
+
+KILLS = 12
+"""At random instants."""
+
+
+def start(folder: Any, kill_at: int = -1, *, experiments: bool = False) -> Any:
+    """One process's work on the run in a folder; it begins at once, for a server has all the imports."""
+    folder.mkdir(exist_ok=True)
+    process = CONTEXT.Process(target=killable.work, args=(folder, kill_at, experiments))
+    process.start()
+    return process
+
+
+def ended(process: Any, folder: Any) -> Any:
+    """The exit code of a process that may have been killed, but not failed."""
+    process.join(100)
+    assert process.exitcode in {0, -signal.SIGKILL}, (folder / "errors").read_text()
+    return process.exitcode
+
+
+def finish(folder: Any, kill_at: int = -1, *, experiments: bool = False) -> Any:
+    """Let a process work until it ends or kills itself; returns its exit code."""
+    return ended(start(folder, kill_at, experiments=experiments), folder)
+
+
+def essence(run: Any) -> Any:
+    """What of a result must not depend on interruptions."""
+    result = json.loads((run / "result.json").read_text())
+    kept = ("best", "train", "validation", "test", "steps", "rounds", "candidates", "stop_reason")
+    return {name: result[name] for name in kept} | {"calls": result["llm"]["calls"]}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The run that nobody interrupts, and its number of events."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert finish(folder) == 0
+    return essence(folder / "run"), len(read_events(folder / "run" / JOURNAL))
+
+
+def check(folder: Any, expected: Any) -> None:
+    """The run ended like the undisturbed one, and no answered call was made again."""
+    assert essence(folder / "run") == expected
+    answered = [event.key for event in read_events(folder / "run" / JOURNAL) if event.kind == "completion"]
+    assert len(answered) == len(set(answered))
+
+
+def test_killed_once_in_the_middle(tmp_path: Path, undisturbed: Any) -> None:
+    """A kill in the middle of round 1: the answered calls are not made again."""
+    expected, events = undisturbed
+    assert finish(tmp_path, kill_at=events // 3) == -signal.SIGKILL
+    assert finish(tmp_path) == 0
+    check(tmp_path, expected)
+    assert max(Counter((tmp_path / "calls").read_text().split()).values()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_killed_after_every_few_events(tmp_path: Path, undisturbed: Any) -> None:
+    """One run, every process of which says that it works on it, adds up to five events, and is killed."""
+    expected, events = undisturbed
+    dice, begun = random.Random(0), 1
+    assert finish(tmp_path, kill_at=1) == -signal.SIGKILL
+    while finish(tmp_path, kill_at=dice.randint(2, 6)) == -signal.SIGKILL:
+        begun += 1
+    assert begun >= events // 6
+    check(tmp_path, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_killed_around_experiments(tmp_path: Path) -> None:
+    """A kill after an answer, an episode or a report of an experiment: nothing is asked for or played again."""
+    assert finish(tmp_path / "whole", experiments=True) == 0
+    expected = essence(tmp_path / "whole" / "run")
+    events = read_events(tmp_path / "whole" / "run" / JOURNAL)
+    told = {event.key: event.data["report"] for event in events if event.kind == "experiment"}
+    assert set(told) == {"p0.1", "p0.2", "p2.1"}
+    assert all(told.values())
+    instants = ["probe", "p0.1.0.10", "p0.1", "p0.2.repair1", "p2.1.0.1", "p2.1"]
+    for n in (1 + next(event.n for event in events if event.key == key) for key in instants):
+        folder = tmp_path / str(n)
+        finish(folder, kill_at=n, experiments=True)
+        assert finish(folder, experiments=True) == 0
+        check(folder, expected)
+        again = read_events(folder / "run" / JOURNAL)
+        found = {event.key: event.data["report"] for event in again if event.kind == "experiment"}
+        assert found == told
+        assert not list((folder / "run").glob("untold/p*"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_kills_at_random_instants(tmp_path: Path, undisturbed: Any) -> None:
+    """Kills that fall anywhere, also into a write: runs are killed again and again until they end."""
+    expected, _ = undisturbed
+    began = time.monotonic()
+    assert finish(tmp_path / "whole") == 0
+    seconds = time.monotonic() - began
+    dice = random.Random(0)
+    kills = run = 0
+    while kills < KILLS:
+        run += 1
+        folder = tmp_path / str(run)
+        code = None
+        while code != 0:
+            process = start(folder)
+            if kills < KILLS:
+                process.join(dice.uniform(0.0, 1.2 * seconds))
+                if process.is_alive():
+                    process.kill()
+                    kills += 1
+            code = ended(process, folder)
+        check(folder, expected)

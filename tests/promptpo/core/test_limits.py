@@ -1,0 +1,122 @@
+"""Limits on money and tokens hold, or are refused before anything is asked; none is silently nothing."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpo
+from promptpo.core.config import load_config
+from promptpo.errors import UsageError
+from promptpo.llm.base import Completion, Request
+from promptpo.llm.scripted import ScriptedLLM
+from tests.promptpo.optimizing import QUICK
+from tests.promptpo.policies import FEEDBACK, WEAK, variant
+
+
+@pytest.fixture
+def answering(tmp_path: Path) -> Any:
+    """A command that writes down each call and answers with a policy."""
+    script = tmp_path / "model.py"
+    script.write_text(
+        f"import sys\nsys.stdin.read()\nopen({str(tmp_path / 'calls')!r}, 'a').write('x')\nprint({WEAK!r})\n",
+        encoding="utf-8",
+    )
+    return f"exec:{shlex.join([sys.executable, str(script)])}", tmp_path / "calls"
+
+
+def optimize(model: Any, out: Any, **more: Any) -> Any:
+    """A quick run with a model by name."""
+    return promptpo.optimize("CartPole-v1", model=model, out=out, **{**QUICK, **more})
+
+
+@pytest.mark.parametrize("model", ["exec:cat", "inbox:box", "openai:my-own"])
+def test_money_without_a_price_is_refused(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence names the way out; no run is left behind and nothing was asked."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with pytest.raises(UsageError, match=re.escape("--price IN,OUT")):
+        optimize(model, tmp_path / "run", max_usd=1.0)
+    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "box").exists()
+
+
+def test_a_stated_price_makes_money_a_limit(answering: Any, tmp_path: Path) -> None:
+    """It is recorded, counted with estimated tokens, and ends the run; resuming knows it."""
+    model, calls = answering
+    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_usd=0.001, price=(2.5, 10.0))
+    assert "limit of $0.001" in run.stop_reason
+    assert load_config(tmp_path / "run" / "config.toml").price == (2.5, 10.0)
+    llm = run.data["llm"]
+    assert llm["estimated_tokens"] == llm["input_tokens"] + llm["output_tokens"] > 0
+    assert llm["cost_usd"] == pytest.approx(
+        (llm["input_tokens"] * 2.5 + llm["output_tokens"] * 10) / 1e6, abs=1e-6
+    )
+    before = calls.read_text()
+    assert "limit of $0.001" in promptpo.resume(tmp_path / "run").stop_reason
+    assert calls.read_text() == before
+
+
+def test_tokens_of_a_program_are_estimated_and_limited(answering: Any, tmp_path: Path) -> None:
+    """--max-tokens holds for a command that counts none."""
+    model, calls = answering
+    run = optimize(
+        model, tmp_path / "run", rounds=3, candidates=1, max_tokens=100, recipe_options={"probe": False}
+    )
+    assert "limit of 100 tokens" in run.stop_reason
+    assert len(calls.read_text()) == 1
+
+
+def test_a_price_can_be_stated_on_resuming(answering: Any, tmp_path: Path) -> None:
+    """A run that began without one gets a limit on money later; calls before it do not count."""
+    model, _ = answering
+    optimize(model, tmp_path / "run", rounds=1, candidates=1)
+    with pytest.raises(UsageError, match="--price"):
+        promptpo.resume(tmp_path / "run", rounds=2, usd=1.0)
+    run = promptpo.resume(tmp_path / "run", rounds=2, usd=1.0, price=(1.0, 1.0))
+    assert run.data["rounds"] == 2
+    assert run.data["llm"]["cost_usd"] > 0
+
+
+def test_a_call_that_turns_out_to_have_no_price_ends_the_run(tmp_path: Path) -> None:
+    """The limit can no longer be kept, and the run says so instead of going on."""
+
+    def model(request: Request) -> Any:
+        text = FEEDBACK if request.purpose == "feedback" else variant(WEAK, len(request.key))
+        return Completion(text, "m", cost_usd=None)
+
+    out = tmp_path / "run"
+    run = promptpo.optimize(
+        "CartPole-v1", llm=ScriptedLLM(model), out=out, max_usd=1.0, rounds=5, candidates=1, **QUICK
+    )
+    assert "cannot be kept" in run.stop_reason
+    assert run.data["llm"]["calls"] == 1
+
+
+@pytest.mark.parametrize("price", [(1.0,), (-1.0, 2.0), "cheap", (float("nan"), 1.0), ("a", "b")])
+def test_prices_from_python_are_checked(price: Any, tmp_path: Path) -> None:
+    """A sentence, before anything starts."""
+    with pytest.raises(UsageError, match="price"):
+        optimize("search", tmp_path / "run", price=price)
+
+
+def test_resume_takes_what_a_context_overflow_advises(tmp_path: Path) -> None:
+    """Shorter prompts and answers from here on, recorded for the next time."""
+
+    def model(request: Request) -> Any:
+        assert request.max_output_tokens == 2000 or not request.key.startswith("r2")
+        return FEEDBACK if request.purpose == "feedback" else variant(WEAK, len(request.key))
+
+    out = tmp_path / "run"
+    promptpo.optimize("CartPole-v1", llm=ScriptedLLM(model), out=out, rounds=1, candidates=1, **QUICK)
+    promptpo.resume(out, llm=ScriptedLLM(model), rounds=2, max_prompt_tokens=9000, max_output_tokens=2000)
+    config = load_config(out / "config.toml")
+    assert (config.max_prompt_tokens, config.max_output_tokens) == (9000, 2000)

@@ -1,0 +1,202 @@
+"""What is asked for in each round."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from promptpo.core import plan as planning
+from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.feature import Plan, RunStatus, SearchContext
+from promptpo.core.history import History
+from promptpo.core.plan import island_of
+from promptpo.core.recipe import RECIPES
+from promptpo.prompts import prompting, sections
+from promptpo.prompts.context import PromptContext
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+
+
+def evaluation(*returns: Any, outcome: str = "ok", steps: int = 10, terminated: bool = False) -> Any:
+    """An evaluation with these returns."""
+    episodes = tuple(
+        EpisodeRecord(seed, value, steps, terminated=terminated) for seed, value in enumerate(returns)
+    )
+    return Evaluation(outcome, episodes, steps * len(returns), error="" if outcome == "ok" else "it broke")
+
+
+def attempt(id_: Any, *returns: Any, source: Any = None, **more: Any) -> Any:
+    """An attempt of the round that its id names, of a structure of its own."""
+    round_ = int(id_[1 : id_.index("c")])
+    source = source or f"def {id_}():\n    pass\n"
+    return Attempt(Candidate(id_, source, round_, digest=source), evaluation(*returns, **more))
+
+
+def history(*attempts: Any, rounds: int = 1, stalled: int = 0) -> Any:
+    """A history after `rounds` rounds."""
+    return History(list(attempts), rounds=rounds, stalled=stalled)
+
+
+def plan_round(
+    past: History, recipe: Any, *, candidates: int, seed: int = 0, one_start: bool = False
+) -> list[Plan]:
+    """The plans of a round, by its history, a recipe and a seed."""
+    spec: Any = SimpleNamespace(one_start=one_start)
+    config: Any = SimpleNamespace(switches=recipe, seed=seed)
+    context = SearchContext(spec, config, cast("Any", None), 10)
+    return planning.plan_round(context, past, candidates=candidates)
+
+
+def test_paper_recipe_asks_n_times_for_the_same() -> None:
+    """The published procedure draws N samples from one prompt and shows the winners of all rounds."""
+    past = history(attempt("r1c1", 1.0), attempt("r1c2", 5.0), attempt("r2c1", 3.0), rounds=2)
+    plans = plan_round(past, RECIPES["paper"], candidates=3, seed=0)
+    assert {p.kind for p in plans} == {"level"}
+    assert [a.id for a in plans[0].shown] == ["r1c2", "r2c1"]
+    assert all(replace(p, slot=0) == plans[0] for p in plans)
+    assert plans[0].winners
+    assert {p.parents[0].id for p in plans} == {"r1c2"}  # the one to beat is the best, not the latest
+
+
+@pytest.mark.parametrize(
+    ("stalled", "candidates", "kinds"),
+    [
+        (0, 1, ["level"]),
+        (1, 1, ["structure"]),
+        (0, 2, ["level", "structure"]),
+        (0, 3, ["level", "part", "structure"]),
+        (2, 4, ["level", "part", "level", "structure"]),
+    ],
+)
+def test_most_requests_refine_and_one_explores(stalled: int, candidates: int, kinds: Any) -> None:
+    """The first refines the leader, the next makes the most of where it and the runner-up part; each kind is numbered."""
+    past = history(attempt("r1c1", 1.0, 3.0, 2.0), attempt("r1c2", 5.0, 1.5, 7.0), stalled=stalled)
+    plans = plan_round(past, RECIPES["default"], candidates=candidates, seed=0)
+    assert [p.kind for p in plans] == kinds
+    assert [a.id for a in plans[0].parents] == ["r1c2"]
+    assert all([a.id for a in p.parents] == ["r1c2", "r1c1"] for p in plans if p.kind == "part")
+    assert len({(p.kind, p.variant) for p in plans}) == candidates
+    assert all(p.may_end for p in plans)
+
+
+def test_parents_are_drawn_by_their_probability_of_being_the_best() -> None:
+    """Of two that noise cannot tell apart both are built on, what is clearly worse is not."""
+    close = [
+        attempt("r1c1", 10.0, 30.0, 21.0),
+        attempt("r1c2", 22.0, 9.0, 31.0),
+        attempt("r1c3", 0.0, 0.1, 0.0),
+    ]
+    drawn = [
+        plan.parents[0].id
+        for seed in range(20)
+        for plan in plan_round(history(*close), RECIPES["default"], candidates=6, seed=seed)
+        if plan.kind == "level" and plan.slot
+    ]
+    assert {"r1c1", "r1c2"} <= set(drawn)
+    assert drawn.count("r1c3") < len(drawn) / 10
+
+
+def test_exploring_pays_by_its_record() -> None:
+    """Where the leader was asked for as another structure in the last round, two requests explore."""
+    old, new = attempt("r1c1", 1.0, 1.1, 1.0), attempt("r2c4", 9.0, 9.1, 9.0)
+    past = history(old, attempt("r2c1", 1.0, 1.3, 1.2), new, rounds=2)
+    kinds = [p.kind for p in plan_round(past, RECIPES["default"], candidates=4, seed=0)]
+    assert kinds.count("structure") == 2
+
+
+def test_a_start_is_named_where_its_residual_is_beyond_noise() -> None:
+    """A start that is hard for all is no reason; one on which the leader alone fails is."""
+    ease = [0.0, -50.0, 3.0, 1.0, 2.0, 0.5, 1.5, 2.5]
+    others = [
+        attempt(f"r1c{n}", *(90.0 + n / 9 + e + (n * i % 5) / 9 for i, e in enumerate(ease)))
+        for n in range(3)
+    ]
+    hard = attempt("r1c8", *(100.0 + e for e in ease))
+    odd = attempt("r1c8", *(100.0 + e - 40 * (i == 3) for i, e in enumerate(ease)))
+    for leader, named in ((hard, False), (odd, True)):
+        plans = plan_round(history(*others, leader), RECIPES["default"], candidates=4, seed=0)
+        assert ("starts" in {p.kind for p in plans}) == named
+
+
+def test_what_fell_early_and_was_far_better_per_step_is_mended() -> None:
+    """One request is for it, before the others."""
+    fell = attempt("r1c2", 40.0, 50.0, steps=5, terminated=True)
+    past = history(attempt("r1c1", 90.0, 100.0, steps=100), fell, rounds=1)
+    plans = plan_round(past, RECIPES["default"], candidates=2, seed=0)
+    assert [p.kind for p in plans] == ["mend", "structure"]
+    assert [a.id for a in plans[0].parents] == ["r1c2", "r1c1"]
+    known = PromptContext(past, RunStatus(2, 9))
+    assert "Keep what r1c2 does" in prompting.policy_prompt(plans[0], known, max_tokens=9000)
+    assert "r1c2" in sections.of(known, "Do better.")["faster"]
+
+
+@pytest.mark.parametrize("recipe", ["default", "evolve"])
+@pytest.mark.parametrize(("rounds", "stalled"), [(0, 0), (1, 0), (2, 1), (3, 2)])
+@pytest.mark.parametrize("candidates", [1, 2, 3, 12])
+def test_no_two_requests_of_a_round_are_the_same(
+    recipe: str, rounds: int, stalled: int, candidates: int
+) -> None:
+    """Whatever the evidence and however many samples, no prompt is written twice."""
+    attempts = [attempt(f"r1c{n}", float(n), 2.0, 3.0 * n) for n in range(1, 5)] if rounds else []
+    past = history(*attempts, rounds=rounds, stalled=stalled)
+    known = PromptContext(past, RunStatus(rounds + 1, 9))
+    plans = plan_round(past, RECIPES[recipe], candidates=candidates, seed=0)
+    prompts = {prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}
+    assert len(prompts) == candidates
+
+
+def test_a_round_after_failures_only_has_different_requests_too() -> None:
+    """There is nothing to refine, and still no prompt is written twice."""
+    past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
+    plans = plan_round(past, RECIPES["default"], candidates=3, seed=0)
+    known = PromptContext(past, RunStatus(2, 9))
+    assert len({prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}) == 3
+
+
+def test_only_the_first_round_may_not_end() -> None:
+    """Nor does the published procedure."""
+    first = plan_round(history(rounds=0), RECIPES["default"], candidates=3, seed=0)
+    assert [(p.kind, p.variant, p.may_end) for p in first] == [("first", n, False) for n in (1, 2, 3)]
+    for plan in plan_round(history(attempt("r1c1", 1.0)), RECIPES["paper"], candidates=3, seed=0):
+        assert not plan.may_end
+
+
+def test_islands_take_parents_from_home_and_migrants_now_and_then() -> None:
+    """In the evolutionary recipe a sample's parents come from its island, except in migration rounds."""
+    recipe = replace(RECIPES["evolve"], islands=2, best_k=1, migrate_every=3)
+    attempts = [attempt(f"r1c{n}", float(10 * (n % 2) + n)) for n in range(1, 9)]
+    for seed in range(20):
+        plans = plan_round(history(*attempts, rounds=1), recipe, candidates=2, seed=seed)
+        assert [island_of(p.parents[0], 2) for p in plans] == [0, 1]
+    met = {
+        plan_round(history(*attempts, rounds=2), recipe, candidates=2, seed=seed)[1].parents[0].id
+        for seed in range(40)
+    }
+    assert any(island_of(attempt(id_, 0.0), 2) == 0 for id_ in met)
+
+
+def test_better_and_shorter_parents_are_likelier() -> None:
+    """Sampling prefers the best, and among equals the shorter."""
+    recipe = replace(RECIPES["evolve"], islands=1, best_k=1)
+    good, poor = attempt("r1c1", 10.0), attempt("r1c2", 1.0)
+    picked = [
+        plan_round(history(good, poor), recipe, candidates=1, seed=s)[0].parents[0].id for s in range(200)
+    ]
+    assert 120 < picked.count("r1c1") < 200
+
+
+@pytest.mark.parametrize("recipe", ["default", "paper", "evolve"])
+def test_planning_is_repeatable(recipe: str) -> None:
+    """The same history gives the same plans; a resumed run must ask the same questions."""
+    past = history(*(attempt(f"r1c{n}", float(n)) for n in range(1, 7)))
+    assert plan_round(past, RECIPES[recipe], candidates=4, seed=3) == plan_round(
+        past, RECIPES[recipe], candidates=4, seed=3
+    )
+
+
+def test_a_round_where_nothing_ran_is_followed_by_another_try() -> None:
+    """With only failures there is nothing to refine, but a prompt is still made."""
+    past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
+    plans = plan_round(past, RECIPES["default"], candidates=2, seed=0)
+    assert {p.kind for p in plans} == {"level"}
+    assert not any(p.parents or p.may_end for p in plans)

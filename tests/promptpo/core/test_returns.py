@@ -1,0 +1,186 @@
+"""The one model of returns: what is believed of programs, starts and single episodes."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptpo.core.returns import Returns, mean_of, quantile, worth
+from promptpo.rollouts.evaluation import EpisodeRecord
+
+RECORDED = json.loads(Path(__file__).with_name("champions.json").read_text(encoding="utf-8"))
+"""Of three runs with a strong model: by round, by candidate, the return on each start; what the last leader came to on 100 test
+starts, and the interval of that."""
+
+LIFT = {
+    "r1c1": 12.85,
+    "r1c2": 14.17,
+    "r1c3": 14.20,
+    "r2c1": 14.65,
+    "r2c3": 10.79,
+    "r3c1": 14.74,
+    "r4c1": 14.35,
+}
+"""Programs of a lift's run and what each returned on 100 fresh starts, the same for all."""
+
+EPISODES = {"r1c1": 10, "r1c2": 8, "r1c3": 8, "r2c1": 10, "r2c3": 4, "r3c1": 10, "r4c1": 10}
+"""How many episodes each was judged by."""
+
+Table = dict[str, dict[int, float]]
+
+
+def by_round(task: str) -> list[Table]:
+    """All that was known after each round."""
+    known: Table = {}
+    tables = []
+    for each in RECORDED[task]["rounds"]:
+        for name, returns in each.items():
+            known.setdefault(name, {}).update({int(seed): value for seed, value in returns.items()})
+        tables.append({name: dict(returns) for name, returns in known.items()})
+    return tables
+
+
+def leader(model: Returns) -> str:
+    """The best estimate."""
+    return max(model.programs, key=lambda name: model.of(name).mean)
+
+
+def simulated(
+    means: Mapping[str, float],
+    episodes: Mapping[str, int],
+    seed: int,
+    *,
+    starts: float = 0.8,
+    noise: float = 1.3,
+) -> Table:
+    """Returns of programs with these means."""
+    rng = np.random.default_rng(seed)
+    ease = rng.normal(0, starts, 20)
+    return {
+        name: {n: float(mean + ease[n] + rng.normal(0, noise)) for n in range(episodes[name])}
+        for name, mean in means.items()
+    }
+
+
+@pytest.mark.parametrize("task", ["elevator", "fourrooms"])
+def test_what_a_recorded_run_returned_lies_in_the_interval_of_its_estimate(task: str) -> None:
+    """Seed by seed the same starts were harder or easier: estimates take that out, so that 100 fresh starts agree."""
+    model, run = Returns(by_round(task)[-1]), RECORDED[task]
+    estimate = model.of(run["returned"])
+    low, high = run["ci95"]
+    error = math.hypot(estimate.standard_error, (high - low) / 4)
+    assert abs(estimate.mean - run["held_out"]) < 2 * error
+
+
+def test_the_luck_of_fresh_starts_is_no_difference_between_programs() -> None:
+    """A reservoir's leaders had means of 124.6, 119.8 and 125.5 over starts of their own: they are of one level."""
+    tables = by_round("reservoir")
+    model = Returns(tables[-1])
+    raw = [float(np.mean(list(tables[-1][name].values()))) for name in ("r1c1", "r2c2", "r4c1")]
+    assert max(raw) - min(raw) > 2
+    assert all(abs(model.difference(name, "r2c2").mean) < 0.2 for name in ("r1c1", "r3c2", "r4c1"))
+
+
+@pytest.mark.parametrize("task", RECORDED)
+def test_no_recorded_leader_is_clearly_worse_than_another(task: str) -> None:
+    """After every round the best estimate leads, whoever led before."""
+    for table in by_round(task):
+        model = Returns(table)
+        best = leader(model)
+        assert all(model.difference(name, best).verdict <= 0 for name in model.programs)
+        assert all(model.difference(name, best).mean <= 0 for name in model.programs)
+
+
+def test_a_lift_is_led_by_what_is_best_on_fresh_starts() -> None:
+    """With as few episodes as its run had: the leader is one of those near the best, the worst two hardly ever lead."""
+    regret, bad, inside = [], 0, []
+    for seed in range(60):
+        model = Returns(simulated(LIFT, EPISODES, seed))
+        best = leader(model)
+        regret.append(max(LIFT.values()) - LIFT[best])
+        bad += best in {"r1c1", "r2c3"}
+        for name, mean in LIFT.items():
+            found = model.of(name)
+            inside.append(abs(found.mean - mean) <= found.margin)
+    assert np.mean(regret) < 0.35
+    assert bad <= 3
+    assert 0.93 <= np.mean(inside) <= 0.985
+
+
+def test_what_is_not_known_to_be_equal_is_not_equal() -> None:
+    """Over few episodes the interval of a difference is wide, over many shared ones narrow."""
+    means = {"a": 14.2, "b": 14.17, "c": 12.9}
+    few = Returns(simulated(means, dict.fromkeys(means, 4), 1))
+    many = Returns(simulated(means, dict.fromkeys(means, 20), 1, noise=0.05))
+    assert few.difference("a", "b").margin > 0.05 * 14
+    assert many.difference("a", "b").margin < 0.02 * 14
+
+
+def test_starts_that_only_one_has_played_are_no_merit() -> None:
+    """A program that met easy starts only is not put before one that did better where both played."""
+    model = Returns({"often": {0: 315.0, 1: 316.0, 900: 200.0, 901: 210.0}, "once": {0: 300.0, 1: 303.0}})
+    assert model.of("often").mean > model.of("once").mean
+    assert model.ease[0] > 0 > model.ease[900]
+
+
+def test_a_luck_of_its_own_shows_in_the_residual() -> None:
+    """An episode far below what program and start explain is one, a start that is hard for all is not."""
+    table = {name: {n: 100.0 + i + n % 3 for n in range(8)} for i, name in enumerate("abcd")}
+    for returns in table.values():
+        returns[3] -= 50
+    table["b"][5] -= 30
+    model = Returns(table)
+    assert model.residual("b", 5) < -1.5
+    assert abs(model.residual("b", 3)) < 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8), min_size=1, max_size=6),
+    st.floats(-1e4, 1e4),
+    st.floats(0.01, 1e3),
+)
+def test_every_table_has_an_answer(rows: Sequence[Sequence[float]], shift: float, scale: float) -> None:
+    """Finite means, antisymmetric differences; another origin or unit changes nothing else."""
+    table = {str(i): dict(enumerate(row)) for i, row in enumerate(rows)}
+    model = Returns(table)
+    for name in model.programs:
+        assert math.isfinite(model.of(name).mean)
+        for other in model.programs:
+            one, back = model.difference(name, other), model.difference(other, name)
+            assert one.mean == -back.mean
+            assert one.standard_error == pytest.approx(back.standard_error)
+    assert sum(model.probability_best().values()) == pytest.approx(1)
+    moved = Returns({name: {s: scale * v + shift for s, v in row.items()} for name, row in table.items()})
+    size = max(abs(v) for row in table.values() for v in row.values()) + abs(shift / scale)
+    for name in model.programs:
+        assert (moved.of(name).mean - shift) / scale == pytest.approx(
+            model.of(name).mean, abs=1e-3 * size + 1e-6
+        )
+
+
+def test_success_comes_first_and_does_not_outweigh_a_tenfold_return() -> None:
+    """All of 10 at 355 against 9 of 10 at 3,551: the second; against 3 of 10: the first."""
+
+    def played(value: float, won: int) -> list[EpisodeRecord]:
+        return [EpisodeRecord(n, value + n, 10, n < won) for n in range(10)]
+
+    def better(programs: Mapping[str, Sequence[EpisodeRecord]]) -> str:
+        return leader(Returns(worth(programs)))
+
+    assert better({"sure": played(355, 10), "rich": played(3551, 9)}) == "rich"
+    assert better({"sure": played(355, 10), "rich": played(3551, 3)}) == "sure"
+
+
+def test_quantiles_and_means_are_those_of_the_textbook() -> None:
+    """Student's, at 97.5 %; one value has no error, none has no mean."""
+    for df, value in ((2, 4.303), (5, 2.571), (10, 2.228), (30, 2.042)):
+        assert quantile(df) == pytest.approx(value, rel=0.01)
+    assert mean_of([1.0, 3.0]).standard_error == pytest.approx(1.0)
+    assert math.isinf(mean_of([1.0]).standard_error)
+    assert math.isnan(mean_of([]).mean)

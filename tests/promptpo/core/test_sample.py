@@ -1,0 +1,132 @@
+"""One sample: asked, read, rolled out, described, repaired; each ends as one typed result."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.core.candidate import Attempt
+from promptpo.core.config import Budget, Config
+from promptpo.core.feature import SearchContext
+from promptpo.core.history import History
+from promptpo.core.journal import Journal
+from promptpo.core.ledger import Ledger
+from promptpo.core.plan import plan_round
+from promptpo.core.sample import OutOfBudget, Sampler, Unanswered
+from promptpo.core.work import RecordedWork
+from promptpo.envs.task import Task
+from promptpo.errors import FatalProviderError, ProviderError
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.prompts import with_words
+from promptpo.spec.describe import describe
+from promptpo_sandbox import Failure
+from tests.promptpo.policies import CRASH, GOOD, WEAK
+from tests.promptpo.rollouts.fake import FakeExecutor
+
+
+@pytest.fixture(scope="module")
+def spec() -> Any:
+    """What is told about CartPole."""
+    return describe(Task("CartPole-v1"))
+
+
+def play(source: Any, trial: Any) -> Any:
+    """Returns by program, without running it."""
+    if "[0, 1][7]" in source:
+        return Failure("crashed", "line 3: IndexError", seed=trial.seed, step=0)
+    return 500.0 if "0.5 * obs[3]" in source else 40.0
+
+
+class Bench:
+    """A sampler of a run whose rollouts are made up."""
+
+    def __init__(self, directory: Any, spec: Any, model: Any, *, horizon: int = 10, **settings: Any) -> None:
+        limits = settings.pop("limits", {})
+        options = {"feedback_class": False, **settings.pop("options", {})}
+        self.config = Config(
+            Task("CartPole-v1"), episodes=2, budget=Budget(**limits), recipe_options=options, **settings
+        )
+        self.journal = Journal(directory)
+        ledger = Ledger(self.config.budget, self.journal.events)
+        self.journal.listen(ledger.add)
+        self.executor = FakeExecutor(play)
+        spender = RecordedWork(ScriptedLLM(model), self.executor, self.config, self.journal, ledger)
+        self.context = with_words(SearchContext(spec, self.config, spender, horizon))
+        self.sampler = Sampler(self.context)
+        self.history = History()
+
+    def sample(self, slot: int = 0) -> Any:
+        """One sample of the first round."""
+        self.sampler.begin(self.history)
+        plan = plan_round(self.context, self.history, candidates=slot + 1)[slot]
+        return asyncio.run(self.sampler.sample(plan, self.history))
+
+
+def test_an_answer_becomes_an_attempt(tmp_path: Path, spec: Any) -> None:
+    """With its returns, what was said about it, and the calls that it took; recorded once."""
+    bench = Bench(tmp_path, spec, lambda _: GOOD)
+    attempt = bench.sample()
+    assert isinstance(attempt, Attempt)
+    assert attempt.evaluation.returns == (500.0, 500.0)
+    assert "500" in attempt.feedback
+    assert attempt.candidate.calls == ("r1.c1",)
+    kinds = [event.kind for event in bench.journal.events if event.kind != "decision"]
+    assert kinds == ["prompt", "completion", "evaluation", "feedback", "attempt"]
+    assert bench.sample() == attempt
+    assert len(bench.journal.events) == len(kinds) + 1
+
+
+def test_a_broken_program_is_repaired(tmp_path: Path, spec: Any) -> None:
+    """The repair's call belongs to the candidate; the crash stays in the journal."""
+    bench = Bench(tmp_path, spec, lambda request: WEAK if "repair" in request.key else CRASH)
+    attempt = bench.sample()
+    assert (attempt.evaluation.outcome, attempt.candidate.repairs) == ("ok", 1)
+    assert attempt.candidate.calls == ("r1.c1", "r1.c1.repair1")
+    outcomes = [event.data["evaluation"]["outcome"] for event in bench.journal.of_kind("evaluation")]
+    assert outcomes == ["crashed", "ok"]
+    assert [event.data["repairs"] for event in bench.journal.of_kind("evaluation")] == [0, 1]
+
+
+@pytest.mark.parametrize(("error", "fatal"), [(ProviderError, False), (FatalProviderError, True)])
+def test_no_answer_is_a_result(tmp_path: Path, spec: Any, error: Any, fatal: bool) -> None:
+    """With its reason, and whether another call can succeed."""
+
+    def silent(_: Any) -> None:
+        raise error("no.")
+
+    assert Bench(tmp_path, spec, silent).sample() == Unanswered("no.", fatal=fatal)
+
+
+def test_a_spent_budget_is_a_result(tmp_path: Path, spec: Any) -> None:
+    """Not asked: no call is left. Not rolled out: no step is left, but the answer is kept."""
+    assert isinstance(Bench(tmp_path / "calls", spec, lambda _: GOOD, limits={"calls": 1}).sample(), Attempt)
+    full = Bench(tmp_path / "more", spec, lambda _: GOOD, limits={"calls": 1})
+    full.sample(0)
+    second = full.sample(1)
+    assert isinstance(second, OutOfBudget)
+    assert "1 language-model calls" in second.reason
+    poor = Bench(tmp_path / "steps", spec, lambda _: GOOD, limits={"steps": 5})
+    assert isinstance(poor.sample(), OutOfBudget)
+    assert [event.key for event in poor.journal.of_kind("completion")] == ["r1.c1"]
+
+
+def test_a_repair_that_cannot_be_paid_leaves_the_outcome(tmp_path: Path, spec: Any) -> None:
+    """The broken program loses; the sample is an attempt all the same."""
+    attempt = Bench(tmp_path, spec, lambda _: CRASH, limits={"calls": 1}).sample()
+    assert isinstance(attempt, Attempt)
+    assert attempt.evaluation.outcome == "crashed"
+
+
+def test_equal_programs_of_one_round_share_their_rollouts(tmp_path: Path, spec: Any) -> None:
+    """Two samples, one program: rolled out once."""
+    bench = Bench(tmp_path, spec, lambda _: GOOD)
+    bench.sampler.begin(bench.history)
+    plans = plan_round(bench.context, bench.history, candidates=2)
+
+    async def both() -> Any:
+        return await asyncio.gather(*(bench.sampler.sample(plan, bench.history) for plan in plans))
+
+    first, second = asyncio.run(both())
+    assert first.evaluation == second.evaluation
+    assert len(bench.executor.asked) == 1

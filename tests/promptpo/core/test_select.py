@@ -1,0 +1,249 @@
+"""Who is best, decided with as few episodes as it takes."""
+
+import asyncio
+import random
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from promptpo.core.candidate import Attempt, Candidate, Played, Seeds
+from promptpo.core.config import Budget, Config
+from promptpo.core.feature import SearchContext
+from promptpo.core.history import History
+from promptpo.core.journal import Journal, evaluation_in, to_json
+from promptpo.core.ledger import Ledger
+from promptpo.core.returns import Evidence
+from promptpo.core.select import Judge
+from promptpo.envs.task import Task
+from promptpo.errors import BudgetSpentError
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+
+CONFIG = Config(Task("CartPole-v1"), episodes=5, validation_episodes=20, budget=Budget(steps=100_000))
+
+
+def start_of(seed: Any) -> Any:
+    """How much the start with this seed is worth to every policy alike."""
+    return random.Random(seed).uniform(-50, 50)
+
+
+class Field:
+    """Policies whose return is a quality, the luck of the start that all share, and noise of their own."""
+
+    def __init__(self, directory: Any, config: Any = CONFIG, **qualities: Any) -> None:
+        self.qualities, self.config = qualities, config
+        self.journal = Journal(directory)
+        self.ledger = Ledger(config.budget)
+        self.journal.listen(self.ledger.add)
+        self.asked = []
+        self.followed: Any = None
+        self.llm = SimpleNamespace(language_model=False)
+
+    def episode(self, id_: Any, seed: Any) -> Any:
+        """One episode of ten steps."""
+        quality, noise = self.qualities[id_]
+        return EpisodeRecord(
+            seed, quality + start_of(seed) + random.Random(f"{id_}{seed}").gauss(0, noise), 10
+        )
+
+    async def roll_out(self, kind: Any, key: Any, subject: Any, seeds: Any, *, horizon: Any) -> Any:
+        """As the spender does it, journal and all."""
+
+        def played() -> Any:
+            self.asked.append((subject.id, tuple(seeds)))
+            episodes = tuple(self.episode(subject.id, seed) for seed in seeds)
+            steps = 10 * len(seeds)
+            if steps > self.ledger.steps_left():
+                raise BudgetSpentError("no steps")
+            evaluation = to_json(Evaluation("ok", episodes, steps))
+            return {"evaluation": evaluation, "spent": {"validation": steps}, "candidate": subject.id}
+
+        return Played(evaluation_in(self.journal.once(kind, key, played)), None)
+
+    def attempts(self) -> Any:
+        """All of them, rolled out on the training seeds."""
+        seeds = Seeds(self.config.seed).train(self.config.train_episodes)
+        return [
+            Attempt(
+                Candidate(id_, "x = 1\n" + "y = x\n" * place, 1, digest=id_),
+                Evaluation("ok", tuple(self.episode(id_, seed) for seed in seeds), 50),
+            )
+            for place, id_ in enumerate(self.qualities)
+        ]
+
+    def context(self, threshold: Any = None) -> Any:
+        """What the judge knows."""
+        spec: Any = SimpleNamespace(reward_threshold=threshold)
+        return SearchContext(spec, self.config, cast("Any", self), 10)
+
+    def judged(self, history: Any = None, round_: int = 1, threshold: Any = None) -> Any:
+        """The history after one round's judgement."""
+        history = history or History(self.attempts())
+        if history is not self.followed:
+            self.followed = history
+            self.journal.follow(history.add)
+        judge = Judge(self.context(threshold))
+        asyncio.run(judge.judge(history, history.attempts, round_))
+        return history
+
+    def episodes(self, id_: Any) -> Any:
+        """How many fresh episodes a candidate was given."""
+        return sum(len(seeds) for who, seeds in self.asked if who == id_)
+
+
+def test_what_is_clearly_worse_gets_no_fresh_episode(tmp_path: Path) -> None:
+    """Training on shared seeds is enough to see it; the new leader is looked at once."""
+    field = Field(tmp_path, good=(100, 1), poor=(0, 1))
+    assert field.judged().best().id == "good"
+    assert (field.episodes("good"), field.episodes("poor")) == (5, 0)
+
+
+def test_contenders_get_episodes_until_the_order_is_clear(tmp_path: Path) -> None:
+    """A small difference under noise takes more looks than a large one."""
+    close = Field(tmp_path / "close", a=(100, 20), b=(108, 20), c=(-300, 20))
+    assert close.judged().best() is not None
+    wide = Field(tmp_path / "wide", a=(100, 20), b=(200, 20), c=(-300, 20))
+    assert wide.judged().best().id == "b"
+    assert close.episodes("a") > wide.episodes("a")
+    assert close.episodes("c") == 0
+
+
+def test_challengers_play_the_starts_that_the_leader_has_played(tmp_path: Path) -> None:
+    """One order of starts for the whole run; what the leader has played costs nothing again."""
+    field = Field(tmp_path, a=(100, 30), b=(101, 30))
+    history = field.judged()
+    leader = history.leader_id
+    known = {episode.seed for episode in history.evidence(history.find(leader)).episodes}
+    history.rounds = 1
+    field.asked.clear()
+    field.qualities["c"] = (105, 30)
+    history.attempts += [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[2:]]
+    field.judged(history, 2)
+    first = next(set(seeds) for who, seeds in field.asked if who == "c")
+    assert first <= known
+    assert not any(set(seeds) & known for who, seeds in field.asked if who == leader)
+    assert not {seed for _, seeds in field.asked for seed in seeds} & set(Seeds().test(100))
+
+
+def test_a_change_of_the_best_is_one_line_with_its_difference(tmp_path: Path) -> None:
+    """On the starts that both played; the first leader of a run is no change."""
+    field = Field(tmp_path, a=(100, 1))
+    history = field.judged()
+    assert history.changes == []
+    field.qualities["b"] = (150, 1)
+    history.attempts += [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[1:]]
+    field.judged(history, 2)
+    assert len(history.changes) == 1
+    assert history.changes[0].startswith("b takes the lead from a: +")
+
+
+def test_those_that_behave_alike_are_looked_at_once(tmp_path: Path) -> None:
+    """Equal returns on all seeds: the shortest stands for them, the others cost nothing."""
+    field = Field(tmp_path, a=(100, 0), b=(100, 0), c=(-50, 0))
+    history = field.judged()
+    assert len(history.alike) == 1
+    assert sum(bool(field.episodes(id_)) for id_ in "ab") == 1
+
+
+@pytest.mark.parametrize(
+    ("threshold", "fresh"), [(996.0, 20), (500.0, 10), (2000.0, 5)], ids=["close", "clear", "missed"]
+)
+def test_what_may_end_the_search_is_looked_at_until_it_is_believed(
+    tmp_path: Path, threshold: float, fresh: int
+) -> None:
+    """Close to the threshold the winner plays all of the round's fresh episodes, clearly above it fifteen in all."""
+    field = Field(tmp_path, a=(1000, 1), b=(0, 1))
+    history = field.judged(threshold=threshold)
+    assert history.best().id == "a"
+    assert field.episodes("a") == fresh
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(-100, 100), min_size=2, max_size=30), st.integers(-120, 120))
+def test_a_threshold_is_held_by_two_standard_errors_in_fifteen_episodes(
+    returns: list[int], threshold: int
+) -> None:
+    """A mean above it is not enough, nor are fewer episodes, however equal."""
+    evidence = Evidence(tuple(EpisodeRecord(n, float(value), 10) for n, value in enumerate(returns)))
+    error = statistics.stdev(returns) / len(returns) ** 0.5
+    below = statistics.fmean(returns) - 2 * error
+    assume(abs(below - threshold) > 1e-9 or error == 0)
+    assert evidence.holds(threshold) == (len(returns) >= 15 and below >= threshold)
+
+
+def test_a_spent_budget_keeps_what_was_seen(tmp_path: Path) -> None:
+    """The limit ends it in the middle; the looks until then count, and someone is the leader."""
+    field = Field(tmp_path, replace(CONFIG, budget=Budget(steps=40)), a=(100, 30), b=(101, 30))
+    history = History(field.attempts())
+    with pytest.raises(BudgetSpentError):
+        field.judged(history)
+    assert history.leader_id in {"a", "b"}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0, 60))
+def test_the_best_is_found_and_never_at_more_than_its_price(
+    tmp_path_factory: pytest.TempPathFactory, seed: Any, count: Any, noise: Any
+) -> None:
+    """Whoever wins is not clearly worse than another on what they share; nobody plays more than the round has."""
+    dice = random.Random(seed)
+    qualities = {f"p{i}": (dice.uniform(0, 100), noise) for i in range(count)}
+    field = Field(tmp_path_factory.mktemp("run"), **qualities)
+    history = field.judged()
+    best = history.best()
+    for other in history.attempts:
+        assert history.difference(other, best).mean <= 1e-6
+    assert all(field.episodes(id_) <= 20 for id_ in qualities)
+
+
+def test_judging_again_is_judging_the_same(tmp_path: Path) -> None:
+    """A resumed run finds its decisions and its episodes in the journal: nothing is spent twice."""
+    field = Field(tmp_path, a=(100, 30), b=(101, 30), c=(99, 30))
+    first = field.judged().best().id
+    spent = len(field.asked)
+    assert field.judged().best().id == first
+    assert len(field.asked) == spent
+
+
+class Stumbling(Field):
+    """The candidate "fast" earns most and falls in one of six fresh episodes, in none of the first seeds."""
+
+    def episode(self, id_: Any, seed: Any) -> Any:
+        """As before, without luck."""
+        falls = id_ == "fast" and seed >= 11_000_000 and seed % 6 == 0
+        return EpisodeRecord(
+            seed, 200.0 if falls else {"fast": 1030.0, "sure": 1000.0, "slow": 500.0}[id_], 10
+        )
+
+
+def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_path: Path) -> None:
+    """Two whose difference noise hides play on with steps that nobody else needs, also where one is well behind so far."""
+    field = Field(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
+    history = field.judged()
+    history.rounds = 1
+    asyncio.run(Judge(field.context()).confirm(history))
+    played = len(history.evidence(history.best()).episodes)
+    difference = history.difference(*history.attempts)
+    assert played > 9
+    assert difference.verdict or played >= 60
+    seeds = [seed for who, some in field.asked if who == "a" for seed in some]
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
+    """Nothing where the budget is spent, and nothing where nobody is close."""
+    poor = Stumbling(tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0))
+    history = poor.judged()
+    left = poor.ledger.steps_left()
+    asyncio.run(Judge(poor.context()).confirm(history))
+    assert poor.ledger.steps_left() == left < 100 == 2 * 5 * 10  # a block for both
+    alone = Stumbling(tmp_path / "b", fast=(0, 0), slow=(0, 0))
+    history = alone.judged()
+    asked = list(alone.asked)
+    asyncio.run(Judge(alone.context()).confirm(history))
+    assert alone.asked == asked

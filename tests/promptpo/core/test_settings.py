@@ -1,0 +1,115 @@
+"""A setting is defined once: flags, keywords, bounds and the benchmark's command lines follow `Config`."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.exceptions import TyperException
+
+import promptpo
+from promptpo.api import OTHERS, TASK_OPTIONS, apply_changes, build_config, make_config
+from promptpo.cli.app import app
+from promptpo.cli.document import release
+from promptpo.cli.run_flags import ChangedSettings, NewSettings
+from promptpo.core.config import Budget, Config
+from promptpo.core.settings import RunSetting, settings_of
+from promptpo.envs.task import Task
+from promptpo.errors import UsageError
+from promptpo_benchmarks.runner.cells import Cell
+from promptpo_benchmarks.runner.methods import METHODS, CellBudget
+from promptpo_benchmarks.runner.suite import load_suite
+
+SETTINGS = list(settings_of(Config))
+
+
+def parsed(name: str, *words: str) -> dict[str, Any]:
+    """What a command line gives to a command's parameters."""
+    group = typer.main.get_command(app)
+    context = group.make_context("promptpo", [], resilient_parsing=True)
+    try:
+        return dict(group.get_command(context, name).make_context(name, list(words), parent=context).params)
+    finally:
+        release()  # --json keeps standard output for itself
+
+
+def test_every_field_is_a_setting_or_is_set_otherwise() -> None:
+    """None is forgotten, and none has two names."""
+    names = {field.name for of in (Config, Budget) for field in fields(of)}
+    assert names - {one.name for one in SETTINGS} == {"task", "budget", "models", "written", "files"}
+    assert all(one.help and one.group for one in SETTINGS)
+    keywords = [one.keyword for one in SETTINGS]
+    assert len(set(keywords)) == len(keywords)
+
+
+def test_the_keywords_of_optimize_are_settings_with_their_defaults() -> None:
+    """What a notebook completes is what `Config` has."""
+    defaults = {one.keyword: one.default for one in SETTINGS}
+    own = {"env_id", "llm", "progress", "settings", *OTHERS, *TASK_OPTIONS}
+    found = inspect.signature(promptpo.optimize).parameters
+    assert {name: found[name].default for name in found if name not in own} == {
+        name: defaults[name] for name in found if name not in own
+    }
+    assert all(f"{one.keyword}: " in (promptpo.optimize.__doc__ or "") for one in SETTINGS)
+    assert build_config("CartPole-v1") == make_config(Task("CartPole-v1"), {})
+
+
+def test_resume_takes_the_settings_that_may_change() -> None:
+    """In Python by the names of fields, on the command line by flags."""
+    changing = {one.name: one for one in SETTINGS if one.resumed}
+    assert all(f"``{name}``" in (promptpo.resume.__doc__ or "") for name in changing)
+    given = ChangedSettings(parsed("resume", "runs/a", "--max-steps", "7", "--price", "1,2"))
+    read = {name: value for name, value in given.read(named=True).items() if value}
+    assert read == {"steps": 7, "price": (1.0, 2.0)}
+    config = Config(Task("CartPole-v1"), allow_weaker_sandbox=True)
+    assert apply_changes(config, read).budget.steps == 7
+    assert apply_changes(config, {"allow_weaker_sandbox": False, "rounds": None}) == config
+    with pytest.raises(UsageError, match="steps must be greater than 0"):
+        apply_changes(config, {"steps": 0})
+
+
+def test_flags_without_values_give_the_defaults() -> None:
+    """A command line with nothing on it is the configuration with nothing said."""
+    read = NewSettings(parsed("optimize", "CartPole-v1")).read()
+    assert make_config(Task("CartPole-v1"), read) == Config(Task("CartPole-v1"))
+
+
+def test_flags_are_read_as_fields(tmp_path: Path) -> None:
+    """Negated, translated and repeated ones included."""
+    words = "--no-clip --no-check --option validate=1 --price 1,2 --spec s.py --max-usd 3 -n 2 --no-frames"
+    config = make_config(
+        Task("CartPole-v1"), NewSettings(parsed("optimize", "CartPole-v1", *words.split())).read()
+    )
+    assert not config.clip_actions
+    assert not config.check
+    assert config.frames is False
+    assert config.recipe_options == {"validate": 1}
+    assert (config.price, config.spec_file, config.budget.usd, config.candidates) == ((1, 2), "s.py", 3, 2)
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in SETTINGS if one.least is not None], ids=lambda one: one.keyword
+)
+def test_bounds_hold_for_flags_and_keywords(one: RunSetting) -> None:
+    """The least is taken, less is refused, in both places."""
+    flag = (one.flags or f"--{one.keyword.replace('_', '-')}").split()[0]
+    less = (one.least or 0) - 1
+    assert parsed("optimize", "CartPole-v1", flag, f"{one.least:g}")[one.keyword] == one.least
+    with pytest.raises(TyperException, match="greater than or equal"):
+        parsed("optimize", "CartPole-v1", flag, f"{less:g}")
+    with pytest.raises(UsageError, match="greater than or equal"):
+        make_config(Task("CartPole-v1"), {one.keyword: less})
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.kind == "optimize"])
+def test_the_benchmark_speaks_in_our_flags(name: str, tmp_path: Path) -> None:
+    """Every word of its command lines is one that `optimize` takes."""
+    suite = load_suite("quick")
+    budget = CellBudget(usd=1.0, executor="local")
+    words = Cell(suite.tasks[0], METHODS[name], "search", 0, tmp_path).command(suite, budget, 3)
+    assert words[3] == "optimize"
+    assert parsed("optimize", *words[4:])

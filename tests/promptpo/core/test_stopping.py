@@ -1,0 +1,148 @@
+"""Ctrl-C at any instant of a run ends it with the best so far."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpo.api import make_config
+from promptpo.core.control import INTERRUPTED
+from promptpo.core.journal import JOURNAL, read_events
+from promptpo.envs.task import Task
+from promptpo.llm.base import Request
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.observer import Observer
+from promptpo.session.session import Session
+from tests.promptpo.policies import FEEDBACK, GOOD, TUNABLE, WEAK, variant
+from tests.promptpo.rollouts.fake import FakeExecutor
+
+ANSWERS = {
+    "feedback": FEEDBACK,
+    "r1.c1": TUNABLE,
+    "r1.c2": variant(WEAK, 1),
+    "r2.c1": variant(TUNABLE, 2),
+    "r2.c2": GOOD,
+}
+
+
+FOUND = 5
+"""Batches of tuning after which better numbers are known, in this run."""
+
+
+async def model(request: Request) -> Any:
+    """An answer after a while."""
+    await asyncio.sleep(0)
+    return ANSWERS.get(request.key, WEAK)
+
+
+def play(source: str, trial: Any) -> float:
+    """Better where the numbers are."""
+    del source
+    params = trial.params or {}
+    return 10 - (params.get("angle", 0) - 1) ** 2 + 0.01 * (trial.seed % 7)
+
+
+class Stopper(Observer):
+    """Interrupts a run.
+
+    Args:
+        events: After so many events; None for never.
+        turns: After so many turns of the event loop; None for never.
+    """
+
+    def __init__(self, events: int | None = None, turns: int | None = None) -> None:
+        self.left, self.turns = events, turns
+        self.session: Any = None
+        self.said: list[str] = []
+        self.over = False
+        self._ticking: Any = None
+
+    def started(self, *_: Any) -> None:
+        """Count turns from here on."""
+        self._ticking = asyncio.ensure_future(self._tick())
+
+    async def _tick(self) -> None:
+        turn = 0
+        while turn != self.turns and not self.over:
+            await asyncio.sleep(0)
+            turn += 1
+        if self.turns is None:
+            self.turns = turn
+        elif not self.over:
+            self.session.control.stop(INTERRUPTED)
+
+    def event(self, event: Any) -> None:
+        """Count events."""
+        del event
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                self.session.control.stop(INTERRUPTED)
+
+    def finished(self, run: Any) -> None:
+        """Count no more."""
+        self.over = True
+
+    def warn(self, message: str) -> None:
+        """Keep what is said."""
+        self.said.append(message)
+
+
+@pytest.fixture
+def begin(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Begins a run whose rollouts are made up, and gives its result."""
+    from promptpo.session import session
+
+    config = make_config(
+        Task("CartPole-v1"),
+        {"candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "stop_at": 501.0,
+         "rounds": 2, "max_steps": 1_400},
+    )  # fmt: skip
+    spec = session.load_spec(config)
+    monkeypatch.setattr(session, "make_executor", lambda *_: FakeExecutor(play, call=lambda _: "told"))
+    monkeypatch.setattr(session, "load_spec", lambda *_, **__: spec)
+    monkeypatch.setattr(session, "write_page", lambda *_: None)
+
+    def run(folder: Path, stopper: Stopper) -> Any:
+        stopper.session = Session(config, folder, ScriptedLLM(model), stopper)
+        return stopper.session.run()
+
+    return run
+
+
+def check(folder: Path, run: Any) -> bool:
+    """The best that the journal knows is exported; returns whether there is one."""
+    events = read_events(folder / JOURNAL)
+    tried = {event.key for event in events if event.kind == "attempt"}
+    assert run.stop_reason.startswith(INTERRUPTED)
+    assert (run.data["best"] is not None) == bool(tried)
+    if tried:
+        assert run.data["best"]["candidate"] in tried
+        assert (folder / "best.py").exists()
+        batches = sum(event.kind == "tuning" for event in events)
+        assert run.data["best"]["tuned"] or batches < FOUND
+        assert json.loads((folder / "result.json").read_text())["stop_reason"] == run.stop_reason
+    return bool(tried)
+
+
+@pytest.mark.timeout(300)
+def test_stopped_at_each_event(tmp_path: Path, begin: Any) -> None:
+    """After any event the run ends with the best of what was tried."""
+    whole = begin(tmp_path / "whole", Stopper())
+    assert whole.data["best"]["tuned"]
+    events = len(read_events(tmp_path / "whole" / JOURNAL))
+    found = [check(tmp_path / str(n), begin(tmp_path / str(n), Stopper(n))) for n in range(2, events - 1)]
+    assert sum(found) > events // 2
+
+
+@pytest.mark.timeout(300)
+def test_stopped_between_events(tmp_path: Path, begin: Any) -> None:
+    """At any await, whatever is under way: what was answered, played or tuned until then counts."""
+    counted = Stopper()
+    begin(tmp_path / "whole", counted)
+    for n in range(0, counted.turns or 0, 3):
+        run = begin(tmp_path / str(n), Stopper(turns=n))
+        if run.stop_reason.startswith(INTERRUPTED):
+            check(tmp_path / str(n), run)

@@ -1,0 +1,471 @@
+"""Experiments: asked for, run in the sandbox, told to later requests; broken ones are mended once or dropped."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpo
+from promptpo.cli.app import run as command_line
+from promptpo.core.artifacts import UNTOLD
+from promptpo.core.budget import allowance
+from promptpo.core.budget import experiments as experiments_in
+from promptpo.core.config import Budget, Config
+from promptpo.core.feature import Feature, SearchContext
+from promptpo.core.history import History
+from promptpo.core.journal import Journal
+from promptpo.core.ledger import Ledger
+from promptpo.core.work import RecordedWork
+from promptpo.envs.task import Task
+from promptpo.errors import EnvironmentFaultError, ProviderError
+from promptpo.features.experiments.feature import Experimenter
+from promptpo.features.program_search import SearchLLM
+from promptpo.llm.base import ALL_PURPOSES
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.report.page import write_report
+from promptpo.prompts.limits import REPORT
+from promptpo.rollouts import LocalExecutor, Settings
+from promptpo.spec.describe import describe
+from promptpo_sandbox import Limits
+from tests.promptpo.optimizing import Model, optimize, read_run
+from tests.promptpo.policies import WEAK, variant
+from tests.promptpo.rollouts.fake import FakeExecutor
+
+LEVERS = "tests.environments:Test/Levers-v0"
+
+GUESSES = '''
+import re, sys
+
+text = sys.stdin.read()
+PROBE = """```python
+\\'\\'\\'Each lever alone, for one step.\\'\\'\\'
+import numpy as np
+
+
+class Probe:
+    def __init__(self):
+        self.t = 0
+
+    def act(self, obs):
+        action = np.zeros(2)
+        action[self.t % 2] = 1.0
+        self.t += 1
+        return action
+
+    def report(self, trajectory):
+        seen, lines = trajectory["observations"], []
+        for lever in (0, 1):
+            change = seen[lever + 1] - seen[lever]
+            needle = int(np.argmax(np.abs(change)))
+            lines.append(f"lever {lever} moves needle {needle} by {change[needle]:+.2f}")
+        return "\\\\n".join(lines)
+```"""
+POLICY = """```python
+import numpy as np
+
+MOVES = %r
+
+
+class Policy:
+    def act(self, obs):
+        action = np.zeros(2)
+        for lever, needle, by in MOVES:
+            action[lever] = np.clip(-obs[needle] / by, -1.0, 1.0)
+        return action
+```"""
+if "class `Probe`, which acts" in text:
+    print(PROBE)
+else:
+    found = re.findall(r"lever (\\d) moves needle (\\d) by ([+-][\\d.]+)", text)
+    moves = [(int(a), int(b), float(c)) for a, b, c in found[:2]]
+    print(POLICY % (moves or [(0, 0, 0.3), (1, 1, 0.3)],))
+'''
+
+
+def levers(folder: Path, **options: Any) -> Any:
+    """One round of one policy by a program that knows nothing but what the prompt says."""
+    folder.mkdir(exist_ok=True)
+    (folder / "model.py").write_text(GUESSES)
+    few = {"rounds": 1, "candidates": 1, "episodes": 2, "validation_episodes": 2, "test_episodes": 2}
+    return promptpo.optimize(
+        LEVERS,
+        model=f"exec:{sys.executable} {folder / 'model.py'}",
+        out=folder / "run",
+        recipe_options={"feedback_class": False, "tune": False, **options},
+        jobs=1,
+        **few,
+    )
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The run with an experiment."""
+    return levers(tmp_path_factory.mktemp("learnt"))
+
+
+def test_a_report_makes_the_first_policy_right(learnt: Any, tmp_path: Path) -> None:
+    """Signs that nothing documents are known from the first policy on; without the experiment it guesses wrongly."""
+    assert learnt.mean_return > -30
+    assert levers(tmp_path / "guess", probe=False).mean_return < -200
+
+
+def test_experiments_are_counted_shown_and_reported(learnt: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their steps by purpose; `show`, `show --json` and the report have what was tried out and what it gave."""
+    assert learnt.data["steps"]["probe"] == 500  # ten episodes of 50 steps
+    assert not (learnt.directory / UNTOLD).exists()
+    assert command_line(["show", str(learnt.directory)]) == 0
+    assert (
+        "p0.1: Each lever alone, for one step. (10 episodes, 500 steps; reported" in capsys.readouterr().out
+    )
+    assert command_line(["show", str(learnt.directory), "p0.1"]) == 0
+    assert "lever 1 moves needle 0 by -0.30" in (said := capsys.readouterr().out)
+    assert "class Probe" in said
+    assert command_line(["show", str(learnt.directory), "p0.1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 500
+    page = write_report(learnt.directory, episode=False).read_text()
+    assert 'id="experiments"' in page
+    assert "lever 1 moves needle 0 by -0.30" in page
+
+
+def probe(act: str = "return 0", report: str = "return 'it moved'", idea: str = "Push.") -> str:
+    """An answer with one experiment for CartPole."""
+    return (
+        f'```python\n"""{idea}"""\nimport numpy as np\n\n\nclass Probe:\n    def act(self, obs):\n        {act}\n\n'
+        f"    def report(self, trajectory):\n        {report}\n```\n"
+    )
+
+
+GOOD = probe(report="return f'{len(trajectory[\"rewards\"])} steps to the left'")
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[LocalExecutor]:
+    """A real worker that gives experiments little time."""
+    limits = Limits(step_seconds=0.2, call_seconds=0.3, wall_factor=5.0)
+    found = LocalExecutor(Settings(Task("CartPole-v1"), limits), 1)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def spec() -> Any:
+    """What is told about CartPole."""
+    return describe(Task("CartPole-v1"))
+
+
+class Bench(Feature):
+    """Experiments of a run with a scripted model and a real sandbox."""
+
+    def __init__(
+        self, directory: Path, spec: Any, executor: Any, answers: Any, horizon: int = 500, **settings: Any
+    ) -> None:
+        self.horizon = horizon
+        self.directory, self.spec, self.executor, self.answers = directory, spec, executor, answers
+        self.config = Config(Task("CartPole-v1"), **{"budget": Budget(), **settings})
+        self.asked: list[str] = []
+        self.seen: list[tuple[str, int]] = []
+        self.requests: dict[str, str] = {}
+
+    def answer(self, request: Any) -> Any:
+        """By the key of the call."""
+        self.asked.append(request.key)
+        self.requests[request.key] = request.messages[-1].content
+        return self.answers[request.key]
+
+    def watch(self, key: str, _source: str, rollout: Any) -> None:
+        """Note how many steps with trajectories are seen."""
+        steps = sum(len(e.trajectory.rewards) for e in rollout.episodes if e.trajectory) if rollout else -1
+        self.seen.append((key, steps))
+
+    def prepare(self) -> Any:
+        """What there is after the request before the first round, in a process of its own."""
+        self.asked.clear()
+        history = History()
+        with Journal(self.directory) as journal:
+            self.ledger = Ledger(self.config.budget, journal.events)
+            journal.listen(self.ledger.add)
+            journal.follow(history.add)
+            llm = ScriptedLLM(self.answer, purposes=ALL_PURPOSES)
+            spender = RecordedWork(llm, self.executor, self.config, journal, self.ledger)
+            context = SearchContext(self.spec, self.config, spender, self.horizon)
+            if (allowed := allowance(self.config, llm)) is not None:
+                asyncio.run(Experimenter(context, allowed, self).before_round(0, history))
+        return history.experiments
+
+
+BROKEN = {
+    "gate": (probe("import os\n        return 0"), "rejected before it ran", True),
+    "syntax": (probe("return (0"), "rejected before it ran", True),
+    "lacking": (
+        "```python\nclass Probe:\n    def act(self, obs):\n        return 0\n```",
+        "no method report",
+        True,
+    ),
+    "crash": (probe("return [0, 1][7]"), "crashed: line 7: IndexError", True),
+    "action": (probe("return 5"), "returned an invalid action: act returned 5", True),
+    "hang": (probe("while True: pass"), "took too long", True),
+    "report crashes": (probe(report="return 1 / 0"), "failed in `report`: line 10: ZeroDivisionError", False),
+    "report is no text": (probe(report="return 7"), ".report returned 7; return a str", False),
+    "report is empty": (probe(report="return ' \\n'"), "failed in `report`: it returned no text", False),
+    "report hangs": (probe(report="while True: pass"), ".report took longer than", False),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_experiment_is_dropped_or_mended(
+    tmp_path: Path, spec: Any, executor: Any, kind: str
+) -> None:
+    """One that stays broken gives no report and is said; one repair mends it, without playing again for a report."""
+    answer, problem, plays_again = BROKEN[kind]
+    stays = Bench(tmp_path / "stays", spec, executor, {"probe": answer, "p0.1.repair1": answer})
+    [dropped] = stays.prepare()
+    assert dropped.report == ""
+    assert problem in dropped.problem
+    assert stays.asked == ["probe", "p0.1.repair1"]
+    mended = Bench(tmp_path / "mended", spec, executor, {"probe": answer, "p0.1.repair1": GOOD})
+    [one] = mended.prepare()
+    assert (one.problem, one.repairs, one.episodes) == ("", 1, 10)
+    assert "steps to the left" in one.report
+    assert "This probe" in mended.requests["p0.1.repair1"]
+    assert one.steps == mended.ledger.steps["probe"]
+    rolled = {key.split(".")[2] for key, steps in mended.seen if steps > 0}
+    assert rolled == ({"1"} if plays_again else {"0"})
+
+
+def test_a_long_report_is_shortened(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """It was paid for: what fits of each episode is kept, and that more was said is noted."""
+    long = probe(report="return '\\n'.join(f'line {n} of a long report' for n in range(400))")
+    bench = Bench(tmp_path, spec, executor, {"probe": long})
+    [one] = bench.prepare()
+    assert REPORT - 100 < len(one.report) <= REPORT
+    assert one.report.count("more lines)") == 1
+    assert bench.asked == ["probe"]
+
+
+def test_without_repairs_a_broken_one_is_dropped_at_once(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """`--repairs 0` holds for experiments too, and others of the same answer are not affected."""
+    both = probe("return [0, 1][7]") + "\n" + GOOD
+    bench = Bench(tmp_path, spec, executor, {"probe": both}, repairs=0)
+    first, second = bench.prepare()
+    assert (first.id, second.id) == ("p0.1", "p0.2")
+    assert first.problem
+    assert second.report
+    assert bench.asked == ["probe"]
+
+
+def test_nothing_is_asked_or_stepped_twice(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """A second process finds the answer, the rollouts and the reports; a torn one rolls out what is missing only."""
+    bench = Bench(tmp_path, spec, executor, {"probe": GOOD + GOOD.replace("return 0", "return 1")})
+    first = bench.prepare()
+    steps = bench.ledger.steps["probe"]
+    assert steps > 0
+    assert [one.id for one in first] == ["p0.1", "p0.2"]
+    assert all(n > 0 for _, n in bench.seen)
+    played = {key for key, _ in bench.seen}
+    bench.seen.clear()
+    assert bench.prepare() == first
+    assert bench.asked == []
+    assert bench.ledger.steps["probe"] == steps
+    assert {
+        key for key, n in bench.seen if n == -1
+    } == played  # known by name, for who keeps what was recorded
+    lines = (tmp_path / "journal.jsonl").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if json.loads(line)["kind"] != "experiment"]
+    (tmp_path / "journal.jsonl").write_text(
+        "".join(json.dumps({**json.loads(line), "n": n}) + "\n" for n, line in enumerate(kept))
+    )
+    assert (
+        bench.prepare() == first
+    )  # the trajectories are gone, so the episodes are played again, and counted
+    assert bench.asked == []
+    assert bench.ledger.steps["probe"] == 2 * steps
+
+
+def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """Whole episodes come one after the other until they are spent; a version that crashed counts too."""
+    options = {"probe_steps": 12, "probe_episodes": 2}
+    bench = Bench(tmp_path / "a", spec, executor, {"probe": GOOD}, recipe_options=options)
+    [one] = bench.prepare()
+    assert one.steps == 12
+    assert one.episodes == 2
+    assert one.earned == (1.0, 1.0)  # what CartPole pays for a step
+    assert one.report == "Episode 1:\n9 steps to the left\n\nEpisode 2:\n3 steps to the left"
+    late = probe(
+        "self.t = getattr(self, 't', 0) + 1\n        return [0] * (self.t < 5) or None", idea="Late."
+    )
+    bench = Bench(
+        tmp_path / "b", spec, executor, {"probe": late, "p0.1.repair1": GOOD}, recipe_options=options
+    )
+    [one] = bench.prepare()
+    assert one.repairs == 1
+    assert one.steps <= 12
+
+
+def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """Falls after some ten steps: ten episodes of them, each of which may try out something else; fewer if so wished."""
+    counts = (
+        GOOD.replace(
+            "    def act(", "    def __init__(self, episode):\n        self.episode = episode\n\n    def act("
+        )
+        .replace("return 0", "return self.episode % 2")
+        .replace("to the left", "of {self.episode}")
+    )
+    bench = Bench(tmp_path / "a", spec, executor, {"probe": counts}, recipe_options={"probe_steps": 400})
+    [one] = bench.prepare()
+    assert (one.episodes, one.problem) == (10, "")
+    assert one.steps < 400
+    assert all(f"Episode {n}:\n" in one.report and f" steps of {n}" in one.report for n in range(1, 11))
+    options = {"probe_steps": 60}
+    [one] = Bench(tmp_path / "b", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
+    assert one.steps == 60
+    assert one.episodes < 10
+    shared = GOOD.replace("import numpy", "EPISODES = 10\nimport numpy", 1)
+    [one] = Bench(tmp_path / "h", spec, executor, {"probe": shared}, recipe_options=options).prepare()
+    assert (one.episodes, one.steps) == (10, 60)  # none falls within its six steps
+    few = GOOD.replace("import numpy", "EPISODES = 2\nimport numpy", 1)
+    [one] = Bench(tmp_path / "g", spec, executor, {"probe": few}, recipe_options=options).prepare()
+    assert one.episodes == 2
+    assert all(end < 30 for end in one.ends)
+    wordy = probe(report="return str(trajectory['observations'][0]) + 'x ' * 600")
+    [one] = Bench(
+        tmp_path / "d", spec, executor, {"probe": wordy}, recipe_options={"probe_steps": 400}
+    ).prepare()
+    assert (one.problem, one.repairs) == ("", 0)
+    assert one.report.count("x …") == one.episodes
+    assert len(one.report) <= REPORT
+    short = Bench(
+        tmp_path / "e", spec, executor, {"probe": counts}, recipe_options={"probe_steps": 40}, horizon=5
+    )
+    [one] = short.prepare()
+    assert (one.episodes, one.steps) == (8, 40)  # none ends by itself, and each tries out something else
+    same = Bench(
+        tmp_path / "f", spec, executor, {"probe": GOOD}, recipe_options={"probe_steps": 40}, horizon=5
+    )
+    [one] = same.prepare()
+    assert (one.episodes, one.steps) == (8, 40)
+    options = {"probe_steps": 400, "probe_episodes": 3}
+    [one] = Bench(tmp_path / "c", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
+    assert one.episodes == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ("NONE: the description says all of it.", "none was wanted: the description says all of it"),
+        ("Nothing comes to mind.", "the answer had no class Probe in it"),
+        (WEAK, "the answer had no class Probe in it"),
+    ],
+)
+def test_no_experiment_is_an_answer(
+    tmp_path: Path, spec: Any, executor: Any, answer: str, problem: str
+) -> None:
+    """With its reason, in the journal; nothing is stepped, and later prompts say nothing of it."""
+    bench = Bench(tmp_path, spec, executor, {"probe": answer})
+    [one] = bench.prepare()
+    assert (one.id, one.source, one.problem) == ("p0.0", "", problem)
+    assert bench.ledger.steps["probe"] == 0
+
+
+def test_a_silent_model_costs_no_experiment(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """A call that fails leaves the run as it is."""
+    assert Bench(tmp_path, spec, executor, {"probe": ProviderError("no.")}).prepare() == []
+
+
+def test_a_failing_environment_ends_the_experiment_alone(tmp_path: Path, spec: Any) -> None:
+    """What nobody has to try out must not end the run, nor fail again whenever it is resumed."""
+
+    def fails(*_: Any) -> Any:
+        raise EnvironmentFaultError("the environment raised ZeroDivisionError")
+
+    bench = Bench(tmp_path, spec, FakeExecutor(fails), {"probe": GOOD})
+    [one] = bench.prepare()
+    assert one.problem == "it made the environment fail: the environment raised ZeroDivisionError"
+    assert bench.asked == ["probe"]
+    assert bench.prepare() == [one]
+
+
+def test_a_spent_budget_leaves_experiments_undone(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """The steps that were taken are counted, and nothing is told of what did not end."""
+    bench = Bench(
+        tmp_path,
+        spec,
+        executor,
+        {"probe": GOOD},
+        budget=Budget(steps=5),
+        recipe_options={"probe": True},
+    )
+    assert bench.prepare() == []
+    assert bench.ledger.steps["probe"] == 5
+
+
+def test_later_rounds_may_bring_one_each(tmp_path: Path) -> None:
+    """Offered in all rounds but the first and the last; of several answers the first sample's is run; a policy stays one."""
+    model = Model(
+        {
+            "probe": "NONE: let me see.",
+            "r2.c1": variant(WEAK, 1),
+            "r2.c2": GOOD,  # without a policy: asked again, and the experiment is kept
+            "r2.c2.again": variant(WEAK, 2),
+            "r2.c3": variant(WEAK, 3) + "\n" + probe(idea="Another."),
+        }
+    )
+    llm = ScriptedLLM(model, purposes=ALL_PURPOSES)
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=llm,
+        out=tmp_path / "run",
+        rounds=3,
+        candidates=3,
+        episodes=2,
+        validation_episodes=2,
+        test_episodes=2,
+        stop_at=501.0,
+        recipe_options={"feedback_class": False, "tune": False},
+    )
+    events = read_run(run.directory)
+    assert [event.key for event in events["experiment"]] == ["p0.0", "p2.1"]
+    assert events["experiment"][1].data["call"] == "r2.c2"
+    prompts = {request.key: request.messages[-1].content for request in model.requests}
+    assert not any("class `Probe`" in prompts[f"r{n}.c1"] for n in (1, 3))
+    assert all("class `Probe`" in prompts[f"r2.c{n}"] for n in (1, 2, 3))
+    assert all("# What experiments showed\n\np2.1" in prompts[f"r3.c{n}"] for n in (1, 2, 3))
+    assert "steps to the left" in prompts["r3.c1"]
+    assert all(event.data["evaluation"]["outcome"] == "ok" for event in events["evaluation"])
+
+
+def test_who_is_offered_experiments() -> None:
+    """`default` where they cost a twentieth of the steps; not `paper`, `evolve`, program search, or with few calls."""
+
+    def of(model: Any = None, **settings: Any) -> Any:
+        budget = settings.pop("budget", {})
+        config = Config(Task("CartPole-v1"), budget=Budget(**budget), **settings)
+        return allowance(config, model or ScriptedLLM([], purposes=ALL_PURPOSES))
+
+    whole = of()
+    assert (whole.probe_episodes, whole.probe_steps, experiments_in(5)) == (10, 1000, 6)
+    assert of(budget={"steps": None}) == whole
+    assert of(budget={"steps": 60_000}).probe_steps == 500
+    assert of(budget={"steps": 11_000}) is None
+    assert of(budget={"steps": 11_000}, recipe_options={"probe": True}) == whole
+    assert of(recipe_options={"probe_steps": 3000}).probe_steps == 3000
+    assert of(budget={"calls": 9}) is None
+    assert of(recipe_options={"probe": False}) is None
+    assert of(recipe="paper") is None
+    assert of(recipe="evolve") is None
+    assert of(recipe="model").probe_steps == 1000
+    assert of(ScriptedLLM([])) is None
+    assert of(SearchLLM()) is None
+
+
+def test_a_run_of_an_earlier_version_is_not_asked_on_resume(tmp_path: Path) -> None:
+    """What was begun without experiments goes on without them."""
+    model = Model(default=WEAK)
+    optimize(model, tmp_path / "run", rounds=1, candidates=1, episodes=2)
+    again = Model(default=variant(WEAK, 2))
+    promptpo.resume(tmp_path / "run", llm=ScriptedLLM(again, purposes=ALL_PURPOSES), rounds=2)
+    assert "r2.c1" in again.asked()
+    assert "probe" not in again.asked()

@@ -1,0 +1,518 @@
+"""Runs with a goal in words: the reward that is written for it, what it is held against, and the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpo
+from promptpo.api import build_config
+from promptpo.cli.app import run as command
+from promptpo.cli.show import overview
+from promptpo.core.config import load_config
+from promptpo.core.control import INTERRUPTED
+from promptpo.core.held_out import Outcome
+from promptpo.core.history import History
+from promptpo.core.journal import JOURNAL, read_events
+from promptpo.display.terminal import PlainDisplay
+from promptpo.errors import RewardFaultError, UsageError
+from promptpo.features.goals.preferences import Preferences
+from promptpo.features.goals.prompts import describe_episode, preferences_in, verdict_in
+from promptpo.features.goals.verdict import FINEST, TYPICAL, WORST, _select_seeds
+from promptpo.llm.base import PNG, Request
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.observer import Observer
+from promptpo.output.outcome import outcome
+from promptpo.output.report.page import page
+from promptpo.output.run_view import read_view
+from promptpo.output.sentences import sentence
+from promptpo.program import Program
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.checking import check
+from promptpo.run.preflight import Preflight
+from promptpo.session import Session
+from promptpo.session.goals import count_fulfilled
+from promptpo_sandbox import Episode, Trajectory
+from tests.promptpo.llm.test_stills import png
+from tests.promptpo.optimizing import QUICK, Model, optimize
+from tests.promptpo.policies import CRASH, GOOD
+from tests.promptpo.rewards import CONSTANT, LEFT
+
+GOAL = "keep the cart on the left"
+FENCED = f"It pays for being left.\n```python\n{LEFT}```\n"
+WRONG = FENCED.replace("2 * left - 1", "1 - 2 * left").replace('"left": left', '"wrong": -left')
+
+TO_THE_LEFT = """```python
+class Policy:
+    def act(self, obs):
+        return 1 if obs[2] + 0.5 * obs[3] + 0.05 * (obs[0] + 1) + 0.1 * obs[1] > 0 else 0
+```"""
+
+
+class Judge(Model):
+    """A scripted model that prefers the episodes of this beginning of a name, and is content or not."""
+
+    def __init__(self, answers: Any, *, prefers: str = "policy", verdict: str = "yes") -> None:
+        super().__init__(answers, default=GOOD)
+        self.prefers, self.verdict = prefers, verdict
+
+    def __call__(self, request: Request) -> Any:
+        """Answer."""
+        if request.purpose != "judge":
+            return super().__call__(request)
+        self.requests.append(request)
+        question = request.messages[0].content
+        lines = []
+        for number, a, b in re.findall(r"PAIR (\d+): A is episode (.+), B is episode (.+)", question):
+            wanted = [name.startswith(self.prefers) for name in (a, b)]
+            word = "=" if wanted[0] == wanted[1] else "A" if wanted[0] else "B"
+            lines.append(f"PAIR {number}: {word}")
+        return "\n".join([*lines, f"VERDICT: {self.verdict}", "BECAUSE: the cart was where it should be."])
+
+
+@pytest.fixture
+def unfilmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pictures at the end, where no test looks at them: each is drawn by a process of its own."""
+
+    async def none(*_: Any) -> None:
+        """Nothing to show."""
+
+    monkeypatch.setattr("promptpo.session.goals._film_episodes", none)
+
+
+SETTINGS: dict[str, Any] = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None, "goal": GOAL}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Judge]:
+    """A run whose first reward is constant, whose second pays for the opposite, and whose third is right."""
+    model = Judge(
+        {
+            "goal.reward": f"```python\n{CONSTANT}```",
+            "goal.reward.repair1": WRONG,
+            "goal.rewrite": FENCED,
+            "goal.policy": TO_THE_LEFT,
+        },
+        prefers="policy",
+    )
+    return optimize(model, tmp_path_factory.mktemp("goals") / "run", **SETTINGS), model
+
+
+def test_the_reward_is_written_mended_judged_and_written_again(done: tuple[Any, Judge]) -> None:
+    """A constant one is repaired; one that disagrees with preferences is rewritten once, with these shown."""
+    run, model = done
+    asked = [key for key in model.asked() if key.startswith("goal")]
+    assert asked[:5] == [
+        "goal.reward",
+        "goal.reward.repair1",
+        "goal.policy",
+        "goal.pairs.before",
+        "goal.rewrite",
+    ]
+    by_key = {request.key: request.messages[0].content for request in model.requests}
+    assert "it is constant" in by_key["goal.reward.repair1"]
+    assert "comes closer to the goal than episode" in by_key["goal.rewrite"]
+    assert "reward" not in by_key["goal.pairs.before"].lower()
+    kept = load_config(run.directory / "config.toml")
+    assert kept.task.reward is not None
+    assert "2 * left - 1" in kept.task.reward.source
+    assert kept.task.reward.goal == GOAL
+    assert (run.directory / "reward.py").read_text() == Program.parse(
+        kept.task.reward.source
+    ).postponed.source
+
+
+def test_the_goal_and_the_reward_stand_in_the_task_section(done: tuple[Any, Judge]) -> None:
+    """Of every request for a policy."""
+    policies = [r for r in done[1].requests if r.key.startswith("r1.")]
+    assert policies
+    for request in policies:
+        assert f"# The goal, in the user's words: {GOAL}" in request.system
+        assert "class Reward:" in request.system
+
+
+def test_the_first_policy_is_a_candidate(done: tuple[Any, Judge]) -> None:
+    """What was paid for to judge the reward is tried like the others, and not taken for the user's."""
+    config = load_config(done[0].directory / "config.toml")
+    assert (len(config.start), config.written) == (1, 1)
+    assert read_view(done[0].directory).state.candidate("r0c1") is not None
+
+
+def test_the_verdict_stands_in_result_show_and_report(done: tuple[Any, Judge]) -> None:
+    """What was asked, whether it is done, and why."""
+    run = done[0]
+    assert run.data["goal"]["text"] == GOAL
+    assert run.data["goal"]["asked"] == "yes"
+    sentence = f"What was asked ({GOAL}): yes, because the cart was where it should be."
+    share = run.data["goal"]["fulfilled"]
+    successes = run.data["test"]["success_rate"]
+    assert share == {"yes": round(5 * successes), "of": 5}
+    sentence += f" The reward's success() says yes in {share['yes']} of 5 test episodes."
+    assert sentence in overview(run.directory)
+    assert sentence in html.unescape(page(read_view(run.directory), "no episode"))
+
+
+def test_episodes_are_shown_in_files_and_report(done: tuple[Any, Judge]) -> None:
+    """A strip of the best, the median and the worst test episode, as far as they are different ones, or why there is none."""
+    run, goal = done[0], done[0].data["goal"]
+    assert bool(goal["pictures"]) is not bool(goal["no_pictures"])
+    text = page(read_view(run.directory), "no episode")
+    for one in goal["pictures"]:
+        assert (run.directory / one["file"]).read_bytes().startswith(PNG)
+        assert one["return"] in run.data["test"]["returns"]
+        assert f"The {one['role']} episode: seed {one['seed']}" in text
+    assert {one["role"] for one in goal["pictures"]} <= {"best", "median", "worst"}
+    assert text.count('alt="The ') == len(goal["pictures"])
+
+
+@pytest.mark.usefixtures("unfilmed")
+def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the model judges: the share of episodes is counted, the comparison in pairs is said to be missing."""
+    monkeypatch.setattr("promptpo.core.work.RECEIVING_SECONDS", 0.2)  # no answer comes
+
+    class Slow(ScriptedLLM):
+        async def complete(self, request: Request) -> Any:
+            if request.key.startswith("goal.winner"):
+                session.control.stop(INTERRUPTED)
+                await asyncio.sleep(60)
+            return await super().complete(request)
+
+    model = Slow(Judge({"goal.reward": FENCED}))
+    asked = build_config("CartPole-v1", llm=model, **{**QUICK, **SETTINGS})
+    session = Session(check(asked), tmp_path / "run", model, Observer())
+    session.control._until = time.monotonic()
+    run = session.run()
+    assert run.data["goal"]["asked"] is None
+    assert run.data["goal"]["fulfilled"]["of"] == 5
+    said = outcome(run.data, run.directory)
+    assert "interrupted by Ctrl-C, before the model had said" in said
+    assert "The comparison in pairs with others is missing." in said
+    assert "test episodes" in said
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            (True, True, False),
+            "yes in 2 of 4 test episodes. The others: length 9 steps; it ended by termination. In 1 more",
+        ),
+        (
+            (False, False, False),
+            "yes in 0 of 4 test episodes. How they went: length 9 steps; all ended by termination",
+        ),
+        ((None, None, None), "How they went: length 9 steps; all ended by termination"),
+    ],
+)
+def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
+    """A walker that hops as asked and falls in every episode."""
+    episodes = tuple(EpisodeRecord(n, 1.0 * n, 9, success, terminated=True) for n, success in enumerate(said))
+    winner = Outcome(History(), None, None, Evaluation("ok", episodes, 27, failed=1), "")
+    goal = {"text": GOAL, "asked": "partly", "because": "It falls.", **count_fulfilled(winner)}
+    assert told in sentence("goal", goal)
+    chosen = _select_seeds(winner)
+    assert chosen == {TYPICAL: 1, WORST: 0, FINEST: 2}
+
+
+def test_every_step_of_it_is_counted(done: tuple[Any, Judge]) -> None:
+    """Episodes that a reward was tried on are probes."""
+    assert done[0].data["steps"]["probe"] > 0
+    events = read_events(done[0].directory / JOURNAL)
+    assert (
+        sum(e.data["spent"]["probe"] for e in events if e.kind == "reward") == done[0].data["steps"]["probe"]
+    )
+
+
+@pytest.mark.usefixtures("unfilmed")
+def test_going_on_asks_nothing_of_it_again(done: tuple[Any, Judge], tmp_path: Path) -> None:
+    """The reward is that of the run, and the verdict is asked for only where the best is another."""
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(done[0].directory, copy)
+    model = Judge({}, prefers="best")
+    again = promptpo.resume(copy, llm=ScriptedLLM(model), rounds=2, trust=True)
+    assert not [k for k in model.asked() if k.startswith("goal") and not k.startswith("goal.winner")]
+    assert again.data["reward"] == done[0].data["reward"]
+    assert again.data["goal"]["asked"] == "yes"
+
+
+def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
+    """The sentence does not end without a word."""
+    judge = Judge({"goal.reward": FENCED, "goal.policy": CRASH})
+    judge.default = CRASH
+    run = optimize(judge, tmp_path / "run", repairs=0, **SETTINGS)
+    assert run.data["best"] is None
+    sentence = f"What was asked ({GOAL}): not known, because no policy ran."
+    assert sentence in overview(run.directory)
+    assert sentence in outcome(run.data, run.directory)
+
+
+@pytest.mark.usefixtures("unfilmed")
+def test_a_reward_that_agrees_is_left_alone(tmp_path: Path) -> None:
+    """No second one is asked for; a winner that does not do what was asked is called so."""
+    model = Judge({"goal.reward": FENCED}, prefers="nobody", verdict="no")
+    run = optimize(model, tmp_path / "run", **SETTINGS)
+    assert "goal.rewrite" not in model.asked()
+    assert run.data["goal"]["asked"] == "no"
+
+
+@pytest.mark.usefixtures("unfilmed")
+def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
+    """A resumed run hears what was answered, and goes on from there."""
+
+    class Killed(BaseException):
+        """As from outside."""
+
+    first = Judge({"goal.reward": FENCED, "goal.policy": Killed()})
+    with pytest.raises(Killed):
+        optimize(first, tmp_path / "run", **SETTINGS)
+    second = Judge({}, prefers="best")
+    run = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(second))
+    assert "goal.reward" not in second.asked()
+    assert run.data["reward"]["goal"] == GOAL
+
+
+@pytest.mark.usefixtures("unfilmed")
+def test_what_a_run_may_take_is_told_before_the_reward_is_written(tmp_path: Path) -> None:
+    """The goal, and the bounds on steps and calls, stand there before the first call; and once."""
+    model = Judge({"goal.reward": FENCED})
+
+    class Listener(Observer):
+        """Notes how many calls there were when it was told."""
+
+        def __init__(self) -> None:
+            self.told: list[tuple[str, int]] = []
+
+        def warn(self, message: str) -> None:
+            """A line."""
+            self.told.append((message, len(model.requests)))
+
+        def prepared(self, preflight: Preflight) -> None:
+            """The bounds."""
+            self.told.append((preflight.lines()[0], len(model.requests)))
+
+    listener = Listener()
+    optimize(model, tmp_path / "run", observer=listener, **SETTINGS)
+    assert any(GOAL in line and calls == 0 for line, calls in listener.told)
+    assert [calls for line, calls in listener.told if line.startswith("Episodes:")] == [0]
+
+
+def test_a_goal_needs_a_language_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence, before anything is made; with a reward as well it says to choose."""
+    out = ["--out", str(tmp_path / "run")]
+    assert command(["optimize", "CartPole-v1", "--model", "search", "--goal", GOAL, *out]) == 2
+    assert "--goal needs a language model" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "journal.jsonl").exists()
+    (tmp_path / "left.py").write_text(LEFT)
+    with pytest.raises(UsageError, match="one of the two"):
+        optimize(Model(), tmp_path / "run", reward=tmp_path / "left.py", **SETTINGS)
+
+
+def test_no_reward_that_works_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """After the repairs that are allowed, each of which is told outside a terminal too; nothing is searched for."""
+    model = Judge(
+        {
+            "goal.reward": "I cannot.",
+            "goal.reward.repair1": "```python\nclass Reward:\n    def step(self):\n        pass\n```",
+        }
+    )
+    with pytest.raises(RewardFaultError, match="Say it in other words"):
+        optimize(model, tmp_path / "run", repairs=1, observer=PlainDisplay(), **SETTINGS)
+    assert model.asked() == ["goal.reward", "goal.reward.repair1"]
+    said = capsys.readouterr().err
+    assert "writes the reward for the goal" in said
+    assert all(f"{key}: answered" in said for key in model.asked())
+
+
+def _episode(return_: float, **parts: float) -> Episode:
+    return Episode(0, return_, 1, True, False, None, 0, 0.0, parts=parts)
+
+
+def test_a_part_that_grows_while_preferences_fall_is_named() -> None:
+    """It is larger where the goal is farther, in most pairs; a part that follows the preferences is not named."""
+    episodes = {
+        "a": _episode(1.0, speed=1.0, spin=0.0),
+        "b": _episode(5.0, speed=0.5, spin=4.5),
+        "c": _episode(9.0, speed=0.0, spin=9.0),
+    }
+    found = Preferences.of([("a", "b"), ("a", "c"), ("b", "c")], ["first", "first", "first"], episodes)
+    assert found.misleading() == {"spin": (3, 3)}
+    assert len(found.disagreements()) == 3
+    assert "spin" in found.suspicious()[0]
+    right = Preferences.of([("a", "b")], ["second"], episodes)
+    assert right.against == []
+    assert right.suspicious() == []
+
+
+def test_small_costs_of_a_way_to_the_goal_are_no_suspicion() -> None:
+    """A part is named where its difference is a noticeable share of the return's; effort beside it is not."""
+    episodes = {
+        "best": _episode(1539.0, one_leg=1540.0, effort=-0.6),
+        "random": _episode(7.0, one_leg=7.2, effort=-0.2),
+        "zero": _episode(23.0, one_leg=23.0, effort=0.0),
+    }
+    pairs = [("best", "random"), ("best", "zero")]
+    assert Preferences.of(pairs, ["first", "first"], episodes).suspicious() == []
+    dear = {**episodes, "best": _episode(1539.0, one_leg=2540.0, effort=-1000.0)}
+    assert Preferences.of(pairs, ["first", "first"], dear).misleading() == {"effort": (2, 2)}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ((True, True, True), "it tells nothing apart"),
+        ((False, False, False), "Nothing reaches it yet"),
+        ((False, False, True), "random 0 of 1, zero 0 of 1, policy 1 of 1."),
+        ((None, None, None), ""),
+    ],
+)
+def test_a_success_that_all_or_nothing_reaches_is_told(said: tuple[bool | None, ...], told: str) -> None:
+    """With how often each policy succeeds; nothing where the reward says nothing of success."""
+    episodes = {
+        f"{name} 1": replace(_episode(1.0), success=success)
+        for name, success in zip(("random", "zero", "policy"), said, strict=True)
+    }
+    known = Preferences.of([], [], episodes)
+    assert told in " ".join(known.on_success())
+    assert bool(known.on_success()) is bool(told)
+    assert known.always_succeeds is (said == (True, True, True))
+
+
+@pytest.mark.usefixtures("unfilmed")
+def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> None:
+    """Though all comparisons agree with the reward; the better one is taken, and the result says how often."""
+    always = FENCED.replace("self.steps > 100", "self.steps > 0")
+    model = Judge({"goal.reward": always, "goal.rewrite": FENCED}, prefers="nobody")
+    run = optimize(model, tmp_path / "run", **SETTINGS)
+    by_key = {request.key: request.messages[0].content for request in model.requests}
+    assert (
+        "says yes: random 2 of 2, zero 1 of 1, policy 2 of 2. So it tells nothing apart"
+        in by_key["goal.rewrite"]
+    )
+    assert run.data["goal"]["succeeded_at_start"] == {"random": [0, 2], "zero": [0, 1], "policy": [2, 2]}
+    assert "Its success before the search: random 0 of 2" in overview(run.directory)
+    assert "self.steps > 100" in (run.directory / "reward.py").read_text()
+
+
+def test_the_verdict_is_told_all_test_episodes(done: tuple[Any, Judge]) -> None:
+    """How all ended and what they earned by parts, others beside them, and a typical and the worst episode."""
+    run, model = done
+    question = next(r for r in model.requests if r.key.startswith("goal.winner")).messages[0].content
+    assert "# The best policy in all 5 held-out test episodes" in question
+    assert "its part left|" in question
+    assert "- zero: earns " in question
+    assert "# Episode best (typical)" in question
+    returns = run.data["test"]["returns"]
+    assert ("# Episode best (worst)" in question) is (len(set(returns)) > 1)
+
+
+def test_the_first_policy_is_told_by_the_feedback_class(done: tuple[Any, Judge]) -> None:
+    """What was written while the reward was judged is told as later candidates are."""
+    events = read_events(done[0].directory / JOURNAL)
+    attempts = {event.key: event.data for event in events if event.kind == "attempt"}
+    assert attempts["r0c1"]["diagnosis"]["by"] == "feedback"
+
+
+def test_a_judge_that_sees_is_shown_strips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for each episode that is compared, and for those of the best at the end; nobody else is shown any."""
+    for part in ("output.film.strip", "session.goals"):
+        monkeypatch.setattr(
+            f"promptpo.{part}.film_strip", lambda _task, e: (png(e.steps % 250), (0, e.steps))
+        )
+    model = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT})
+    llm = ScriptedLLM(model, sees=True)
+    promptpo.optimize("CartPole-v1", llm=llm, out=tmp_path / "run", **{**QUICK, **SETTINGS})
+    shown = {request.key.split(".w")[0]: request.stills for request in model.requests if request.stills}
+    assert [still.caption.split(",")[0] for still in shown["goal.pairs.before"]] == [
+        f"Episode {name}" for name in ("random 1", "random 2", "zero 1", "policy 1", "policy 2")
+    ]
+    captions = [
+        still.caption for r in model.requests if r.key.startswith("goal.winner") for still in r.stills
+    ]
+    assert captions
+    assert all(caption.startswith("Episode best") for caption in captions)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("PAIR 1: A\nPAIR 2: =\nPAIR 3: B", ["first", "equal", "second"]),
+        ("**PAIR 1:** B\n- PAIR 3: A.", ["second", None, "first"]),
+        ("PAIR 1: All of them\nPAIR 9: A", [None, None, None]),
+        ("", [None, None, None]),
+        ("PAIR 1: A\nI think again.\nPAIR 1: B", ["second", None, None]),
+    ],
+)
+def test_preferences_are_read_from_answers(text: str, expected: list[str | None]) -> None:
+    """The last line for a pair counts; what cannot be read is left out, never guessed."""
+    assert preferences_in(text, 3) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("VERDICT: yes\nBECAUSE: it runs backwards.", ("yes", "it runs backwards.")),
+        ("**VERDICT:** Partly\n**BECAUSE:** it falls", ("partly", "it falls")),
+        ("It is fine.", (None, "")),
+        ("VERDICT: yesterday", (None, "")),
+    ],
+)
+def test_a_verdict_is_read_from_answers(text: str, expected: tuple[str | None, str]) -> None:
+    """Only the three words count."""
+    assert verdict_in(text) == expected
+
+
+def test_an_episode_is_told_without_what_it_earned() -> None:
+    """Numbers that were seen and done, by name, over the episode and in some steps."""
+    import numpy as np
+
+    seen = [np.array([float(i), 2.0]) for i in range(5)]
+    episode = Episode(
+        0, 99.5, 4, True, False, None, 0, 0.0, trajectory=Trajectory(seen, [0, 1, 1, 0], [99.5, 0, 0, 0])
+    )
+    text = describe_episode(episode, {"obs[0]": "position"})
+    assert text.startswith("4 steps; the environment ended it.")
+    assert "position|0|4|0|2|4" in text
+    assert "99.5" not in text
+
+
+def test_numbers_of_info_are_told_but_for_rewards() -> None:
+    """Where the body was, which observations may not say; not what it earned, and nothing that some steps lack."""
+    infos = [
+        {"x_position": 0.5 * i, "reward_forward": 7.25, **({"late": 1.0} if i else {})} for i in range(4)
+    ]
+    seen = Trajectory([0.0] * 5, [0, 1, 1, 0], [1.0] * 4, (), infos)
+    text = describe_episode(Episode(0, 4.0, 4, False, True, None, 0, 0.0, trajectory=seen), {}, horizon=100)
+    assert "info x_position|0|1.5|0|0.75|1.5" in text
+    assert "it was cut there, of 100 steps" in text
+    assert "7.2" not in text
+    assert "late" not in text
+
+
+def test_rows_show_where_the_body_was_and_no_noise_of_rounding() -> None:
+    """Of many numbers those that change are shown in single steps, numbers of info among them; 1e-16 is nought."""
+    import numpy as np
+
+    n = 60
+    noise = np.random.default_rng(0).normal(size=(n + 1, 20)) * 1e-16
+    seen = noise.copy()
+    seen[:, 17] = np.linspace(0, 1, n + 1)
+    infos = [{"x_position": -0.1 * i} for i in range(n)]
+    text = describe_episode(
+        Episode(0, 0.0, n, False, True, None, 0, 0.0, Trajectory(list(seen), [0] * n, [0.0] * n, (), infos)),
+        {},
+    )
+    head = next(line for line in text.splitlines() if line.startswith("step|"))
+    assert head.split("|")[1] == "info x_position"
+    assert "obs[17]" in head
+    assert "e-1" not in text

@@ -1,0 +1,78 @@
+"""What search writes runs in the sandbox and acts inside the action space."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import pytest
+from gymnasium import spaces
+
+from promptpo.features.program_search.library import structures_for, write_program
+from promptpo.features.program_search.writer import Genome
+from promptpo.program import Program
+from promptpo_sandbox import Sandbox, Trial
+from tests.promptpo.features.program_search.test_library import ACTIONS, OBSERVATIONS
+
+
+class Anything(gymnasium.Env):
+    """Gives random observations of a space and takes any action of another."""
+
+    def __init__(self, observation_space: Any, action_space: Any) -> None:
+        self.observation_space, self.action_space = observation_space, action_space
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        """A seeded random observation."""
+        super().reset(seed=seed, options=options)
+        self.observation_space.seed(seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action: Any) -> Any:
+        """One point for every action of the space; anything else is a fault of this test's subject."""
+        assert self.action_space.contains(action), action
+        return self.observation_space.sample(), 1.0, False, False, {}
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Any]:
+    """One sandbox for all programs."""
+    with Sandbox(allow_weaker=True) as sandbox:
+        yield sandbox
+
+
+def runs(box: Any, source: Any, env: Any, params: Any) -> Any:
+    rollout = box.rollout(source, [env], [Trial(1, params, 5)])
+    assert rollout.failure is None, f"{rollout.failure}\n{source}"
+    return rollout.episodes[0].return_ == 5.0
+
+
+@pytest.mark.parametrize(("observation", "action"), zip(OBSERVATIONS, ACTIONS, strict=True))
+def test_programs_act_in_their_action_space(box: Any, observation: Any, action: Any) -> None:
+    """Every structure, at its default and at its extreme parameter values."""
+    env = Anything(observation, action)
+    for genome in [
+        *structures_for(observation, action)[:5],
+        Genome("gated", ("rates",), 3),
+    ]:
+        source = write_program(genome, observation, action)
+        params = Program(source).params
+        assert runs(box, source, env, {name: value for name, (value, _, _) in params.items()})
+        assert runs(box, source, env, {name: high for name, (_, _, high) in params.items()})
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        spaces.Discrete(1),
+        spaces.MultiDiscrete([[2, 3], [4, 5]]),
+        spaces.MultiBinary([2, 2]),
+        spaces.Box(0, 255, (3,), "uint8"),
+        spaces.Box(-float("inf"), float("inf"), (2,)),
+        spaces.Tuple((spaces.Discrete(4, start=3), spaces.Dict({"x": spaces.Box(-1, 1, ())}))),
+    ],
+)
+def test_rarer_action_spaces(box: Any, action: Any) -> None:
+    """Integers, unbounded numbers, offsets, shapes and nesting."""
+    observation = spaces.Box(-1.0, 1.0, (2,))
+    source = write_program(Genome("linear"), observation, action)
+    params = {name: high for name, (_, _, high) in Program(source).params.items()}
+    assert runs(box, source, Anything(observation, action), params)

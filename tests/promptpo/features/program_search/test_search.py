@@ -1,0 +1,129 @@
+"""Program search as a provider: what it proposes round by round."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo.errors import ProviderError
+from promptpo.features.program_search import SearchLLM
+from promptpo.features.program_search.library import narrow_ranges, propose, read_genome, structures_for
+from promptpo.features.program_search.writer import Genome
+from promptpo.llm.base import LLM, Message, Request, Situation, Tried
+from promptpo.program import Program
+
+PENDULUM = Situation(
+    observation_space=spaces.Box(np.array([-1, -1, -8], np.float32), np.array([1, 1, 8], np.float32)),
+    action_space=spaces.Box(-2.0, 2.0, (1,)),
+    round=1,
+    slot=0,
+    seed=0,
+)
+BOARD = replace(PENDULUM, observation_space=spaces.Discrete(16), action_space=spaces.Discrete(4))
+
+
+def ask(situation: Any, purpose: str = "policy") -> Any:
+    request = Request("r1.c1", purpose, "system", (Message("user", "write"),), situation=situation)
+    return asyncio.run(SearchLLM().complete(request))
+
+
+def tried(source: Any, score: Any, outcome: str = "ok") -> Any:
+    return Tried(source, outcome, (0.0, score, -100.0))
+
+
+def test_it_is_a_provider_but_no_language_model() -> None:
+    """It says so, costs nothing, and answers with one python fence."""
+    provider = SearchLLM()
+    assert isinstance(provider, LLM)
+    assert not provider.language_model
+    assert provider.purposes == {"policy"}
+    completion = ask(PENDULUM)
+    assert completion.text.startswith("```python\n")
+    assert completion.text.endswith("\n```\n")
+    assert completion.cost_usd == 0.0
+    asyncio.run(provider.aclose())
+
+
+def test_other_requests_are_refused() -> None:
+    """It cannot reflect, and it cannot write without knowing the spaces."""
+    with pytest.raises(ProviderError, match="policies only"):
+        ask(PENDULUM, "reflection")
+    with pytest.raises(ProviderError):
+        ask(None)
+
+
+def test_the_first_round_goes_through_the_library() -> None:
+    """The samples are its structures without memory, in their order; what remembers is tried later."""
+    library = structures_for(PENDULUM.observation_space, PENDULUM.action_space)
+    first = [read_genome(propose(replace(PENDULUM, slot=slot))) for slot in range(4)]
+    assert first == [*library[:2], *library[:2]]
+    later = replace(
+        PENDULUM,
+        round=2,
+        slot=2,
+        tried=tuple(tried(propose(replace(PENDULUM, slot=n)), -9.0) for n in (0, 1)),
+    )
+    assert read_genome(propose(later)) == Genome("linear", ("rates",))
+
+
+def test_the_same_situation_gives_the_same_program() -> None:
+    """A resumed or repeated run meets the same candidates; other slots meet other variants."""
+    late = replace(PENDULUM, round=9, slot=3, tried=(tried(propose(PENDULUM), -900.0),))
+    far = replace(late, slot=40)
+    assert propose(far) == propose(far)
+    assert propose(far) != propose(replace(far, slot=41))
+
+
+def test_later_rounds_continue_from_the_best() -> None:
+    """Slot 0 keeps its structure and values with narrower ranges."""
+    source = Program(propose(PENDULUM)).with_values({"out0_x1": 1.0}).source
+    worse = propose(replace(PENDULUM, slot=1))
+    situation = replace(PENDULUM, round=2, tried=(tried(source, -300.0), tried(worse, -800.0)))
+    again = propose(situation)
+    assert read_genome(again) == Genome("linear")
+    value, low, high = Program(again).params["out0_x1"]
+    before = Program(source).params["out0_x1"]
+    assert value == 1.0
+    assert high - low == pytest.approx((before[2] - before[1]) / 2)
+    shorter = Program(propose(replace(situation, slot=1)))
+    assert "out0_x1" in shorter.params
+    assert len(shorter.params) == 3
+    once_more = replace(situation, round=3, tried=(tried(shorter.source, -200.0),))
+    assert set(Program(propose(once_more)).params) == set(shorter.params)
+
+
+def test_later_rounds_also_try_what_is_new() -> None:
+    """The other samples go on through the library."""
+    seen = tuple(tried(propose(replace(PENDULUM, slot=i)), -900.0 - i) for i in range(3))
+    second = replace(PENDULUM, round=2, tried=seen)
+    used = {read_genome(t.source) for t in seen}
+    fresh = {read_genome(propose(replace(second, slot=slot))) for slot in (2, 3, 4, 5)}
+    assert len(fresh) == 4
+    assert not fresh & used
+
+
+def test_failed_candidates_and_strangers_are_no_parents() -> None:
+    """A crash, a NaN score or a program that search did not write is not built on."""
+    source = propose(PENDULUM)
+    stranger = tried("class Policy:\n    pass\n", 0.0)
+    broken = (tried(source, 5.0, "crashed"), tried(source, float("nan")), stranger)
+    situation = replace(PENDULUM, round=2, tried=broken)
+    assert read_genome(propose(situation)) != Genome("linear")
+
+
+def test_where_a_table_fits_all_samples_of_a_round_are_the_same_table() -> None:
+    """The loop recognises duplicates, so that the table gets all the steps; rounds differ."""
+    assert propose(BOARD) == propose(replace(BOARD, slot=3))
+    assert propose(BOARD) != propose(replace(BOARD, round=2))
+    assert read_genome(propose(BOARD)) == Genome("table")
+
+
+def test_a_value_at_its_bound_moves_its_range() -> None:
+    """A range that was too narrow shifts instead of shrinking; positive ranges stay positive."""
+    ranges = narrow_ranges({"inside": (0.5, 0.0, 1.0), "edge": (1.0, 0.0, 1.0), "log": (1.0, 0.1, 10.0)})
+    assert ranges["inside"] == (0.5, 0.25, 0.75)
+    assert ranges["edge"] == (1.0, 0.5, 1.5)
+    assert ranges["log"] == pytest.approx((1.0, 10**-0.5, 10**0.5))

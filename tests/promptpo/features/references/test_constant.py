@@ -1,0 +1,68 @@
+"""No result is worse than doing nothing, or the same thing always."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo import api
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.program.reference_policies import constant_policies, random_policy
+
+DEAR = """
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+
+class Env(gym.Env):
+    def __init__(self):
+        self.observation_space = spaces.Box(-9, 9, (3,), np.float32)
+        self.action_space = {space}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.n = 0
+        return self.np_random.uniform(-1, 1, 3).astype(np.float32), {{}}
+
+    def step(self, action):
+        self.n += 1
+        obs = self.np_random.uniform(-1, 1, 3).astype(np.float32)
+        return obs, -float(np.abs(action - {free}).sum()) - 0.01 * float(obs[0]), False, self.n >= 40, {{}}
+"""
+
+SPACES = {
+    "choice, zero": ("spaces.Discrete(5)", 0, "zero"),
+    "choice, another": ("spaces.Discrete(5)", 3, "always-3"),
+    "choice that begins at two": ("spaces.Discrete(4, start=2)", 4, "always-4"),
+    "numbers": ("spaces.Box(-1, 1, (4,), np.float32)", 0, "zero"),
+    "choices": ("spaces.MultiDiscrete([3, 4])", 0, "zero"),
+}
+
+
+@pytest.mark.parametrize(("space", "free", "best"), SPACES.values(), ids=SPACES)
+@pytest.mark.parametrize("model", ["a language model", "program search"])
+def test_nothing_that_is_written_hides_a_better_constant(
+    tmp_path: Path, space: str, free: int, best: str, model: str
+) -> None:
+    """A program that acts at random loses against it, and the result says what it is."""
+    (tmp_path / "dear.py").write_text(DEAR.format(space=space, free=free))
+    source = random_policy(eval(space, {"spaces": spaces, "np": np}))  # noqa: S307 - of this file
+    llm = ScriptedLLM([f"```python\n{source}```"] * 8) if model == "a language model" else None
+    found = api.optimize(
+        f"{tmp_path / 'dear.py'}:Env", llm=llm, model=None if llm else "search", rounds=1, candidates=2,
+        max_steps=8000, test_episodes=8, out=tmp_path / "run",
+    )  # fmt: skip
+    assert found.data["test"]["mean_return"] > -1.0
+    if llm is not None:
+        assert found.data["best"]["candidate"] == best
+        assert found.data["best"]["origin"] == "reference"
+
+
+def test_each_discrete_action_is_a_policy_once() -> None:
+    """Zero is one of them, or what is nearest."""
+    assert list(constant_policies(spaces.Discrete(3))) == ["zero", "always-1", "always-2"]
+    assert list(constant_policies(spaces.Discrete(3, start=-1))) == ["zero", "always--1", "always-1"]
+    assert list(constant_policies(spaces.Discrete(50))) == ["zero"]
+    assert list(constant_policies(spaces.Box(-1, 1, (2,)))) == ["zero"]

@@ -1,0 +1,281 @@
+"""A round's tuning inside a run: what is tuned, from where, for how long, and what is written of it."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import promptpo
+from promptpo.core.artifacts import inflate
+from promptpo.core.candidate import Attempt, Candidate, Remark, Sensitivity, Tuned
+from promptpo.core.config import Config
+from promptpo.core.feature import SearchContext
+from promptpo.core.history import History
+from promptpo.core.journal import Journal, from_json
+from promptpo.core.ledger import Ledger
+from promptpo.core.work import RecordedWork
+from promptpo.envs.task import Task
+from promptpo.features.tuning import Batch
+from promptpo.features.tuning.feature import Tuner
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.program import Program
+from promptpo.prompts.tuning_summary import NO_NUMBERS, SPARED
+from promptpo.rollouts import Job
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.state import read_state
+from promptpo_sandbox import Rollout, Trial
+from tests.promptpo.optimizing import Model, attempts_of, optimize, read_run
+from tests.promptpo.policies import GOOD, TUNABLE
+
+IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] > 0")
+
+
+@pytest.mark.slow
+def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
+    """Whose numbers, and what was earned; what mattered is kept with the candidate."""
+    run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000)
+    events = read_run(run.directory)
+    batches = [event.data for event in events["tuning"]]
+    assert all(batch["candidates"] == ["r1c1"] for batch in batches)
+    assert all(batch["earned"] == [1.0, 1.0] for batch in batches)
+    tuned = from_json(Attempt, events["attempt"][-1].data).candidate
+    assert tuned.id == "r1c1t"
+    assert set(tuned.sensitivity) == {"angle", "rate"}
+
+
+def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path: Path) -> None:
+    """Parameters that the policy does not use: a fraction of the part is spent, and the next prompt is told."""
+    model = Model(default=IDLE)
+    run = optimize(model, tmp_path / "run", rounds=2, candidates=1, max_steps=60_000)
+    events = read_run(run.directory)
+    planned = {event.key: event.data for event in events["decision"]}["r1.tuning_steps"]
+    spent = sum(sum(e.data["spent"].values()) for e in events["tuning"] if e.key.startswith("r1."))
+    assert 0 < spent < 0.35 * planned
+    assert [event.key for event in events["attempt"]][:1] == ["r1c1"]
+    assert not any(event.key.endswith("t") for event in events["attempt"])
+
+
+def test_the_steps_that_are_left_go_to_one_more_tuning(tmp_path: Path) -> None:
+    """After the last round; what they could not buy is said, nobody speaks of another round, and more rounds may follow."""
+    model = Model(default=IDLE)
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=1, max_steps=60_000)
+    keys = [event.key for event in read_run(run.directory)["tuning"]]
+    assert any(key.startswith("last1.") for key in keys)
+    assert run.stop_reason.startswith("the one round is done; ")
+    assert "of 60,000 steps are left, as more tuning of the best found nothing" in run.stop_reason
+    assert "another round" not in run.stop_reason
+    more = promptpo.resume(run.directory, llm=ScriptedLLM(model), rounds=2)
+    assert [key for key in keys if key.startswith("last1.")] == [
+        event.key for event in read_run(more.directory)["tuning"] if event.key.startswith("last1.")
+    ]
+    assert more.data["rounds"] == 2
+
+
+def test_what_tuning_in_vain_has_learnt_is_written(tmp_path: Path) -> None:
+    """Also for a resumed run, where it is written once; equal programs of a round say whose they are."""
+    run = optimize(Model(default=IDLE), tmp_path / "run", rounds=1, candidates=2, max_steps=20_000)
+    remarks = {event.key: from_json(Remark, event.data) for event in read_run(run.directory)["remark"]}
+    assert set(remarks) == {"r1c2.twin", "r1c1.tuned"}
+    assert remarks["r1c2.twin"].duplicate_of == "r1c1"
+    assert remarks["r1c1.tuned"].notes
+    shown = read_state(run.directory).candidate("r1c1")
+    assert shown is not None
+    assert set(remarks["r1c1.tuned"].notes) <= set(shown.attempt.notes)
+    promptpo.resume(run.directory, llm=ScriptedLLM([]), rounds=1)
+    assert len(read_run(run.directory)["remark"]) == 2
+
+
+def test_a_sensitivity_is_kept_whatever_tuning_came_to(tmp_path: Path) -> None:
+    """What moved the return is known of a candidate that tuning found nothing better for, in memory and on disk."""
+    config, nobody = Config(Task("CartPole-v1")), cast("Any", None)
+    known = {"angle": Sensitivity(0.7), "rate": Sensitivity(0.0, "upper")}
+    attempt = Attempt(Candidate("r1c1", TUNABLE, 1), Evaluation("ok", (), 0))
+    history = History([attempt])
+    with Journal(tmp_path) as journal:
+        journal.follow(history.add)
+        spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        in_vain = Tuned("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
+        Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._remark([in_vain])
+        written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
+    assert history.attempts[0].candidate.sensitivity == known
+    assert written == Remark("r1c1", sensitivity=known, notes=("nothing better",))
+
+
+class HalfDone:
+    """An executor that finishes its first job and never another."""
+
+    jobs = 2
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.waiting = asyncio.Event()
+
+    async def run(self, job: Job) -> Rollout:
+        """Thirty steps, or nothing for ever."""
+        self.asked += 1
+        if self.asked > 1:
+            self.waiting.set()
+            await asyncio.Event().wait()
+        return Rollout((), None, 30, "", 0.0)
+
+
+def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
+    """The resumed run takes the whole batch again, so the steps of its first half are counted as well."""
+    config = Config(Task("CartPole-v1"))
+    program = Program.parse(TUNABLE)
+    batch = Batch(program, (Trial(0, program.values, 10),))
+
+    async def cut() -> None:
+        executor: Any = HalfDone()
+        spender = RecordedWork(ScriptedLLM([]), executor, config, journal, Ledger(config.budget))
+        nobody: Any = None
+        work = asyncio.ensure_future(
+            Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._roll_out(
+                "r1.t1", [batch, batch], []
+            )
+        )
+        await executor.waiting.wait()
+        await asyncio.sleep(0)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    with Journal(tmp_path) as journal:
+        asyncio.run(cut())
+        assert journal.find("tuning", "r1.t1") is None
+        assert Ledger(config.budget, journal.events).steps["tune"] == 30
+
+
+def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
+    """It needs no other numbers, and that is said, as tuning was promised."""
+    solved = TUNABLE.replace("-1.0, -2.0", "1.0, -2.0").replace("-0.5, -2.0", "0.5, -2.0")
+    run = optimize(
+        Model(default=solved), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=100.0
+    )
+    assert run.data["steps"]["tune"] == 0
+    assert "reached the threshold in training" in read_run(run.directory)["round"][0].data["untuned"]
+
+
+def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None:
+    """To people with the round, and to the model of each program that could have been tuned."""
+    tuner, history = Tuner.__new__(Tuner), History([], leader_id="")
+    tuner._config = Config(Task("CartPole-v1"))
+    played = (EpisodeRecord(1, 5.0, 10),)
+    idle = "class Policy:\n    def act(self, obs):\n        return 0\n"
+    numbers = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        self.a = params['a']\n\n"
+    for id_, source in (("r1c1", f"{numbers}    def act(self, obs):\n        return 0\n"), ("r1c2", idle)):
+        candidate = Candidate(id_, Program.parse(source).source, 1, digest=id_)
+        history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
+    tuner.leave(history, history.attempts)
+    assert history.tuning == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
+    assert tuner.summarize_round(history)["untuned"].startswith("not tuned, as one reached the threshold")
+    history.tuning = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
+    assert tuner.summarize_round(history) == {
+        "untuned": "not tuned, as no policy declares PARAMS that can be read as literals"
+    }
+    history.tuning["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
+    assert tuner.summarize_round(history) == {}
+
+
+def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where lucky training starts put tuning off, and fresh starts did not bear them out, its steps are spent."""
+    monkeypatch.setattr(History, "may_reach", lambda _, __, attempts: bool(attempts))
+    run = optimize(
+        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=100.0
+    )
+    assert run.data["steps"]["tune"] > 0
+    assert run.data["best"]["candidate"] == "r1c1t"
+
+
+@pytest.mark.slow
+def test_a_tuned_program_plays_all_training_episodes(tmp_path: Path) -> None:
+    """Its numbers were chosen in more whole episodes than racing looks at: three poor ones do not end it."""
+    weak = TUNABLE.replace("(-0.5, -2.0, 2.0)", "(-0.5, -2.0, 0.0)")
+    assert weak != TUNABLE
+    model = Model({"r1.c1": GOOD}, default=weak)
+    run = optimize(model, tmp_path / "run", rounds=2, candidates=1, episodes=6, max_steps=60_000)
+    attempts = attempts_of(run)
+    assert len(attempts["r2c1"]["returns"]) == 3
+    assert max(attempts["r2c1t"]["returns"]) < min(attempts["r1c1"]["returns"])
+    assert len(attempts["r2c1t"]["returns"]) == 6
+
+
+class Measures:
+    """Measures candidates as a sampler does, but for rolling them out."""
+
+    observation_space = None
+
+    def __init__(self) -> None:
+        self.measurer = self
+
+    async def measure(self, candidate: Candidate, history: History, **more: Any) -> Attempt:
+        """An attempt without episodes."""
+        return Attempt(candidate, Evaluation("ok", (), 0))
+
+    def record(self, attempt: Attempt) -> Attempt:
+        """As it is."""
+        return attempt
+
+
+def test_every_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> None:
+    """Beside the round's own programs, in rounds before the last as well, and on other starts."""
+    other = TUNABLE.replace("self.angle * obs[2]", "self.angle * (obs[2] + 0.1 * obs[1])")
+    model = Model({"r1.c1": TUNABLE}, default=other)
+    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_steps=80_000)
+    events = read_run(run.directory)
+    begun = {event.key: event.data["candidates"] for event in events["tuning"] if event.key.endswith(".t1")}
+    standing = {event.key: event.data["best"] for event in events["round"]}
+    assert begun["r1.t1"] == ["r1c1"]
+    assert standing["r1"] in begun["r2.t1"]
+    first, second = ({e.seed for e in _tuned_in(events, n)} for n in (1, 2))
+    assert first
+    assert second
+    assert not first & second
+
+
+def _tuned_in(events: Any, round_: int) -> Any:
+    """The episodes of a round's tuning."""
+    for event in events["tuning"]:
+        if event.key.startswith(f"r{round_}."):
+            yield from (
+                episode for rollout in inflate(event.data["rollouts"]) for episode in rollout.episodes
+            )
+
+
+def test_what_was_tuned_before_the_first_round_is_not_tuned_again(tmp_path: Path) -> None:
+    """Its numbers were tuned where steps are free; those of the round's programs are tuned."""
+    config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
+    played = Evaluation("ok", (EpisodeRecord(0, 9.0, 10),), 10)
+    source = TUNABLE.strip("`\n").removeprefix("python\n")
+    attempts = [
+        Attempt(Candidate("s1", source, 0, digest="s", tuned={"angle": (0.0, 1.0)}), played),
+        Attempt(Candidate("r1c1", source.replace("angle", "other"), 1, digest="r"), played),
+    ]
+    with Journal(tmp_path) as journal:
+        spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        starts = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._starts(
+            History(attempts), attempts, None
+        )
+    assert [start.id for start in starts] == ["r1c1"]
+
+
+def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: Path) -> None:
+    """Its numbers are worth as much as a new program's; what comes out is named after the round's own."""
+    config, nobody = Config(Task("CartPole-v1"), candidates=3), cast("Any", Measures())
+
+    def attempt(id_: str, source: str, return_: float) -> Attempt:
+        played = EpisodeRecord(0, return_, 10, None, terminated=True, truncated=False)
+        return Attempt(Candidate(id_, source, int(id_[1]), digest=id_), Evaluation("ok", (played,), 10))
+
+    best, new = attempt("r1c2", TUNABLE, 50.0), attempt("r2c1", IDLE, 9.0)
+    history = History([best, new], rounds=1)
+    better = Tuned("r1c2", Program.parse(TUNABLE).with_values({"angle": 1.0}), {"angle": (-1.0, 1.0)})
+    with Journal(tmp_path) as journal:
+        spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        tuner = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)
+        tuned = asyncio.run(tuner._measure(better, history, 2))
+    assert tuned is not None
+    assert (tuned.id, tuned.candidate.round, tuned.candidate.parents) == ("r2c4t", 2, ("r1c2",))

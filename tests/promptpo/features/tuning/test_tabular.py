@@ -1,0 +1,115 @@
+"""Learning tables in the real sandbox, on small environments of Gymnasium."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from promptpo.features.program_search.features import key_function
+from promptpo.features.program_search.library import write_program
+from promptpo.features.program_search.writer import Genome
+from promptpo.features.tuning import Start, Tuning
+from promptpo.features.tuning.model import TableModel, key_of
+from promptpo.program import Program
+from promptpo_sandbox import Sandbox, Trial
+
+
+def learn(env_id: Any, steps: Any, horizon: Any, seed: int = 0, **kwargs: Any) -> Any:
+    """Tune an empty table in the sandbox; returns the result and its mean return on other seeds."""
+    envs = [gymnasium.make(env_id, **kwargs) for _ in range(8)]
+    table = write_program(Genome("table"), envs[0].observation_space, envs[0].action_space)
+    tuning = Tuning(
+        [Start("r1c1", Program(table), float("nan"))],
+        steps=steps,
+        horizon=horizon,
+        seed=seed,
+        seeds=lambda start, n: tuple(range(start, start + n)),
+    )
+    with Sandbox(allow_weaker=True) as box:
+        while tuning.batches:
+            tuning.step(
+                [
+                    box.rollout(b.source, envs, b.trials, record=b.record, stop_on_failure=False)
+                    for b in tuning.batches
+                ]
+            )
+        (tuned,) = tuning.result()
+        test = [Trial(10_000_000 + i, None, horizon) for i in range(200)]
+        episodes = box.rollout(tuned.program.source, envs, test).episodes
+    return tuned, float(np.mean([episode.return_ for episode in episodes]))
+
+
+@pytest.mark.slow
+def test_frozen_lake_is_learnt() -> None:
+    """From no reward at all for most random episodes to most of what is possible on slippery ice."""
+    tuned, score = learn("FrozenLake-v1", 25_000, 100)
+    assert score > 0.6
+    assert tuned.notes[0].startswith("TABLE: 11 of 11 entries learnt from")  # 16 fields, 4 holes, 1 goal
+
+
+@pytest.mark.slow
+def test_a_tuple_observation_is_learnt() -> None:
+    """Blackjack: far better than always the same action or a random one (about -0.4)."""
+    tuned, score = learn("Blackjack-v1", 5_000, 100)
+    assert score > -0.2
+    assert all(len(key) == 3 for key in tuned.program.table)
+
+
+@pytest.mark.slow
+def test_taxi_is_learnt() -> None:
+    """Every one of 500 states has its action, within a modest budget."""
+    _, score = learn("Taxi-v4", 60_000, 200)
+    assert score > 6
+
+
+def test_an_optimistic_model_seeks_what_it_does_not_know() -> None:
+    """With no reward seen yet, the unknown action is the best one; known ones lead towards it."""
+    model = TableModel((0, 1), 0.9)
+    for state in range(4):
+        model.learn(state, 0, 0.0, max(0, state - 1))
+        if state < 3:
+            model.learn(state, 1, 0.0, state + 1)
+    q = model.values(1, optimistic=True)
+    assert [int(np.argmax(q[state])) for state in range(4)] == [1, 1, 1, 1]
+    assert q[0, 1] < q[2, 1] < q[3, 1]
+
+
+def test_a_greedy_model_believes_what_it_has_seen() -> None:
+    """Values of a two-state task in closed form; an action never tried is not chosen."""
+    model = TableModel((0, 1), 0.5)
+    model.learn("a", 0, 1.0, "a")
+    model.learn("a", 1, 0.0, "b")
+    model.learn("b", 0, 4.0, None)
+    q = model.values(1, optimistic=False)
+    assert q[model.index["b"], 0] == pytest.approx(4.0)
+    assert q[model.index["a"]] == pytest.approx([2.0, 2.0], abs=1e-3)
+    assert q[model.index["b"], 1] == -np.inf
+
+
+def test_rewards_that_are_no_numbers_are_not_learnt() -> None:
+    """A NaN would spoil every value."""
+    model = TableModel((0, 1), 0.9)
+    model.learn(0, 0, float("nan"), 1)
+    assert model.visits.total() == 0
+
+
+@pytest.mark.parametrize(
+    ("space", "observation", "expected"),
+    [
+        (gymnasium.spaces.Discrete(5), 3, 3),
+        (gymnasium.spaces.Discrete(5), np.int64(3), 3),
+        (gymnasium.spaces.MultiDiscrete([3, 4]), np.array([2, 1]), (2, 1)),
+        (gymnasium.spaces.MultiBinary(1), np.array([1], np.int8), (1,)),
+        (gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(9), gymnasium.spaces.MultiBinary(2)]),
+         (4, np.array([0, 1])), (4, 0, 1)),
+        (gymnasium.spaces.Dict({"b": gymnasium.spaces.Discrete(3), "a": gymnasium.spaces.Discrete(3)}),
+         {"a": 1, "b": 2}, (1, 2)),
+    ],
+)  # fmt: skip
+def test_host_and_policy_agree_about_keys(space: Any, observation: Any, expected: Any) -> None:
+    """What the learner calls a state is what the written policy looks up."""
+    assert key_of(observation) == expected
+    namespace = {"np": np}
+    exec(key_function(space), namespace)  # noqa: S102 - our own text, not a policy's
+    assert namespace["key"](observation) == expected

@@ -1,0 +1,51 @@
+"""What all test episodes come to, in words and one table."""
+
+from __future__ import annotations
+
+from promptpo.prompts.episode_statistics import all_episodes, in_short
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+
+
+def _evaluation(rare: int = 2, of: int = 100) -> Evaluation:
+    """Most run backwards to the end; a few turn over early."""
+    good = [
+        EpisodeRecord(
+            n, 2300.0 + n, 1000, False, False, True, 0, -2600.0, {"speed": 2300.0 + n, "turned": 0.0}
+        )
+        for n in range(of - rare)
+    ]
+    bad = [
+        EpisodeRecord(
+            1000 + n,
+            -2800.0 - n,
+            40 + n,
+            False,
+            True,
+            False,
+            0,
+            5.0,
+            {"speed": -1800.0, "turned": -1000.0 - n},
+        )
+        for n in range(rare)
+    ]
+    return Evaluation("ok", (*good, *bad), 98_000)
+
+
+def test_what_two_of_a_hundred_do_is_told() -> None:
+    """Ends, lengths, returns far below the others and a part that is zero in all but two are all there."""
+    text = all_episodes(_evaluation())
+    assert "2 of 100 ended by termination" in text
+    assert "took 40, 41 steps" in text
+    assert "`success()` said yes in 0 of 100." in text
+    assert "2 of 100 earn far less than the others: -2801, -2800." in text
+    turned = next(line for line in text.splitlines() if line.startswith("its part turned|"))
+    assert turned.split("|")[1:] == ["-1001", "0", "0", "0", "0", "98 of 100"]
+    assert "the environment's own reward|-2600|" in text
+
+
+def test_others_are_told_in_one_line_each() -> None:
+    """What they earn by both rewards, how often they succeed and how long they last."""
+    assert in_short({"zero": _evaluation(of=10), "none": Evaluation("ok", (), 0)}) == [
+        "zero: earns 1283 on average, of the environment's own reward -2079; `success()` said yes in 0%; 40 to 1000 steps"
+    ]
+    assert all_episodes(Evaluation("crashed", (), 0, error="it broke")) == ""

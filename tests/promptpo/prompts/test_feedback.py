@@ -1,0 +1,37 @@
+"""What is told of single episodes."""
+
+from typing import Any
+
+import numpy as np
+
+from promptpo.prompts import feedback
+from promptpo_sandbox import Episode, Trajectory
+
+
+def episode(n: int = 30, return_: float = 12.0) -> Any:
+    """A recorded episode."""
+    observations = [np.array([t / 10, -1.0]) for t in range(n + 1)]
+    trajectory = Trajectory(observations, [t % 2 for t in range(n)], [0.4] * n)
+    return Episode(0, return_, n, True, False, None, 0, 0.0, trajectory, None)
+
+
+def test_the_episodes_that_are_told() -> None:
+    """The worst, the median and the best; another low one where returns fall into two groups."""
+    episodes = [episode(return_=value) for value in (5.0, 1.0, 9.0)]
+    assert [(role, e.return_) for role, e in feedback.select_episodes(episodes)] == [
+        ("worst", 1.0),
+        ("median", 5.0),
+        ("best", 9.0),
+    ]
+    two_groups = [episode(return_=value) for value in (300.0, -2.0, 298.0, -9.0, 299.0)]
+    assert [role for role, _ in feedback.select_episodes(two_groups)] == ["worst", "low", "median", "best"]
+    assert [role for role, _ in feedback.select_episodes([episode(), episode()])] == ["typical"]
+    assert feedback.select_episodes([]) == []
+
+
+def test_feedback_class_sees_what_the_recipe_says() -> None:
+    """Everything by default; with the paper's recipe the observations before each step, and no more."""
+    everything = feedback.for_feedback_class(episode(), sees_all=True)
+    assert len(everything["observations"]) == len(everything["actions"]) + 1
+    assert everything["terminated"] is True
+    assert len(feedback.for_feedback_class(episode(), sees_all=False)) == 30

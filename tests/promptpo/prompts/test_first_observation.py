@@ -1,0 +1,71 @@
+"""What a policy sees first."""
+
+from dataclasses import replace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from promptpo.core.feature import Plan
+from promptpo.envs.task import Task
+from promptpo.prompts import prompting
+from promptpo.prompts.first_observation import missions_in_words, start_in_words
+from promptpo.spec.describe import describe
+from tests.promptpo.prompts.examples import known
+
+
+@pytest.fixture(scope="module")
+def cart() -> Any:
+    """The spec of an environment with random starts."""
+    return describe(Task("CartPole-v1"))
+
+
+def test_the_first_observation_is_a_real_one(cart: Any) -> None:
+    """By the spec's names, with the range over the episodes that were looked at anyway."""
+    text = start_in_words(cart)
+    env = gymnasium.make("CartPole-v1")
+    first, _ = env.reset(seed=0)
+    env.close()
+    assert text.startswith(
+        "What `act` sees first in an episode (in brackets the range over 4 episodes, none of them a training start): cart_position 0.0137 ("
+    )
+    assert round(float(first[0]), 3) == 0.014
+    assert "pole_angle" in text
+
+
+def test_the_first_prompt_shows_it_and_later_ones_do_not() -> None:
+    """Nor does that of the published procedure."""
+    told = replace(known(), start="What `act` sees first: x 1.")
+    asked = Plan(1, 0, "first")
+    assert "What `act` sees first: x 1." in prompting.policy_prompt(asked, told, max_tokens=1000)
+    published = replace(asked, winners=True)
+    assert "sees first" not in prompting.policy_prompt(published, told, max_tokens=1000)
+
+
+def test_one_start_for_all_is_said_so(cart: Any) -> None:
+    """And long arrays, pixels and grids make no list."""
+    same = replace(cart, firsts=(np.array([0.0, 1.0, 0.5, 2.0]),) * 3, one_start=True)
+    assert "(the same in all 3 episodes): cart_position 0, cart_velocity 1," in start_in_words(same)
+    grid = {"image": np.eye(5, dtype=np.uint8), "mission": "go"}
+    text = start_in_words(replace(same, firsts=(grid, grid)))
+    assert 'mission "go"' in text
+    assert "go" not in start_in_words(replace(same, firsts=(grid, grid)), texts=False)
+    assert "image, a line for each first index:\n1 0 0 0 0\n0 1 0 0 0" in text
+    assert start_in_words(replace(same, firsts=())) == ""
+
+
+def test_a_mission_that_differs_heads_its_episode() -> None:
+    """By its name, cut between words; one that all episodes share, and numbers, head none."""
+    seen = [
+        {"image": np.zeros(2), "mission": text}
+        for text in ("go to the red ball", "go to the grey box " + "far away " * 20)
+    ]
+    names = {"obs['mission']": "mission"}
+    given = missions_in_words(seen, [], names)
+    assert given[0] == 'mission "go to the red ball"'
+    assert given[1].endswith(' …"')
+    assert len(given[1]) < 120
+    assert missions_in_words(seen[:1], [], names) == [""]
+    assert missions_in_words(seen[:1], seen[1:], names) == given[:1]
+    assert missions_in_words([np.zeros(2), np.ones(2)], [], {}) == ["", ""]

@@ -1,0 +1,74 @@
+"""What is said of programs besides their code."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.core.candidate import Attempt, Candidate
+from promptpo.program import Program
+from promptpo.prompts.program_summary import change, changes, idea
+from promptpo.rollouts.evaluation import Evaluation
+
+PROGRAM = '''"""Push where it leans. Then brake, with a gain."""
+PARAMS = {"gain": (1.0, 0.0, 5.0), "lead": (0.5, -1.0, 1.0), "same": (3.0, 0.0, 9.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.gain = params["gain"]
+
+    def act(self, obs):
+        return int(self.gain * obs[2] > -0.5)
+'''
+
+
+def attempt(source: Any, prose: str = "") -> Any:
+    """An attempt with this source."""
+    return Attempt(Candidate("r1c1", source, 1), Evaluation("ok", (), 0), prose=prose)
+
+
+def test_programs_that_differ_in_numbers_only_have_one_skeleton() -> None:
+    """A tuned child and its parent, signs and tables included; another structure has another."""
+    tuned = (
+        PROGRAM.replace("(1.0, 0.0", "(4.98, 0.0")
+        .replace("(0.5, -1.0", "(-0.25, -1.0")
+        .replace("> -0.5", "> 0.7")
+    )
+    assert Program.parse(tuned).skeleton == Program.parse(PROGRAM).skeleton
+    assert (
+        Program.parse(PROGRAM.replace("self.gain * obs[2]", "self.gain + obs[2]")).skeleton
+        != Program.parse(PROGRAM).skeleton
+    )
+    assert Program.parse("TABLE = {0: 1}\n").skeleton == Program.parse("TABLE = {0: 2, 3: 4}\n").skeleton
+    assert Program.parse("no python (").skeleton == Program("no python (").skeleton
+
+
+def test_the_idea_is_the_programs_own() -> None:
+    """Whole sentences of the docstring; what its author said of the parent only where there is none."""
+    assert idea(attempt(PROGRAM, "r1c1 fell over."), 30) == "Push where it leans."
+    assert idea(attempt(PROGRAM.replace("Push where it leans", "Push")), 19) == "Push."
+    assert (
+        idea(attempt(PROGRAM.replace("Push where it leans", "Push")), 34) == "Push. Then brake, with a gain."
+    )
+    assert idea(attempt(PROGRAM), 200) == "Push where it leans. Then brake, with a gain."
+    assert idea(attempt("class Policy:\n    'Leans.'\n", "x"), 30) == "Leans."
+    assert idea(attempt("class Policy: pass", "I push it to the left, always"), 17) == "I push it to …"
+
+
+@given(st.text("CHANGE: *-\nab.", max_size=80))
+def test_a_change_is_its_authors_line_or_else_the_idea(prose: str) -> None:
+    """Of any prose; the line that was asked for wins wherever it stands alone."""
+    assert change(attempt(PROGRAM, prose), 60)
+    assert change(attempt(PROGRAM, "ab\n**CHANGE:** it leaned; brake.\nab"), 60) == "it leaned; brake."
+
+
+def test_numbers_that_moved_are_told_the_furthest_first() -> None:
+    """As a share of their range; those that stayed are not told, of an array how many moved."""
+    tuned = PROGRAM.replace("(1.0, 0.0", "(1.5, 0.0").replace("(0.5, -1.0", "(-0.5, -1.0")
+    assert changes(tuned, PROGRAM) == "lead 0.5 -> -0.5, gain 1 -> 1.5"
+    assert changes(PROGRAM, PROGRAM) == ""
+    array = 'import numpy as np\nPARAMS = {"W": (np.zeros(3), -1.0, 1.0)}\n'
+    assert (
+        changes(array.replace("zeros(3)", "array([0.0, 0.5, 0.25])"), array) == "2 numbers of W (3 numbers)"
+    )

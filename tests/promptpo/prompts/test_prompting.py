@@ -1,0 +1,263 @@
+"""Prompts, word for word."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+from syrupy.assertion import SnapshotAssertion
+
+from promptpo.core.config import Budget, Config
+from promptpo.core.feature import Plan
+from promptpo.envs.task import Task
+from promptpo.prompts import prompting
+from promptpo.prompts.picture_guide import on_looking
+from promptpo.spec import TaskSpec
+from tests.promptpo.prompts.examples import BEST, PARTNER, known, plan
+
+FORMS = {"spec": "x: float", "observation_form": "an int", "action_form": "an int"}
+EPISODES = [("1", "It went left."), ("2", "It stood.")]
+SPEC = '''"""A cart on a track."""
+
+class State:
+    position: float  # m
+
+
+# Not found in the observation: env.wind (seen 0.1 .. 0.4).
+'''
+SPACE = spaces.Box(-1.0, 1.0, (4,))
+
+
+def system(*, success: bool = False, horizon: int | None = 500, **options: Any) -> Any:
+    """A system prompt."""
+    spec = TaskSpec(SPEC, SPACE, SPACE, horizon, None, success)
+    return prompting.system_prompt(spec, Config(Task("Cart-v0"), **options))
+
+
+def test_who_is_asked_once_is_promised_no_second_request() -> None:
+    """A run of one round tells nothing of what happened."""
+    assert "asked for a better one" in system()
+    assert "asked for a better one" not in system(budget=Budget(rounds=1))
+
+
+def test_tables_are_promised_where_there_are_any() -> None:
+    """The published procedure shows none, nor does a run of one round."""
+    assert "Tables of steps" in system()
+    assert "Tables of steps" not in system(recipe="paper")
+    assert "Tables of steps" not in system(budget=Budget(rounds=1))
+
+
+def test_system_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
+    """The contract and the spec, as every call of a run begins."""
+    assert system() == snapshot
+
+
+def test_system_prompt_without_tuning_is_pinned(snapshot: SnapshotAssertion) -> None:
+    """Where nothing tunes numbers, PARAMS are not mentioned."""
+    text = system(tune="none", success=True, horizon=None, clip_actions=False)
+    assert "PARAMS" not in text
+    assert "clipped" not in text
+    assert text == snapshot
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"variant": 2}, {"winners": True}],
+)
+def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
+    """Round 1."""
+    assert prompting.policy_prompt(Plan(1, 0, "first", **more), known(), max_tokens=1000) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("level", {"variant": 2}),
+        ("level", {"parents": (), "may_end": False}),
+        ("starts", {}),
+        ("structure", {"stalled": 0}),
+        ("structure", {}),
+        ("mend", {"parents": (PARTNER, BEST)}),
+    ],
+)
+def test_later_prompts_are_pinned(snapshot: SnapshotAssertion, kind: str, more: Any) -> None:
+    """Each kind of request of a later round."""
+    assert prompting.policy_prompt(plan(kind, **more), known(), max_tokens=10_000) == snapshot
+
+
+def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
+    """Every winner with its code and every episode, and all reflections."""
+    told = known()
+    winners = plan(
+        "level", winners=True, shown=(PARTNER, BEST), reflections=("It must look ahead.",), may_end=False
+    )
+    assert prompting.policy_prompt(winners, told, max_tokens=10_000) == snapshot
+
+
+OTHERS: list[Any] = [
+    ("formaliser", {"spec": "class State: ...", "source": "class Env: ..."}),
+    (
+        "repair",
+        {
+            "subject": "policy",
+            "what": "crashed",
+            "source": "x = 1",
+            "error": "line 1: bad",
+            "detail": "Traceback",
+        },
+    ),
+    (
+        "repair",
+        {
+            "subject": "feedback class",
+            "what": "failed",
+            "source": "x = 1",
+            "error": "bad",
+            "detail": "",
+            "form": prompting.form_of_trajectory(True, sees_all=True),
+        },
+    ),
+    ("continue", {"what": "was cut off", "shorter": 120}),
+    (
+        "reflection",
+        {"title": "r1c1", "code": "x = 1", "feedback": "Mean return 3.", "earlier": ["r1c2: 4"]},
+    ),
+    ("feedback_class", {"form": "a list.", "sees_all": True, "legend": True, "most": 600}),
+    ("feedback_class", {"form": "a list.", "sees_all": False, "legend": False, "most": 600}),
+    ("feedback_system", FORMS),
+    ("probe", {"most": 3, "later": True, "gaps": ["what a flag stands for"]}),
+    (
+        "probe_system",
+        {
+            **FORMS,
+            "allowance": "2 episodes",
+            "form": "a dict.",
+            "most": 3000,
+            "fit": "FIT:",
+            "example": "x = 1",
+        },
+    ),
+    ("probe_example", {"sees": "numbers", "acts": "numbers", "n": 2, "amount": 0.5}),
+    (
+        "teacher",
+        {
+            "score": "300",
+            "endings": "",
+            "episodes": ["It stood."],
+            "legend": "T = steps",
+            "table": "step|lean",
+        },
+    ),
+    ("looking", on_looking(spaces.Box(0, 255, (64, 64, 3), np.uint8))),
+    ("goal_system", {**FORMS, "goal": "Stand on the left."}),
+    ("goal_reward", {"horizon": 500, "info": [("x_position", -1.0, 2.0)]}),
+    ("goal_pairs", {"episodes": EPISODES, "pairs": [("1", "2")]}),
+    (
+        "goal_rewrite",
+        {
+            "source": "x = 1",
+            "disagreements": ["1 over 2."],
+            "suspicious": ["It pays all."],
+            "episodes": EPISODES,
+        },
+    ),
+    (
+        "goal_verdict",
+        {
+            "tested": [("100 test episodes", "All ended.")],
+            "marks": ["zero: earns 3"],
+            "episodes": EPISODES,
+            "pairs": [("1", "2")],
+            "others": True,
+        },
+    ),
+    (
+        "simulator_system",
+        {
+            "spec": "A task.",
+            "source": False,
+            "body": True,
+            "engine": True,
+            "horizon": 100,
+            "goal": "the sum of rewards",
+            "obs_lanes": "a float array [n, 3]",
+            "action_lanes": "an int array [n]",
+        },
+    ),
+    (
+        "simulator",
+        {
+            "steps": 300,
+            "count": "4 episodes",
+            "ended": "9, 12",
+            "rows": "step|x|reward",
+            "ending": "step|x",
+            "experiments": "# Experiments",
+            "repairs": "3 times",
+        },
+    ),
+    (
+        "simulator_repair",
+        {
+            "code": "x = 1",
+            "problems": [],
+            "detail": "",
+            "remarks": ["obs[1] grows"],
+            "numbers": "number|stated",
+            "errors": "obs[0] | 0.99",
+            "worlds": "- random: real 1, simulated 2",
+            "earlier": "it explains more",
+            "left": "2 more",
+        },
+    ),
+    (
+        "simulated_system",
+        {
+            "spec": "A task.",
+            "source": True,
+            "horizon": 100,
+            "goal": "the sum of rewards",
+            "observation": "`obs[0]` is a number",
+            "action": "a list of 2 numbers",
+            "example": "[push, -push]",
+        },
+    ),
+    ("simulated_structures", {"evidence": "- random: real 1"}),
+    (
+        "simulated_growth",
+        {
+            "results": ["A clock. Simulated return 3."],
+            "code": "x = 1",
+            "behaviour": "4 episodes",
+            "moved": ["gain: 1 became 0"],
+            "network": "A network. Simulated return 5.",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("template", "values"), OTHERS)
+def test_other_prompts_are_pinned(snapshot: SnapshotAssertion, template: str, values: Any) -> None:
+    """Every other template, filled."""
+    assert prompting.render(template, **values) == snapshot
+
+
+def test_every_template_is_pinned() -> None:
+    """A new one needs a prompt of its own here; the parts of a request are pinned with it."""
+    folder = Path(prompting.__file__).with_name("templates")
+    filled = {"system", "first", "later", "request", "improve", *(mark[0] for mark in OTHERS)}
+    assert {file.name.partition(".")[0] for file in folder.iterdir()} == filled
+
+
+def test_a_missing_value_is_an_error() -> None:
+    """A template never leaves a hole in a prompt."""
+    with pytest.raises(Exception, match="undefined"):
+        prompting.render("reflection", title="r1c1")
+
+
+def test_only_continuous_actions_are_clipped() -> None:
+    """Anywhere inside the space."""
+    box = spaces.Box(-1, 1, (2,))
+    assert prompting.is_continuous(spaces.Dict({"a": spaces.Discrete(2), "b": spaces.Tuple((box,))}))
+    assert not prompting.is_continuous(spaces.Dict({"a": spaces.MultiDiscrete([2, 3])}))

@@ -1,0 +1,87 @@
+"""Evidence in words."""
+
+from typing import Any
+
+import pytest
+
+from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.history import History
+from promptpo.core.returns import Evidence
+from promptpo.prompts import scores
+from promptpo.prompts.feedback import brief, endings, with_noise
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+
+
+def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
+    """Episodes with these returns."""
+    return Evidence(
+        tuple(
+            EpisodeRecord(seed, value, 10, success, terminated=seed in terminated)
+            for seed, value in enumerate(returns)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "told"),
+    [
+        (393.04, 69.13, "393 ± 69"),
+        (62.34, 9.57, "62.3 ± 9.6"),
+        (-1.0571, 0.4368, "-1.06 ± 0.44"),
+        (5.0, 9.96, "5 ± 10"),
+        (12345.6, 1234.0, "12346 ± 1234"),
+        (-0.001, 1.2, "0.0 ± 1.2"),
+        (500.0, 0.0, "500 ± 0"),
+        (3.0, float("nan"), "3"),
+        (0.5, 1e-7, "0.5 ± 0"),
+        (500.0, 8.68e-08, "500 ± 0"),
+        (0.5, 1e-5, "0.5 ± 1e-05"),
+    ],
+)
+def test_a_mean_has_the_decimals_of_its_error(mean: float, error: float, told: str) -> None:
+    """Digits that noise has made up are not shown, and both end at the same place."""
+    assert with_noise(mean, error) == told
+    assert with_noise(mean, error, signed=True) == (f"+{told}" if mean > 0 else told)
+
+
+def test_a_score_is_the_mean_its_error_and_the_number_of_episodes() -> None:
+    """One form everywhere."""
+    assert scores.score(evidence(1.0, 2.0, 3.0)) == "2 ± 0.58 over 3 episodes"
+    assert scores.score(evidence(7.0, success=True)) == "7 over 1 episode, success in 100%"
+    assert scores.score(evidence()) == "no finished episode"
+
+
+def attempt(id_: Any, *returns: Any, duplicate_of: Any = None) -> Any:
+    """An attempt."""
+    candidate = Candidate(id_, f"# {id_}", 1, digest=id_, duplicate_of=duplicate_of)
+    return Attempt(candidate, Evaluation("ok", evidence(*returns).episodes, 10))
+
+
+def test_starts_have_short_names() -> None:
+    """Training starts count from 1, validation starts from v1, whatever their seeds."""
+    past = History([attempt("r1c1", 1.0, 2.0)])
+    look = Evaluation("ok", (EpisodeRecord(10_000_004, 3.0, 5),), 5)
+    past.looks["r1c1"] = [look]
+    assert dict(scores.starts(past)) == {0: "1", 1: "2", 10_000_004: "v5"}
+
+
+@pytest.mark.parametrize(
+    ("terminated", "words"),
+    [
+        ((0, 1, 2), "all ended by termination"),
+        ((), "all lasted until the horizon"),
+        ((1,), "1 of 3 ended by termination, the others at the horizon"),
+    ],
+)
+def test_endings_are_true(terminated: Any, words: str) -> None:
+    """No "the others" where there are none."""
+    assert endings(evidence(1.0, 2.0, 3.0, terminated=terminated).episodes) == f"Length 10 steps; {words}."
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.00714, "0.0071"), (274.9, "270"), (12.4, "12"), (-9.46, "-9.5"), (float("nan"), "NaN")],
+)
+def test_errors_have_two_digits(value: Any, text: str) -> None:
+    """A standard error of four digits pretends."""
+    assert brief(value) == text
