@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, ProviderError
-from promptpo.llm.base import Request, Usage, accepts_images, estimate_usage
+from promptpo.llm.base import Capabilities, Pricing, Request, Usage, accepts_images, estimate_usage
 from promptpo.llm.compatible import (
     ServerFaultError,
     check_routes,
@@ -49,7 +49,6 @@ from promptpo_sandbox.text import clean_name
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from promptpo.llm.prices import Pricing
 
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
@@ -110,7 +109,7 @@ class SDKProvider(Provider):
     """Seconds until the client gives a request up."""
     max_retries: ClassVar[int] = 4
     """How often it retries one."""
-    takes_effort = True
+    capabilities = Capabilities(sees=None, takes_effort=True)
 
     def __init__(
         self,
@@ -126,7 +125,7 @@ class SDKProvider(Provider):
         self._address = address.rstrip("/").removesuffix(self.own_path) or None
         self._official = urlsplit(self._address or f"//{self.official_host}").hostname == self.official_host
         super().__init__(f"{self.provider}:{model}", model, price or self._price_of(model))
-        self.sees = accepts_images(self.provider, model)
+        self.capabilities = replace(self.capabilities, sees=accepts_images(self.provider, model))
         self._refused: set[str] = set()
         self._most_tokens, self._takes_system = MOST_TOKENS, True
         if asked:
@@ -332,7 +331,7 @@ class SDKProvider(Provider):
                 )
             return request, lower.tokens
         if request.stills and refuses_images(error):
-            self.sees = False
+            self.capabilities = replace(self.capabilities, sees=False)
             self._warn_once("refuses pictures; going on without them.")
             return request.without_stills(), limit
         return None, limit

@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def test_an_answer_that_never_comes_is_given_up(
         await asyncio.sleep(60)
 
     work = Work(tmp_path, never)
-    work.llm.repeats = repeats
+    work.llm.capabilities = replace(work.llm.capabilities, repeats=repeats)
 
     async def search() -> Any:
         waiting = asyncio.ensure_future(work.ask())

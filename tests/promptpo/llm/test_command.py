@@ -55,8 +55,8 @@ def test_a_stated_price_gives_estimated_costs() -> None:
     llm = CommandLLM("true", price=Price(1_000_000.0, 0.0))
     [completion] = ask(llm)
     assert completion.cost_usd == completion.usage.input_tokens == 3 * 8
-    assert llm.price_known
-    assert not CommandLLM("true").price_known
+    assert llm.capabilities.price_known
+    assert not CommandLLM("true").capabilities.price_known
 
 
 def test_what_a_program_says_is_harmless() -> None:
