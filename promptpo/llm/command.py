@@ -19,7 +19,9 @@ from promptpo_sandbox.text import clean, clean_name
 if TYPE_CHECKING:
     from promptpo.llm.base import Message, Pricing, Request
 
-TIMEOUT_SECONDS = 600.0
+TIMEOUT_SECONDS = 3600.0
+"""Of an answer: a person, or a model that thinks on this machine, may take an hour over a hard one."""
+
 MOST_BYTES = 1 << 22
 """Of an answer."""
 

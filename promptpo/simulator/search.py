@@ -70,7 +70,7 @@ class SearchResult:
         source: The program with the best numbers.
         value: Its mean simulated return in fresh episodes; minus infinity if the program always fails.
         stderr: Standard error of that mean.
-        state: Where the best start can go on; None without numbers.
+        state: Where the best start can go on, or the first where the written numbers were better; None without numbers.
         why_alone: Why the program was run copy by copy; empty where one text played all lanes.
         failure: What the program did wrong, if anything.
         simulated_steps: Of all starts.
@@ -193,7 +193,8 @@ class _Searching:
         self._why = why_alone(self._guest, search.source, search.seed)
         starts = self._open_starts() if self._names else []
         self._tune(starts, search.steps * (ALONE_SHARE if self._why else 1.0))
-        finalists = [values for start in starts for values in start.finalists()] or [np.zeros(0)]
+        finalists = [values for start in starts for values in start.finalists()]
+        finalists.append(np.array([*self._begin.values()]))
         returns, _ = self._play(np.array(finalists), FINAL_LANES, search.simulation.horizon)
         means = returns.mean(axis=1)
         best = int(np.argmax(means))
@@ -203,7 +204,7 @@ class _Searching:
             self._program.with_values(dict(zip(self._names, finalists[best].tolist(), strict=True))).source,
             float(means[best]),
             float(error),
-            starts[best // 2].state() if starts else None,
+            starts[best // 2 % len(starts)].state() if starts else None,
             self._why,
             self._failure,
             self._simulated,
