@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
+from promptpo.envs.building import complete_name
 from promptpo.envs.foreign import CALLED, as_gymnasium, builder_of
-from promptpo.envs.task import OBJECTS, Task, Variant, Wrapping
+from promptpo.envs.task import OBJECTS, Task, Variant, Wrapping, label_of
 from promptpo.errors import UsageError
 
 EnvLike: TypeAlias = str | Callable[..., Any] | gymnasium.Env[Any, Any]
@@ -63,7 +64,7 @@ def register_object(env: EnvLike) -> str:
         UsageError: It builds no environment, or cannot travel.
     """
     if isinstance(env, str):
-        return env
+        return complete_name(env)
     found = _importable(env)
     if found is not None:
         return found
@@ -89,7 +90,7 @@ def same_environment(task: Task, env: EnvLike) -> None:
     name = register_object(env)
     if name != task.env_id:
         raise UsageError(
-            f"the run is about {task.env_id}, not {name}; give the environment that it began with."
+            f"the run is about {task.label}, not {label_of(name)}; give the environment that it began with."
         )
 
 
