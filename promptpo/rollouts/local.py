@@ -117,7 +117,7 @@ def die_with_parent() -> None:
         pr_set_pdeathsig = 1
         _LIBC.prctl(pr_set_pdeathsig, signal.SIGKILL)
         parent = multiprocessing.parent_process()
-        if parent is not None and os.getppid() != parent.pid:  # it was killed before
+        if parent is not None and not parent.is_alive():  # it was killed before
             os._exit(1)
 
 
