@@ -126,7 +126,7 @@ class ProgramSearch:
 
     def pace(self, speed: float) -> None:
         """Take fewer steps where so many a second are simulated."""
-        self._steps = min(self._steps, round(MAX_SECONDS * speed))
+        self._steps = int(min(self._steps, MAX_SECONDS * speed))
 
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""

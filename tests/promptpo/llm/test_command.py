@@ -17,8 +17,8 @@ from promptpo.llm import command
 from promptpo.llm.base import Message, Usage
 from promptpo.llm.command import CommandLLM
 from promptpo.llm.prices import Price
+from promptpo.testing import check_llm as check
 from tests.promptpo.llm.asking import REQUEST, ask
-from tests.promptpo.llm.conformance import check
 from tests.waiting import says, wait_until
 
 

@@ -12,7 +12,7 @@ from promptpo.errors import ProviderError
 from promptpo.features.program_search import SearchLLM
 from promptpo.llm.base import Capabilities, Completion, Request, Situation, Usage
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.llm.conformance import check
+from promptpo.testing import check_llm as check
 
 
 def found(answer: Any, seconds: float = 60.0, **changes: Any) -> str:

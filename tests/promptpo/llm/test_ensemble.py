@@ -12,7 +12,7 @@ from promptpo.llm.base import Message, Request
 from promptpo.llm.choose import make_models, public_name, split_models
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.llm.conformance import check
+from promptpo.testing import check_llm as check
 
 REQUEST = Request("r1.c1", "policy", "system", (Message("user", "write"),))
 

@@ -16,7 +16,7 @@ from promptpo.llm.base import Message, Request
 from promptpo.llm.choose import ENTRY_POINTS, choose
 from promptpo.llm.function import FunctionLLM, as_llm
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.llm.conformance import check
+from promptpo.testing import check_llm as check
 
 POLICY = "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0\n"
 

@@ -13,8 +13,8 @@ import pytest
 
 from promptpo.errors import MissingKeyError, ProviderError
 from promptpo.llm.base import Message, Usage
+from promptpo.testing import check_llm as check
 from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
-from tests.promptpo.llm.conformance import check
 from tests.promptpo.llm.wire_server import Reply, WireServer
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """A check that any provider can be put through.
 
-Whoever writes a provider runs ``await check(lambda: MyLLM(...))`` in a test: it makes the provider
+Whoever writes a provider runs ``await check_llm(lambda: MyLLM(...))`` in a test: it makes the provider
 answer real requests and returns what it found wrong, as sentences; an empty list means that the
 optimizer can rely on it.
 """
@@ -24,7 +24,7 @@ IN_FLIGHT = 8
 _FINISHES = ("stop", "length", "refusal")
 
 
-async def check(
+async def check_llm(
     make: Callable[[], LLM],
     *,
     situation: Situation | None = None,
