@@ -64,7 +64,7 @@ class TaskFlags:
         Raises:
             UsageError: A flag's value cannot be read, or the variants do not fit each other.
         """
-        from promptpo.envs.building import complete_name
+        from promptpo.envs.objects import complete_name
         from promptpo.envs.task import Task, Variant, Wrapping
 
         env_id = complete_name(env_id)

@@ -154,7 +154,7 @@ def _resolve(env_id: str) -> str | EnvSpec:
         raise UsageError(
             f"there is no file {env_id}; name one with what builds the environment in it: {env_id}:YourEnv."
         )
-    loaded = _import_users_module(module, env_id) if module else None
+    loaded = import_users_module(module, env_id) if module else None
     if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name.removesuffix("()")):
         _register_by_call(loaded, env_id)
     if loaded is not None and name not in gymnasium.registry and (old := gym_spec(name)) is not None:
@@ -169,41 +169,6 @@ def _resolve(env_id: str) -> str | EnvSpec:
     if name not in gymnasium.registry:
         raise UnknownEnvironmentError(_explain_unknown(name))
     return name
-
-
-def complete_name(env_id: str) -> str:
-    """The full name of the one environment in a file of the working directory that is named alone.
-
-    ``depot`` and ``depot.py`` become ``depot:Depot`` and ``depot.py:Depot``, ``depot.Depot`` becomes ``depot:Depot``; any
-    other name stays as it is.
-
-    Raises:
-        UsageError: The file has several environments or none, or cannot be imported.
-    """
-    if ":" in env_id or env_id in gymnasium.registry:
-        return env_id
-    inside, _, name = env_id.rpartition(".")
-    if Path(f"{inside}.py").is_file() and name != "py":
-        return f"{inside}:{name}"
-    file = Path(env_id if env_id.endswith(".py") else f"{env_id}.py").expanduser()
-    if not file.is_file():
-        return env_id
-    loaded = _import_users_module(env_id, env_id)
-    own = [
-        value
-        for value in vars(loaded).values()
-        if isinstance(value, type)
-        and value.__module__ == loaded.__name__
-        and all(callable(getattr(value, method, None)) for method in ("reset", "step"))
-        and not issubclass(value, gymnasium.Wrapper)
-    ]
-    last = [kind.__name__ for kind in own if not any(kind in other.__mro__[1:] for other in own)]
-    if len(last) == 1:
-        return f"{env_id}:{last[0]}"
-    has = "no environment" if not last else f"the environments {', '.join(last)}"
-    raise UsageError(
-        f"{env_id} has {has}; name what builds the environment in it: {env_id}:{(last or ['YourEnv'])[0]}."
-    )
 
 
 def _import_registering(name: str) -> None:
@@ -240,7 +205,7 @@ def _wrap(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any
         UsageError: There is no such wrapper, it failed, or gave no environment.
     """
     module, _, name = wrapping.name.rpartition(":")
-    loaded = _import_users_module(module, f"the wrapper {wrapping.name}") if module else gymnasium.wrappers
+    loaded = import_users_module(module, f"the wrapper {wrapping.name}") if module else gymnasium.wrappers
     called, name, asked = name.endswith(CALLED), name.removesuffix(CALLED), wrapping.name.removesuffix(CALLED)
     wrapper = builder_of(_attribute(loaded, name, wrapping.name, what="wrapper"), asked, called=called)
     kwargs = dict(wrapping.kwargs)
@@ -302,7 +267,7 @@ def _import_advertised(name: str) -> None:
                 ) from fault
 
 
-def _import_users_module(module: str, asked: str) -> ModuleType:
+def import_users_module(module: str, asked: str) -> ModuleType:
     """Import what the user names, a module or a file; this is the one place that does.
 
     Raises:

@@ -6,7 +6,7 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import reduce
 from typing import ClassVar
 
@@ -16,6 +16,12 @@ from promptpo_sandbox.text import clean_name
 
 ROOM_FACTOR = 4
 """How much the token limit grows when reasoning has used all of it and no answer came."""
+
+MAX_ANSWER_CHARACTERS = 1 << 22
+"""Characters of an answer; of a longer one the rest is left."""
+
+MOST_TOKENS = 1 << 32
+"""In one call; a server that counts more does not count."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +47,14 @@ class Reply:
     logprobs: Mapping[str, float] = field(default_factory=dict)
     reasoning: str = ""
     called: str = ""
+
+
+def limit_reply(reply: Reply) -> Reply:
+    """An answer within its longest, without numbers of tokens that cannot be."""
+    if len(reply.text) > MAX_ANSWER_CHARACTERS:
+        reply = replace(reply, text=reply.text[:MAX_ANSWER_CHARACTERS], finish="length")
+    counted = all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in astuple(reply.usage))
+    return reply if counted else replace(reply, usage=Usage())
 
 
 class Provider(ABC):

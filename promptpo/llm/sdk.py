@@ -16,7 +16,7 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -43,7 +43,7 @@ from promptpo.llm.failures import (
     refuses_images,
 )
 from promptpo.llm.prices import price_of
-from promptpo.llm.provider import Provider, Reply
+from promptpo.llm.provider import MAX_ANSWER_CHARACTERS, MOST_TOKENS, Provider, Reply, limit_reply
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -53,16 +53,12 @@ if TYPE_CHECKING:
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
 
-MAX_ANSWER_CHARACTERS = 1 << 22
-"""Characters of an answer; of a longer one the rest is left."""
-
 LOADING_SECONDS = 900.0
 """How long a server may take to read its model."""
 LOADING_PAUSE_SECONDS = 3.0
 FAULT_SECONDS = 15.0
 """How long a fault that a server reports in an answer is waited for, in pauses that double."""
 
-MOST_TOKENS = 1 << 32
 MOST_NAMES = 10
 UNKNOWN = 404
 
@@ -361,7 +357,7 @@ class SDKProvider(Provider):
                     self._sdk.APIConnectionError(request=response.response.request) if raw else error
                 ) from None
             reply = self._broken_off(reply)
-        reply = _limit_reply(reply)
+        reply = limit_reply(reply)
         reply = self._with_text(reply)
         # some compatible servers do not count
         return reply if reply.usage.total else replace(reply, usage=estimate_usage(request, reply.text))
@@ -402,11 +398,3 @@ class SDKProvider(Provider):
         if reply.reasoning.strip():
             self._warn_once("sent reasoning and no answer.")
         return reply
-
-
-def _limit_reply(reply: Reply) -> Reply:
-    """An answer within its longest, without numbers of tokens that cannot be."""
-    if len(reply.text) > MAX_ANSWER_CHARACTERS:
-        reply = replace(reply, text=reply.text[:MAX_ANSWER_CHARACTERS], finish="length")
-    counted = all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in astuple(reply.usage))
-    return reply if counted else replace(reply, usage=Usage())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptpo.cli.app import run
-from promptpo.envs.building import complete_name
+from promptpo.envs.objects import complete_name
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.exporting import task_of
