@@ -72,11 +72,11 @@ class EvaluatedPolicy:
 
     def __repr__(self) -> str:
         if not self.returns:
-            return f"<{self.env_id}: {self.evaluation.outcome}: {self.evaluation.error}>"
+            return f"<{self.task.label}: {self.evaluation.outcome}: {self.evaluation.error}>"
         low, high = self.ci95
         failed = "" if self.evaluation.outcome == "ok" else f"; {self.evaluation.error}"
         return (
-            f"<{self.env_id}: mean return {self.mean_return:.4g} ({low:.4g} to {high:.4g}) over {len(self.returns)} "
+            f"<{self.task.label}: mean return {self.mean_return:.4g} ({low:.4g} to {high:.4g}) over {len(self.returns)} "
             f"episodes{failed}>"
         )
 

@@ -15,6 +15,7 @@ from promptpo.core.candidate import Seeds
 from promptpo.core.journal import from_json
 from promptpo.envs.extras import of_meta_world
 from promptpo.envs.spaces import space_as_json
+from promptpo.envs.task import relative_name
 from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.choose import public
@@ -98,7 +99,8 @@ def export_text(
     """
     if provenance.task.reward is not None:
         check_gate(provenance.task.reward.source)
-    program, task = Program.parse(source).inlined, portable(provenance.task)
+    program = Program.parse(source).inlined
+    task = portable(provenance.task).renamed(relative_name)
     reward = _as_text(Program.parse(task.reward.source).postponed.source) if task.reward is not None else ""
     facts = {
         "program": program,
@@ -109,7 +111,7 @@ def export_text(
         "built": task.is_family or bool(task.wrappers) or _is_built(task.env_id),
         "wrappers": [str(wrapping) for wrapping in task.wrappers],
         "variants": json.dumps([asdict(variant) for variant in task.family], default=str),
-        "files": dict(provenance.files),
+        "files": {relative_name(f"{path}:")[:-1]: digest for path, digest in provenance.files.items()},
         "reward": reward,
         "confined": confined,
         "layers": _layers(),

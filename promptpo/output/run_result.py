@@ -11,7 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from promptpo.core.config import Config
-from promptpo.envs.task import Task
+from promptpo.core.control import StopReason
+from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
 from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, export_text
@@ -61,6 +62,11 @@ class RunResult:
         return str(self.data["stop_reason"])
 
     @property
+    def stop(self) -> StopReason:
+        """The same with its kind, for programs."""
+        return StopReason.read(self.data)
+
+    @property
     def policy_path(self) -> Path:
         """The exported file."""
         return self.directory / BEST
@@ -96,7 +102,7 @@ class RunResult:
     def __repr__(self) -> str:
         low, high = self.ci95
         return (
-            f"RunResult({self.data['env_id']}: held-out return {self.mean_return:.6g} "
+            f"RunResult({label_of(self.data['env_id'])}: held-out return {self.mean_return:.6g} "
             f"[{low:.6g}, {high:.6g}], {self.directory})"
         )
 

@@ -40,7 +40,13 @@ def can_formalise(spec: TaskSpec, config: Config, spender: RecordedWork) -> bool
     older = begun and spender.journal.find("decision", "formalised") is None
     own = config.spec_file is not None or config.goal or config.task.reward is not None
     withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
-    return withheld and not own and not older and spender.llm.language_model and spender.supports("spec")
+    return (
+        withheld
+        and not own
+        and not older
+        and spender.llm.capabilities.language_model
+        and spender.supports("spec")
+    )
 
 
 async def formalised(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:

@@ -66,7 +66,7 @@ class NetworkTraining:
 
     def pace(self, speed: float) -> None:
         """Take fewer steps where so many a second are simulated."""
-        self._steps = min(self._steps, round(MAX_SECONDS * speed / STEPS))
+        self._steps = int(min(self._steps, MAX_SECONDS * speed / STEPS))
 
     async def train(self, simulation: Simulation) -> list[TrainedNetwork]:
         """The networks that could be trained, best first."""

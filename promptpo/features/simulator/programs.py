@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.control import gather
-from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.simulator import prompts
-from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.prompts import prompting
 from promptpo.prompts.feedback import number
@@ -128,7 +126,7 @@ class ProgramSearch:
 
     def pace(self, speed: float) -> None:
         """Take fewer steps where so many a second are simulated."""
-        self._steps = min(self._steps, round(MAX_SECONDS * speed))
+        self._steps = int(min(self._steps, MAX_SECONDS * speed))
 
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
@@ -212,12 +210,12 @@ class ProgramSearch:
             return None
 
     async def go_on(self, program: TunedProgram, simulation: Simulation, name: str = "on") -> TunedProgram:
-        """The program with numbers that are tuned on; as it was where that gains nothing in the same simulator.
+        """The program with numbers that are tuned on; as it was where that gains nothing.
 
         Args:
             program: To begin with.
             simulation: Where.
-            name: Of the occasion, in the journal; the simulator is another one but for "on".
+            name: Of the occasion, in the journal.
         """
         if program.state is None:
             return program
@@ -225,8 +223,6 @@ class ProgramSearch:
         work = Search(simulation, program.source, self._seed + 1, steps, 1, resume=states)
         found = await self._search(f"{program.id}.{name}", work)
         if found is None or not math.isfinite(found.value):
-            return program
-        if found.value <= program.value and name == "on":
             return program
         return replace(
             program, source=found.source, value=found.value, stderr=found.stderr, state=found.state
@@ -284,15 +280,7 @@ class ProgramSearch:
 
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
-        if not self._context.learns:
-            return ""
-        try:
-            completion = await self._spender.ask(
-                key, "simulator", [Message("user", question)], system=self._system
-            )
-        except (ProviderError, BudgetSpentError):
-            return ""
-        return completion.text
+        return await self._simulators.ask(key, question, self._system) or ""
 
 
 def _widths(source: str, begun: SearchState | None) -> dict[str, float]:

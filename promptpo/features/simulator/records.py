@@ -40,7 +40,7 @@ class Version:
     errors: ErrorTable | None = None
     worlds: tuple[str, ...] = ()
     steps: int = 0
-    speed: float = 0.0
+    speed: float = float("inf")
 
     @property
     def quality(self) -> float:

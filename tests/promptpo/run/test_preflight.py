@@ -32,7 +32,9 @@ CARTPOLE = Config(Task("CartPole-v1"), model="search")
 class Priced(ScriptedLLM):
     """A model whose price is known."""
 
-    price = Price(3.0, 15.0)
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.capabilities = replace(self.capabilities, price=Price(3.0, 15.0))
 
 
 def ahead(config: Any = CARTPOLE, **budget: Any) -> Any:

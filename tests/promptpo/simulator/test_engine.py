@@ -152,6 +152,22 @@ def test_a_program_without_numbers_or_one_that_fails_is_told(box: Sandbox) -> No
     assert "undefined" in found.failure.message
 
 
+def test_a_rare_reward_is_searched_for(box: Sandbox) -> None:
+    """Where hardly any candidate earns something, the search goes on drawing widely until one does."""
+    rare = PENDULUM.replace("-cost,", "np.where(np.abs(u - 0.8) < 0.01, 1.0, 0.0),")
+    policy = """PARAMS = {"u": (0.0, -2.0, 2.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.p = params
+
+    def act(self, obs):
+        return [self.p["u"] + 0 * obs[0]]
+"""
+    assert Search(pendulum(rare), policy, steps=400_000, starts=1).run(box).value > 0
+
+
 def test_a_stochastic_simulator_is_fitted_by_its_means(box: Sandbox) -> None:
     """Arrivals of a queue: the rate of the real ones, which differs from the one that was written."""
     spaces = gymnasium.spaces.Box(0, np.inf, (1,)), gymnasium.spaces.Discrete(5)

@@ -30,10 +30,10 @@ from promptpo.output.report.page import write_report
 from promptpo.prompts.limits import REPORT
 from promptpo.rollouts import LocalExecutor, Settings
 from promptpo.spec.describe import describe
+from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Limits
 from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import WEAK, variant
-from tests.promptpo.rollouts.fake import FakeExecutor
 
 LEVERS = "tests.environments:Test/Levers-v0"
 
