@@ -33,6 +33,7 @@ CASES = [
     ([EpisodeEnd(40, terminated=True, truncated=False)] * 3, 40),
     ([EpisodeEnd(40, terminated=True, truncated=False)] * 2, 40),
     ([EpisodeEnd(40, terminated=True, truncated=False)], None),
+    ([EpisodeEnd(1, terminated=True, truncated=False)] * 7, None),
     ([EpisodeEnd(50, terminated=False, truncated=False)], None),
 ]
 
