@@ -171,3 +171,20 @@ def test_without_a_language_model_formulas_are_learnt(tmp_path: Path) -> None:
     assert found.data["best"]["candidate"] == "s1"
     assert found.mean_return > 400
     assert found.data["searched_steps"] < 6_000
+
+
+@pytest.mark.slow
+def test_steps_that_all_earn_the_same_teach_no_formulas(tmp_path: Path) -> None:
+    """Random actions never swing an acrobot up: the steps are left to program search."""
+    found = promptpo.optimize(
+        "Acrobot-v1",
+        model="search",
+        out=tmp_path / "run",
+        simulate=True,
+        max_steps=6_000,
+        rounds=1,
+        candidates=1,
+        episodes=1,
+        test_episodes=2,
+    )
+    assert "would not tell what to do" in overview(found.directory)
