@@ -64,8 +64,8 @@ WHENCE = {
     "tuned": "Tuned from what was given at the start; nothing that was written since is better.",
     "goal": "Written while its reward was judged; nothing that was written since is better.",
     "reference": "A constant action is better than all that was written.",
-    "simulator": "Found in a simulator that the model wrote, before the first round; nothing that was written since is better.",
-    "network": "A network that learnt in a simulator which the model wrote; the best program is in program.py.",
+    "simulator": "Found in a simulator, before the first round; nothing that was written since is better.",
+    "network": "A network that learnt in a simulator; the best program is in program.py.",
     "search": "Written by program search; no language model was asked.",
 }
 """What is said of the best by its origin, where that is no model's answer."""
