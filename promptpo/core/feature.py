@@ -190,6 +190,10 @@ class SearchContext:
         return self.config.stop_at if self.config.stop_at is not None else self.spec.reward_threshold
 
 
+PlanRound: TypeAlias = "Callable[[SearchContext, History, int], list[Plan]]"
+"""Plans the requests of the next round, as many as the number says: what a recipe is."""
+
+
 @dataclass(frozen=True, slots=True)
 class PromptSection:
     """What a feature adds to the request for a policy.

@@ -33,7 +33,7 @@ class Conversation:
     def __init__(self, context: SearchContext) -> None:
         config = context.config
         self._context, self.system = context, ""
-        self.summariser = Summariser(context.spender, context.spec, config.switches, repairs=config.repairs)
+        self.summariser = Summariser(context.spender, context.spec, config)
         self._known: PromptContext | None = None
 
     def begin(self, history: History, where: RunStatus) -> None:
@@ -98,7 +98,7 @@ class Conversation:
             key=lambda attempt: places.get(history.alike.get(attempt.id, attempt.id), len(places)),
             default=None,
         )
-        wanted = config.switches.reflection and round_ < config.budget.rounds
+        wanted = config.published and round_ < config.budget.rounds
         if winner is None or not wanted or not spender.supports("reflection"):
             return ""
         others = [attempt for attempt in ranked if attempt.id != winner.id]

@@ -76,7 +76,7 @@ def system_prompt(spec: TaskSpec, config: Config) -> str:
         looking=render("looking", **pictures).strip() if pictures else "",
         once=once,
         source=spec.revealed == "source",
-        tables=config.switches.history != "winners" and not once,
+        tables=not config.published and not once,
         limits=LIMITS,
     )
 

@@ -31,6 +31,7 @@ from promptpo.output.outcome import many
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.prompts import with_words
+from promptpo.recipes import planner
 from promptpo.rollouts import make_executor
 from promptpo.run.checking import check_model
 from promptpo.run.origin import digests
@@ -221,6 +222,7 @@ class Session:
             outcome = await search(
                 with_words(context),
                 control,
+                plan_round=planner(context.config.recipe),
                 install=install_features,
                 observe=self.observer.progress,
                 tested_so_far=lambda found: write_results(context, state, found, control.reason),

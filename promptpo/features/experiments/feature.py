@@ -103,7 +103,7 @@ class Experimenter(Feature):
 
         The first round offers none, since there was a request of its own, nor does the last.
         """
-        if self._context.config.switches.history == "winners" or not 1 < plan.round < where.rounds:
+        if self._context.config.published or not 1 < plan.round < where.rounds:
             return None
         if where.steps_left is not None and where.steps_left < 2 * self._allowed.probe_steps:
             return None
@@ -198,7 +198,7 @@ class Experimenter(Feature):
     async def _play(self, trial: _Trial) -> _Fault | None:
         """Its episodes one after the other: whole ones, or as many as it says, each with an equal part of the steps that are left."""
         trial.episodes = ()
-        most = self._allowed.probe_episodes
+        most = experiment_prompts.MAX_EPISODES
         count = experiments.episodes_in(trial.source, most)
         for n, seed in enumerate(self._context.seeds.train(count or most)):
             left = self._allowed.probe_steps - trial.steps

@@ -287,7 +287,7 @@ def test_nothing_is_asked_or_stepped_twice(tmp_path: Path, spec: Any, executor: 
 
 def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executor: Any) -> None:
     """Whole episodes come one after the other until they are spent; a version that crashed counts too."""
-    options = {"probe_steps": 12, "probe_episodes": 2}
+    options = {"probe_steps": 12}
     bench = Bench(tmp_path / "a", spec, executor, {"probe": GOOD}, recipe_options=options)
     [one] = bench.prepare()
     assert one.steps == 12
@@ -347,9 +347,9 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
     )
     [one] = same.prepare()
     assert (one.episodes, one.steps) == (8, 40)
-    options = {"probe_steps": 400, "probe_episodes": 3}
+    options = {"probe_steps": 400}
     [one] = Bench(tmp_path / "c", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
-    assert one.episodes == 3
+    assert one.episodes == 10
 
 
 @pytest.mark.parametrize(
@@ -446,7 +446,7 @@ def test_who_is_offered_experiments() -> None:
         return allowance(config, model or ScriptedLLM([], purposes=ALL_PURPOSES))
 
     whole = of()
-    assert (whole.probe_episodes, whole.probe_steps, experiments_in(5)) == (10, 1000, 6)
+    assert (whole.probe_steps, experiments_in(5)) == (1000, 6)
     assert of(budget={"steps": None}) == whole
     assert of(budget={"steps": 60_000}).probe_steps == 500
     assert of(budget={"steps": 11_000}) is None
