@@ -22,8 +22,8 @@ from promptpo.errors import RunError, UsageError
 from promptpo.features import install_features
 from promptpo.features.program_search import SearchLLM
 from promptpo.last_words import note
-from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import Message
+from promptpo.llm.choose import describe_choice, make_models
 from promptpo.llm.credentials import hide_credentials
 from promptpo.output.exporting import BEST
 from promptpo.output.observer import Observer

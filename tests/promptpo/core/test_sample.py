@@ -12,13 +12,13 @@ from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
 from promptpo.core.ledger import Ledger
-from promptpo.recipes.default import plan_round
 from promptpo.core.sample import OutOfBudget, Sampler, Unanswered
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.prompts import with_words
+from promptpo.recipes.default import plan_round
 from promptpo.spec.describe import describe
 from promptpo_sandbox import Failure
 from tests.promptpo.policies import CRASH, GOOD, WEAK

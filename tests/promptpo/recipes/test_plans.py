@@ -189,9 +189,7 @@ def test_better_and_shorter_parents_are_likelier() -> None:
 def test_planning_is_repeatable(recipe: str) -> None:
     """The same history gives the same plans; a resumed run must ask the same questions."""
     past = history(*(attempt(f"r1c{n}", float(n)) for n in range(1, 7)))
-    assert plan_round(past, recipe, candidates=4, seed=3) == plan_round(
-        past, recipe, candidates=4, seed=3
-    )
+    assert plan_round(past, recipe, candidates=4, seed=3) == plan_round(past, recipe, candidates=4, seed=3)
 
 
 def test_a_round_where_nothing_ran_is_followed_by_another_try() -> None:

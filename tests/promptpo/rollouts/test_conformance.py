@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from promptpo.envs.task import Task
-from promptpo.rollouts import Job, LocalExecutor, Settings
+from promptpo.rollouts import Job, Settings
+from promptpo.rollouts.local import LocalExecutor
 from promptpo_sandbox import Failure, Limits, Trial
 from tests.promptpo.rollouts.conformance import check
 from tests.promptpo.rollouts.fake import FakeExecutor

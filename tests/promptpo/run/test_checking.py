@@ -64,7 +64,9 @@ def test_what_works_stays_as_it_is() -> None:
     """Defaults pass unchanged; whole numbers written as text and paths become what they mean."""
     assert check(CONFIG) == CONFIG
     given_ = replace(CONFIG, candidates="3", spec_file=Path("spec.py"), recipe_options={"probe_steps": 9})
-    assert check(given_) == replace(CONFIG, candidates=3, spec_file="spec.py", recipe_options={"probe_steps": 9})
+    assert check(given_) == replace(
+        CONFIG, candidates=3, spec_file="spec.py", recipe_options={"probe_steps": 9}
+    )
 
 
 @given(

@@ -28,7 +28,8 @@ from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.prompts.limits import REPORT
-from promptpo.rollouts import LocalExecutor, Settings
+from promptpo.rollouts import Settings
+from promptpo.rollouts.local import LocalExecutor
 from promptpo.spec.describe import describe
 from promptpo_sandbox import Limits
 from tests.promptpo.optimizing import Model, optimize, read_run
