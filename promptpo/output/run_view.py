@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpo.core.candidate import REFERENCE_TEST, Experiment, Seeds
+from promptpo.core.candidate import REFERENCE_TEST, Seeds
 from promptpo.core.config import Config
 from promptpo.core.held_out import Outcome
 from promptpo.core.returns import Evidence
 from promptpo.errors import NoSuchRunError, RunError
+from promptpo.features.experiments.records import Experiment, experiments_in
 from promptpo.files import Json, read_json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.report.result import RESULT, result
@@ -119,7 +120,12 @@ class RunView:
     def experiment(self, name: str) -> Experiment | None:
         """The experiment of that id; None where there is none."""
         return next(
-            (experiment for experiment in self.state.history.experiments if experiment.id == name), None
+            (
+                experiment
+                for experiment in experiments_in(self.state.told["experiment"])
+                if experiment.id == name
+            ),
+            None,
         )
 
     def candidate(self, name: str) -> CandidateState:

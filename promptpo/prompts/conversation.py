@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.evaluate import ANSWER_PROBLEMS
@@ -56,7 +57,9 @@ class Conversation:
             raise RuntimeError("begin the round first")
         added = features.section(plan, self._known.where)
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
-        prompt = prompting.policy_prompt(plan, self._known, probe=added.experiment, max_tokens=room)
+        lasting = features.lasting(self._known.where.round, self._known.history)
+        known = replace(self._known, lasting=lasting)
+        prompt = prompting.policy_prompt(plan, known, offer=added.offer, max_tokens=room)
         return Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)
 
     @staticmethod

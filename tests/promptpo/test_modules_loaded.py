@@ -27,7 +27,6 @@ UNWANTED = [
     "spec.own_source",
     "spec.reach",
     "spec.rewarded",
-    "prompts.experiments",
     "prompts.program_summary",
     "prompts.prompting",
     "prompts.sections",

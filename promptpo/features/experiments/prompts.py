@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.core.budget import FIRST_EXPERIMENTS
-from promptpo.prompts.experiments import FIT
+from promptpo.features.experiments.report import FIT
 from promptpo.prompts.limits import PICTURE, REPORT
 from promptpo.prompts.prompting import form_of_trajectory, render, task_of
 
@@ -43,6 +43,17 @@ def system_prompt(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
 def request(rounds: int) -> str:
     """The request before the first of so many rounds."""
     return render("probe", most=FIRST_EXPERIMENTS, later=rounds > 2)  # noqa: PLR2004 - none before the last
+
+
+def offer(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
+    """Offer that an answer brings an experiment beside its policy."""
+    return render(
+        "probe_offer",
+        allowance=in_words(allowed, horizon),
+        most=REPORT,
+        fit=FIT,
+        form=form_of_trajectory(spec.reports_success, sees_all=True),
+    ).strip()
 
 
 def in_words(allowed: Recipe, horizon: int) -> str:

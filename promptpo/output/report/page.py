@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError
+from promptpo.features.experiments.records import experiments_in
 from promptpo.files import Json, read_regular, reading, write_named
 from promptpo.llm.base import PNG
 from promptpo.output.baseline_run import read_run
@@ -143,8 +144,9 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         from promptpo.output.importance import importance_json
 
         importances = importance_json(best)
-    if state.history.experiments:
-        from promptpo.prompts.experiments import summary_line as experiment_line
+    experiments = experiments_in(state.told["experiment"])
+    if experiments:
+        from promptpo.features.experiments.report import experiment_line
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
@@ -163,9 +165,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "goal_pictures": _goal_pictures(run),
         "importances": importances,
         "models": summarize_models(state),
-        "experiments": [
-            (experiment_line(experiment), experiment) for experiment in state.history.experiments
-        ],
+        "experiments": [(experiment_line(experiment), experiment) for experiment in experiments],
         "simulator": result.get("simulator"),
         "episode": None if isinstance(shown, str) else shown,
         "note": shown if isinstance(shown, str) else shown.note,

@@ -13,7 +13,7 @@ import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.core.artifacts import UNTOLD
 from promptpo.core.budget import allowance
-from promptpo.core.budget import experiments as experiments_in
+from promptpo.core.budget import experiments as count_experiments
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import Feature, SearchContext
 from promptpo.core.history import History
@@ -23,6 +23,7 @@ from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, ProviderError
 from promptpo.features.experiments.feature import Experimenter
+from promptpo.features.experiments.records import experiments_in
 from promptpo.features.program_search import SearchLLM
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
@@ -195,7 +196,7 @@ class Bench(Feature):
             context = SearchContext(self.spec, self.config, spender, self.horizon)
             if (allowed := allowance(self.config, llm)) is not None:
                 asyncio.run(Experimenter(context, allowed, self).before_round(0, history))
-        return history.experiments
+            return experiments_in({event.key: event.data for event in journal.of_kind("experiment")})
 
 
 BROKEN = {
@@ -447,7 +448,7 @@ def test_who_is_offered_experiments() -> None:
         return allowance(config, model or ScriptedLLM([], purposes=ALL_PURPOSES))
 
     whole = of()
-    assert (whole.probe_steps, experiments_in(5)) == (1000, 6)
+    assert (whole.probe_steps, count_experiments(5)) == (1000, 6)
     assert of(budget={"steps": None}) == whole
     assert of(budget={"steps": 60_000}).probe_steps == 500
     assert of(budget={"steps": 11_000}) is None
