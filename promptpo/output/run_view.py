@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import REFERENCE_TEST, Seeds
 from promptpo.core.config import Config
 from promptpo.core.held_out import Outcome
 from promptpo.core.returns import Evidence
 from promptpo.errors import NoSuchRunError, RunError
-from promptpo.features.experiments.records import Experiment, experiments_in
 from promptpo.files import Json, read_json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.report.result import RESULT, result
 from promptpo.output.report.scores import counted_episodes
 from promptpo.output.sentences import REFERENCES
 from promptpo.run.state import CandidateState, RunState, Spent, read_state
+
+if TYPE_CHECKING:
+    from promptpo.features.experiments.records import Experiment
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,8 @@ class RunView:
 
     def experiment(self, name: str) -> Experiment | None:
         """The experiment of that id; None where there is none."""
+        from promptpo.features.experiments.records import experiments_in
+
         return next(
             (
                 experiment

@@ -20,7 +20,6 @@ from promptpo.core.loop import optimize as search
 from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
 from promptpo.errors import RunError, UsageError
 from promptpo.features import install_features
-from promptpo.features.program_search import SearchLLM
 from promptpo.last_words import note
 from promptpo.llm.base import Message
 from promptpo.llm.choose import describe_choice, make_models
@@ -84,7 +83,7 @@ class Session:
             answered=recorded_answers(self.directory),
             run=str(self.directory.resolve()),
             price=config.price,
-            search=SearchLLM,
+            search=_program_search,
             asked=asked,
         )
         config = replace(
@@ -248,3 +247,9 @@ class Session:
         what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
         again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""
         self.observer.warn(f"ending: {what}testing the best so far for up to {GRACE_SECONDS:.0f} s{again}")
+
+
+def _program_search() -> LLM:
+    from promptpo.features.program_search import SearchLLM
+
+    return SearchLLM()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import FIRST_EXPERIMENTS
+from promptpo.core.budget import FIRST_EXPERIMENTS, allowance
 from promptpo.core.candidate import Candidate
 from promptpo.core.control import gather
 from promptpo.core.feature import Feature, PromptSection
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from promptpo.core.feature import Plan, RunStatus, SearchContext
     from promptpo.core.history import History
     from promptpo.core.recipe import Recipe
+    from promptpo.core.sample import Sampler
     from promptpo_sandbox import Episode
 
 ASKED = "probe"
@@ -281,3 +282,9 @@ class Experimenter(Feature):
             return False
         trial.source = better[-1]
         return True
+
+
+def install(context: SearchContext, sampler: Sampler) -> Feature:
+    """Make the feature for a run that may experiment."""
+    allowed = allowance(context.config, context.spender.llm) or context.config.switches
+    return Experimenter(context, allowed, sampler.features)

@@ -371,3 +371,8 @@ class SimulatorSearch(Feature):
         share = 1.0 if wanted == "any" else PROGRAM_SHARE
         theirs = network.evaluation.mean_return - nothing
         return history.evidence(program).mean_return - nothing < share * theirs
+
+
+def install(context: SearchContext, sampler: Sampler) -> Feature:
+    """Make the feature for a run."""
+    return SimulatorSearch(context, sampler)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.control import gather
 from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.simulator import prompts
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
@@ -139,6 +138,8 @@ class ProgramSearch:
         """Programs of the library, where no model writes any."""
         spec = self._context.spec
         spaces = spec.observation_space, spec.action_space
+        from promptpo.features.program_search.library import structures_for, write_program
+
         genomes = [genome for genome in structures_for(*spaces) if genome.structure != "table"]
         return tuple(write_program(genome, *spaces, seen=spec.firsts) for genome in genomes[:STRUCTURES])
 

@@ -27,12 +27,12 @@ from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
 from promptpo.core.returns import Evidence
 from promptpo.errors import EnvironmentFaultError, UsageError
-from promptpo.features.teacher.agents import play_agent
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting, scores
 from promptpo.prompts.shortening import whole_lines
 from promptpo.prompts.step_table import table
 from promptpo.rollouts import Job, evaluation_of
+from promptpo.rollouts.agents import play_agent
 from promptpo.spec.reading import names_of
 from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
     from promptpo.core.feature import Narrator, SearchContext
     from promptpo.core.history import History
+    from promptpo.core.sample import Sampler
     from promptpo.core.work import RecordedWork
     from promptpo.envs.task import Task
     from promptpo.rollouts.evaluation import Evaluation
@@ -310,3 +311,8 @@ class Pupil(Feature):
         """How much the best acts like it."""
         alike = await fidelity(self._context, best.candidate)
         return {} if alike is None else {"fidelity": alike}
+
+
+def install(context: SearchContext, _: Sampler) -> Feature:
+    """Make the feature for a run."""
+    return Pupil(context)

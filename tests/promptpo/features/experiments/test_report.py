@@ -10,10 +10,10 @@ from gymnasium import spaces
 from hypothesis import example as instance
 from hypothesis import given
 from hypothesis import strategies as st
-from promptpo.features.experiments.prompts import example
-from promptpo.features.experiments.records import Experiment
 
 from promptpo.features.experiments import report
+from promptpo.features.experiments.prompts import example
+from promptpo.features.experiments.records import Experiment
 from promptpo.program import answers
 from promptpo.prompts import limits
 from promptpo.prompts.feedback import for_feedback_class
